@@ -8,6 +8,7 @@ mod iterations;
 mod learnings;
 mod project;
 mod recall;
+mod secrets;
 mod table;
 mod trace;
 mod turns;
@@ -24,6 +25,7 @@ pub(crate) use iterations::run as iterations;
 pub(crate) use learnings::run as learnings;
 use project::Project;
 pub(crate) use recall::recall;
+pub(crate) use secrets::secrets;
 
 use crate::child::measure;
 use crate::flags::Flags;

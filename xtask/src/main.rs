@@ -39,6 +39,8 @@ Usage: cargo xtask <task>
                  [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set
                  --data DIR [--data DIR …] [--json FILE]
+  bench secrets  How many secrets are found, and how much ordinary text is taken for one: tables and JSON
+                 [--data DIR] [--seed N] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
@@ -79,6 +81,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["bench", "loop", flags @ ..] => bench::iterations(root(), flags),
         ["bench", "learnings", flags @ ..] => bench::learnings(root(), flags),
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
+        ["bench", "secrets", flags @ ..] => bench::secrets(flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
         ["soak", "exchange", flags @ ..] => soak::exchange::run(root(), flags),

@@ -1,7 +1,7 @@
 //! Any program as an agent: it gets the prompt on its standard input or as a file, and what it prints is its answer.
 
-use ralph_model::Usage;
 use ralph_model::config::CommandLine;
+use ralph_model::{Usage, beginning_in_words};
 use ralph_process::{Ended, Input};
 
 use crate::launch::{Heard, Launch, Listener, MOST_TEXT, end_of_process, launch};
@@ -87,7 +87,7 @@ impl Listener for PlainText {
         self.said.text(None, line);
         self.said.text(None, "\n");
         // A line may be long, and is not copied for those who only want to see it go by.
-        let told = line.get(..line.floor_char_boundary(MOST_TEXT)).unwrap_or_default();
+        let told = beginning_in_words(line, MOST_TEXT);
         vec![TurnEvent::Text(format!("{told}\n"))].into()
     }
 

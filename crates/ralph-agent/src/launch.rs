@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ralph_model::beginning_in_words;
 use ralph_process::{Answer, Ended, HowEnded, Input, ProcessEvent, Spec, Supervised};
 
 use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
@@ -96,7 +97,7 @@ fn shorten(event: &mut TurnEvent) {
     if let TurnEvent::Text(text) = event
         && text.len() > MOST_TEXT
     {
-        text.truncate(text.floor_char_boundary(MOST_TEXT));
+        text.truncate(beginning_in_words(text, MOST_TEXT).len());
         text.shrink_to_fit();
     }
 }

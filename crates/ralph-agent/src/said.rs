@@ -1,5 +1,7 @@
 //! What an agent says in a turn, within a limit: it may talk for a gigabyte.
 
+use ralph_model::beginning_in_words;
+
 use crate::turn::TurnEvent;
 
 /// How much of its beginning is kept, in bytes.
@@ -8,6 +10,8 @@ const HEAD: usize = 1 << 20;
 const TAIL: usize = 4 << 20;
 /// How much more may be there before some of it is dropped.
 const SLACK: usize = 1 << 20;
+/// The longest word that is kept whole where something is left out.
+const MOST_TOKEN: usize = 4096;
 /// How many messages are kept: of those, so many first ones, and so many are dropped at a time.
 const MOST_MESSAGES: usize = 40_000;
 const FIRST_MESSAGES: usize = 10_000;
@@ -122,8 +126,11 @@ impl Said {
         let mut kept: Vec<String> = Vec::with_capacity(self.messages.len());
         let (mut seen, mut to_drop, mut before_last_tool) = (0, bytes, 0);
         for (place, message) in std::mem::take(&mut self.messages).into_iter().enumerate() {
-            let head = message.floor_char_boundary(HEAD.saturating_sub(seen));
-            let dropped = message.ceil_char_boundary(head + to_drop.min(message.len() - head)) - head;
+            let head = beginning_in_words(&message, HEAD.saturating_sub(seen)).len();
+            let dropped = match to_drop.min(message.len() - head) {
+                0 => 0,
+                bytes => end_in_words(&message, head + bytes) - head,
+            };
             seen += message.len();
             to_drop = to_drop.saturating_sub(dropped);
             let parts = if dropped == 0 {
@@ -144,6 +151,18 @@ impl Said {
         }
         self.messages = kept;
         self.before_last_tool = before_last_tool;
+    }
+}
+
+/// Where the first whole word behind this place begins, where something was left out before it: half of a token is one that
+/// nobody recognises.
+fn end_in_words(text: &str, from: usize) -> usize {
+    let from = text.ceil_char_boundary(from);
+    let rest = text.get(from..).unwrap_or_default();
+    let near = rest.get(..rest.floor_char_boundary(MOST_TOKEN)).unwrap_or_default();
+    match near.find(char::is_whitespace) {
+        Some(gap) => from + gap,
+        None => from,
     }
 }
 

@@ -231,7 +231,10 @@ fn a_turn_that_floods_is_ended_at_its_limit() {
     assert!(length <= 1_000_001, "{length}");
 
     let (_, end) = Stage::claude(vec![flood_errors(10_000_000), say("ok")]).play();
-    assert_eq!((end.end, end.stderr_tail.len()), (TurnEnd::Finished, 64 * 1024));
+    assert_eq!(end.end, TurnEnd::Finished);
+    // Only whole lines are kept.
+    let length = end.stderr_tail.len();
+    assert!((60 * 1024..=64 * 1024).contains(&length), "{length}");
 }
 
 #[test]

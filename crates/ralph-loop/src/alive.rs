@@ -2,7 +2,7 @@
 
 use ralph_store::RunProcess;
 
-/// Whether the process of a run lives, as far as this host can tell; of another host's it cannot.
+/// Whether the process of a run lives. None for a process of another host or PID namespace: its pid means nothing here.
 #[must_use]
 pub fn is_alive(process: &RunProcess, this_host: &str) -> Option<bool> {
     (process.host == this_host).then(|| ralph_process::is_alive(process.pid, process.started))

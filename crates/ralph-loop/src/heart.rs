@@ -9,7 +9,7 @@ use std::{io, thread};
 
 use jiff::Timestamp;
 use ralph_model::RunId;
-use ralph_store::{Store, Wait};
+use ralph_store::{Change, Part, Store, StoreError, Wait};
 
 /// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
@@ -37,6 +37,40 @@ impl LastLook {
     }
 }
 
+/// Why a sign of life did not get through.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The disk is full, or the database locked.
+    Passes,
+    /// The database is missing, or another file has its name.
+    Lost(String),
+    Other(String),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full { .. } | StoreError::Busy { .. } => Self::Passes,
+            StoreError::Replaced { .. } => Self::Lost(error.to_string()),
+            error => Self::Other(error.to_string()),
+        }
+    }
+}
+
+fn beat(database: &Path, run: &RunId, now: Timestamp) -> Result<(), Trouble> {
+    match Store::open_existing(database, Wait::Long)? {
+        Some(mut store) => Ok(store.heartbeat(run, LEASE, now)?),
+        None => Err(Trouble::Lost(
+            StoreError::Replaced {
+                file: database.to_owned(),
+                part: Part::Database,
+                change: Change::Deleted,
+            }
+            .to_string(),
+        )),
+    }
+}
+
 /// A heart that beats until it is dropped.
 pub(crate) struct Heart {
     stop: Option<SyncSender<()>>,
@@ -44,15 +78,29 @@ pub(crate) struct Heart {
 }
 
 impl Heart {
-    /// Begins to give signs for a run, by the clock that the run looks at.
-    pub(crate) fn start(database: &Path, run: &RunId, clock: &LastLook) -> io::Result<Self> {
+    /// Begins to give signs for a run, by the clock that the run looks at; the run is told what keeps them from getting
+    /// through.
+    pub(crate) fn start(
+        database: &Path,
+        run: &RunId,
+        clock: &LastLook,
+        trouble: impl Fn(Trouble) + Send + 'static,
+    ) -> io::Result<Self> {
         let (stop, stopped) = sync_channel::<()>(0);
         let (database, run, clock) = (database.to_owned(), run.clone(), clock.clone());
         let thread = thread::Builder::new().name("heart".to_owned()).spawn(move || {
+            let mut told = String::new();
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // A sign that does not get through is followed by another, while the claim still holds.
-                if let Ok(Some(mut store)) = Store::open_existing(&database, Wait::Long) {
-                    drop(store.heartbeat(&run, LEASE, clock.now()));
+                match beat(&database, &run, clock.now()) {
+                    // A sign that does not get through is followed by another, while the claim still holds.
+                    Ok(()) | Err(Trouble::Passes) => {}
+                    Err(Trouble::Other(reason)) if reason == told => {}
+                    Err(error) => {
+                        if let Trouble::Other(reason) = &error {
+                            told.clone_from(reason);
+                        }
+                        trouble(error);
+                    }
                 }
             }
         })?;

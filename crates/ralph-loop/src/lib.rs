@@ -3,6 +3,7 @@
 
 mod agents;
 mod alive;
+mod basis;
 pub mod changes;
 mod driver;
 pub mod gates;
@@ -30,6 +31,7 @@ pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wish};
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
+pub use room::is_disk_full;
 pub use run_folder::IterationFolder;
 pub use site::{Order, Site, Verifier};
 pub use summary::{StopCause, TurnSummary, Verification};

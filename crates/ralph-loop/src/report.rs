@@ -33,7 +33,7 @@ impl Failed {
                 signature: None,
             };
         }
-        let gate = refusing_gate(draft);
+        let gate = draft.refusing_gate();
         let report = match said {
             Some(said) => completed(said, draft, gate),
             None => minimal(draft, gate, root),
@@ -45,11 +45,6 @@ impl Failed {
             report: Some(report),
         }
     }
-}
-
-/// The gate that did not let the work pass.
-fn refusing_gate(draft: &Draft) -> Option<&GateResult> {
-    draft.baseline.as_ref()?.refusing(&draft.gates, draft.changed)
 }
 
 /// What an agent reports, with what it could not know: the gates speak after it. What refused the work is the error, not

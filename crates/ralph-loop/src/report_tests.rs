@@ -45,7 +45,9 @@ fn draft(ruling: Ruling) -> Draft {
         ruling,
         files: vec!["src/lib.rs".to_owned(), "README.md".to_owned()],
         unseen: None,
-        changed_nothing: false,
+        changed_before: false,
+        basis_changed: Vec::new(),
+        unverified: None,
         changed: Changed::Something,
         gates: Vec::new(),
         baseline: None,
@@ -516,7 +518,7 @@ fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
     let before = Baseline::of(&[ran("cargo test", end(), &panics(&["a", "b", "c"]))]);
     let failed = |output: &str| {
         let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), before.failures_of("cargo test"));
-        output.lines().for_each(|line| lines.take(line));
+        output.lines().for_each(|line| drop(lines.take(line)));
         let gate = GateResult {
             why: lines.pick(MOST_ERROR_OUTPUT),
             ..ran("cargo test", end(), output)

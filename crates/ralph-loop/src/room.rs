@@ -14,6 +14,12 @@ const BLOCK: usize = 4 << 10;
 /// The name of the file with which that is tried where there are none without a name.
 const PROBE_NAME: &str = ".ralph-room";
 
+/// Whether one of these folders is on a disk that is full, found out by writing.
+#[must_use]
+pub fn is_disk_full(folders: &[PathBuf]) -> bool {
+    Places(folders.to_vec()).are_full()
+}
+
 /// The folders of a run that may be on different disks.
 #[derive(Debug, Clone)]
 pub(crate) struct Places(pub(crate) Vec<PathBuf>);

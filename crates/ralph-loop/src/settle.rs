@@ -1,6 +1,8 @@
 //! The settlement table: what becomes of the journal, the task and the run, for every way in which a turn can end.
-//! One function before the gates, one after them, one for the word of the verifier, and nothing about it elsewhere.
+//! One function before the gates, one after them, one for the word of the verifier, one for the evidence, and nothing about it
+//! elsewhere.
 
+mod evidence;
 mod verifier;
 
 use jiff::Timestamp;
@@ -10,6 +12,7 @@ use ralph_model::{Outcome, Promise, StopReason, TaskId, TaskKind};
 
 use crate::summary::{StopCause, TurnSummary};
 
+pub(crate) use evidence::judge_evidence;
 pub use verifier::judge_verifier;
 pub(crate) use verifier::{no_verifier, over_the_limit};
 
@@ -49,10 +52,10 @@ pub enum Claimed {
 /// What the gates say of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// They let it pass.
+    /// They do not refuse it.
     Passes {
-        /// The gates that are red all the same, as they were before the run.
-        still_red: Vec<String>,
+        /// The gates that fail all the same, as they did before the run.
+        still_failing: Vec<String>,
     },
     /// They do not, for this reason.
     Refused(String),
@@ -62,9 +65,9 @@ impl Verdict {
     fn reason(&self) -> String {
         match self {
             Self::Refused(why) => why.clone(),
-            Self::Passes { still_red } => {
-                let sentence = |gate: &String| format!("The gate `{gate}` is still red, as before the run.");
-                let sentences: Vec<String> = still_red.iter().map(sentence).collect();
+            Self::Passes { still_failing } => {
+                let sentence = |gate: &String| format!("The gate `{gate}` still fails, as before the run.");
+                let sentences: Vec<String> = still_failing.iter().map(sentence).collect();
                 sentences.join("\n")
             }
         }
@@ -134,6 +137,8 @@ pub enum StopRun {
     FailurePromise,
     /// The agent cannot work: not logged in, no money.
     AgentUnusable,
+    /// A gate cannot be started.
+    GateNotStarted,
     /// A limit of the run was reached.
     Limit,
 }
@@ -200,6 +205,12 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ru
 #[must_use]
 pub fn gates_interrupted() -> Ruling {
     interrupted(StopReason::Cancelled, Then::Stop(StopRun::Interrupt), "It was stopped.")
+}
+
+/// What becomes of a turn whose work cannot be judged because a gate could not be started.
+#[must_use]
+pub fn gate_not_started(why: &str) -> Ruling {
+    interrupted(StopReason::GateNotStarted, Then::Stop(StopRun::GateNotStarted), why)
 }
 
 /// It was stopped by ralph, whatever it said.

@@ -92,7 +92,9 @@ fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome,
     };
     let verdict = match refusal {
         Some(why) => Verdict::Refused(why.to_owned()),
-        None => Verdict::Passes { still_red: Vec::new() },
+        None => Verdict::Passes {
+            still_failing: Vec::new(),
+        },
     };
     let ruling = judge_gates(&facts, claimed, &verdict);
     assert_eq!(ruling.reason, refusal.unwrap_or_default());

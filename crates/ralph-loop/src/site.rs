@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agent::Agent;
-use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
+use ralph_memory::capture::{KnowledgeFolder, Notebook, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
@@ -33,6 +33,8 @@ pub struct Site<'a> {
     pub runs: PathBuf,
     /// The folder of long notes.
     pub knowledge: KnowledgeFolder<'a>,
+    /// The note files, which are compared with their log before and after each iteration.
+    pub notes: Vec<Notebook<'a>>,
     /// The folder of what is written about features.
     pub features: FeaturesFolder,
     /// The working notes.
@@ -41,8 +43,10 @@ pub struct Site<'a> {
     pub own: OwnFiles,
     /// The index of the notes.
     pub catalogue: CataloguePlace<'a>,
-    /// The configuration.
+    /// The configuration, as it was when the run began.
     pub config: &'a Config,
+    /// The files that it was read from, or would have been.
+    pub config_files: Vec<PathBuf>,
     /// The user's environment, all of it.
     pub environment: Vec<(OsString, OsString)>,
     /// This program, which the agent finds as `ralph`.

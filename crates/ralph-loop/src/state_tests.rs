@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_agent::TurnEnd;
-use ralph_model::config::{Commit, Limits, StrategyName};
+use ralph_model::config::{Commit, Limits, StrategyName, WhenUnverified};
 use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, Verdict};
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
@@ -23,6 +23,7 @@ fn plan() -> Plan {
         commit: Commit::None,
         has_gates: false,
         verifier: WhoVerifies::Nobody,
+        unverified: WhenUnverified::Review,
         pace: Pace::default(),
         first_try: FirstTry::AfterThePause,
         asking: Asking::Nobody,
@@ -36,6 +37,7 @@ fn claim(number: u64) -> ClaimAnswer {
         title: format!("task {number}"),
         description: String::new(),
         status: TaskStatus::InProgress,
+        unverified: None,
         kind: TaskKind::Once,
         priority: Priority::default(),
         parent: None,
@@ -44,6 +46,7 @@ fn claim(number: u64) -> ClaimAnswer {
         retries_used: 0,
         attempts: 1,
         claimed_by: Some(RunId::new(1)),
+        proposal: None,
         created_at: Timestamp::UNIX_EPOCH,
         updated_at: Timestamp::UNIX_EPOCH,
     };

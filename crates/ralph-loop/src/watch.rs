@@ -89,13 +89,8 @@ pub enum News<'a> {
     },
     /// A task that was split is done, as all its parts are.
     DoneWithParts(&'a TaskId),
-    /// A long note was written.
-    Wrote {
-        /// Its file.
-        file: &'a Path,
-        /// Where the text is kept that stood there before, if one did.
-        replaced: Option<&'a Path>,
-    },
+    /// The file of a knowledge entry was written.
+    Wrote(&'a Path),
     /// Folders of old iterations were removed.
     Pruned {
         /// How many.
@@ -117,6 +112,10 @@ pub enum News<'a> {
     NoRoom(&'a str),
     /// There is room again, and the run goes on.
     RoomAgain,
+    /// Another process keeps the database locked: the run is paused until it is free.
+    Locked(&'a str),
+    /// The database is free again, and the run goes on.
+    Unlocked,
     /// Something went wrong that does not end the run.
     Warning(&'a str),
     /// The run is over.
@@ -159,6 +158,8 @@ pub enum Room {
     Enough,
     /// The disk is full.
     None,
+    /// Another process keeps the database locked.
+    Locked,
 }
 
 /// Whether a run goes on after an effect.

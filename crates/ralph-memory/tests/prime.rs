@@ -6,9 +6,9 @@ mod support;
 
 use jiff::civil::date;
 use proptest::prelude::*;
-use ralph_memory::inject::{Occasion, PrimeFormat, Primed, prime};
+use ralph_memory::inject::{Occasion, Origins, PrimeFormat, Primed, prime};
 use ralph_memory::recall::Wanted;
-use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens, count};
+use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens, count, show_invisible};
 use ralph_notes::Document;
 use support::Files;
 
@@ -33,6 +33,7 @@ fn primed(notes: &[Note], about: Option<&str>, tokens: u32, format: PrimeFormat)
         about,
         budget: Budget::of(Tokens(tokens)),
         format,
+        origins: &Origins::default(),
     };
     prime(&files.write(Shelf::Memories, &bytes).catalogue(), &occasion).unwrap()
 }
@@ -95,6 +96,7 @@ fn what_is_left_out_is_counted_also_where_not_all_notes_are_looked_at() {
                 about,
                 budget: Budget::of(Tokens(150)),
                 format: PrimeFormat::Markdown,
+                origins: &Origins::default(),
             };
             let primed = prime(&catalogue, &occasion).unwrap();
             assert!(primed.shown > 1 && primed.text.chars().count() <= 600, "{primed:?}");
@@ -118,6 +120,7 @@ fn signs_stand_last_among_guardrails_and_count() {
             about,
             budget: Budget::of(Tokens(tokens)),
             format: PrimeFormat::Json,
+            origins: &Origins::default(),
         };
         let primed = prime(&catalogue, &occasion).unwrap();
         assert_eq!((primed.shown, primed.left_out), (shown, 2 - shown), "{primed:?}");
@@ -166,8 +169,12 @@ proptest! {
                 PrimeFormat::Markdown | PrimeFormat::Section => {
                     let document = Document::parse(Shelf::Memories, primed.text.as_bytes());
                     prop_assert!(document.validate().is_empty());
+                    // Agents read it, so invisible characters are shown.
+                    let shown = |note: &Note| (note.id.clone(), show_invisible(&note.content).into_owned());
+                    let stored: Vec<_> = notes.iter().map(shown).collect();
                     for entry in document.entries() {
-                        prop_assert!(notes.contains(&document.note(entry).unwrap()));
+                        let note = document.note(entry).unwrap();
+                        prop_assert!(stored.contains(&(note.id, note.content)));
                     }
                     prop_assert_eq!(document.entries().len(), primed.shown);
                 }

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, RunId, TaskId, TaskType, serialize_moment};
+use crate::{Evidence, FeatureId, RunId, TaskId, TaskType, serialize_moment};
 
 word_enum! {
     /// How an iteration ended.
     pub enum Outcome {
-        /// The task is done, and the gates say so too.
+        /// The agent reported the task done, and no gate or verifier refused it.
         Done = "done",
         /// The agent could not do it, or broke down.
         Failed = "failed",
@@ -83,6 +83,8 @@ word_enum! {
         RalphDied = "ralph_died",
         /// A limit of the run was reached while the agent worked.
         RunLimit = "run_limit",
+        /// A gate could not be started.
+        GateNotStarted = "gate_not_started",
     }
 }
 
@@ -231,8 +233,10 @@ pub struct NewJournalRow {
     pub usage: Usage,
     /// The files that changed, from the project's root, in order.
     pub files_modified: Vec<String>,
-    /// Whether the agent claimed to be done and nothing had changed on disk.
+    /// Whether the iteration changed nothing on disk.
     pub changed_nothing: bool,
+    /// What confirmed the work; of a retried iteration, what refused it.
+    pub evidence: Evidence,
     /// What the agent noted.
     pub notes: Option<String>,
     /// How hard the agent found it.
@@ -251,6 +255,8 @@ pub struct NewJournalRow {
 pub struct JournalRow {
     /// Its number, growing for ever.
     pub id: i64,
+    /// The SHA-256 of the prompt as it was written for the agent, in hexadecimal digits; none where that is not known.
+    pub prompt_sha256: Option<String>,
     /// What it says.
     #[serde(flatten)]
     pub row: NewJournalRow,

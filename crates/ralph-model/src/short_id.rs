@@ -46,6 +46,10 @@ macro_rules! short_id {
 }
 
 short_id!(
+    /// The id of a rollback: `roll-1a2b3c4d`.
+    RollbackId, "roll-", 8
+);
+short_id!(
     /// The id of a task: `t-1a2b3c`.
     TaskId, "t-", 6
 );
@@ -60,6 +64,10 @@ short_id!(
 short_id!(
     /// The id of a learning: `learn-1a2b3c4d`.
     LearningId, "learn-", 8
+);
+short_id!(
+    /// The id of a proposal: `p-1a2b3c`.
+    ProposalId, "p-", 6
 );
 
 #[cfg(test)]

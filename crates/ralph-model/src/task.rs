@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, RunId, TaskId, serialize_moment};
+use crate::{Author, FeatureId, RunId, TaskId, Unverified, serialize_moment};
 
 word_enum! {
     /// Where a task stands.
     pub enum TaskStatus {
+        /// An agent proposed it; a person accepts or rejects it, and until then it is no work.
+        Proposed = "proposed",
         /// Nobody works on it.
         Pending = "pending",
         /// A run has claimed it.
@@ -89,6 +91,8 @@ pub struct Task {
     pub description: String,
     /// Where it stands.
     pub status: TaskStatus,
+    /// Why a done task needs a person's review; none when it does not.
+    pub unverified: Option<Unverified>,
     /// How it comes to its end.
     pub kind: TaskKind,
     /// How urgent it is.
@@ -105,12 +109,27 @@ pub struct Task {
     pub attempts: u32,
     /// The run that works on it.
     pub claimed_by: Option<RunId>,
+    /// Where an agent wants it to be; only while it is proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<TaskProposal>,
     /// When it was made.
     #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
     /// When it last changed.
     #[serde(serialize_with = "serialize_moment")]
     pub updated_at: Timestamp,
+}
+
+/// Where an agent wants a proposed task to be. A proposed task has no parent, feature or dependencies of its own, so that it
+/// changes nothing for other tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskProposal {
+    /// The task that it would be a subtask of.
+    pub parent: Option<TaskId>,
+    /// The feature that it would belong to.
+    pub feature: Option<FeatureId>,
+    /// The tasks that would have to be done before it.
+    pub after: Vec<TaskId>,
 }
 
 /// A line in the log of a task.
@@ -121,4 +140,7 @@ pub struct TaskLogLine {
     pub at: Timestamp,
     /// What happened, as a sentence.
     pub text: String,
+    /// Who did it.
+    #[serde(flatten)]
+    pub author: Author,
 }

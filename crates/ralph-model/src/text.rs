@@ -16,12 +16,6 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a sign shows the text after it in another order, so that what is read is not what is there.
-#[must_use]
-pub fn turns_text(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// The first line that is not blank, without surrounding white space.
 #[must_use]
 pub fn first_line(text: &str) -> &str {
@@ -167,10 +161,36 @@ pub fn short_number(number: u64) -> String {
     }
 }
 
+/// The longest token that a cut looks for the end of, in bytes.
+const MOST_TOKEN: usize = 4096;
+
+/// The beginning of a text in at most so many bytes, without the word that would be cut: half of a token is one that nobody
+/// recognises. A word that is too long to be a token is cut.
+#[must_use]
+pub fn beginning_in_words(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let cut = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
+    match cut.rfind(char::is_whitespace) {
+        Some(end) if cut.len() - end <= MOST_TOKEN => cut.get(..end).unwrap_or(cut),
+        _ => cut,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_beginning_ends_with_a_whole_word() {
+        assert_eq!(beginning_in_words("one two three", 13), "one two three");
+        assert_eq!(beginning_in_words("one two three", 11), "one two");
+        assert_eq!(beginning_in_words("ééééé", 5), "éé");
+        let long = "x".repeat(10_000);
+        assert_eq!(beginning_in_words(&format!("a {long}"), 9000).len(), 9000);
+    }
 
     #[test]
     fn pieces_are_full_and_no_sign_is_broken() {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_model::{Extra, Note, NoteId, Tags};
+use ralph_model::{Extra, Note, NoteId, Tags, code_point, invisible_characters};
 
 use crate::lines::{conflict_marker, is_blank, lines_in};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
@@ -84,7 +84,31 @@ impl<'a> Document<'a> {
             }
         }
         problems.extend(self.conflict_problems());
+        problems.extend(self.invisible_problems());
         problems.sort_by_key(|problem| problem.at.start());
+        problems
+    }
+
+    /// Lines with invisible characters. A byte order mark at the beginning of the file is none.
+    fn invisible_problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut start = 0;
+        for bytes in self.bytes().split_inclusive(|byte| *byte == b'\n') {
+            let line = std::str::from_utf8(bytes).unwrap_or_default();
+            let text = match start {
+                0 => line.strip_prefix('\u{feff}').unwrap_or(line),
+                _ => line,
+            };
+            let found = invisible_characters(text);
+            if !found.is_empty() {
+                let characters = found.iter().map(|(_, c)| code_point(*c)).collect();
+                problems.push(Problem {
+                    at: Span::new(start, start + bytes.len()),
+                    kind: ProblemKind::Invisible { characters },
+                });
+            }
+            start += bytes.len();
+        }
         problems
     }
 

@@ -51,6 +51,13 @@ impl FileError {
         Self::new("change", path, io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
+    /// The error for a file or folder that is outside the project.
+    #[must_use]
+    pub fn outside(path: &Path, leads_to: &Path) -> Self {
+        let why = format!("it leads outside the project, to {}", leads_to.display());
+        Self::new("use", path, io::Error::other(why))
+    }
+
     /// What the system said.
     #[must_use]
     pub fn reason(&self) -> &io::Error {

@@ -6,10 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ralph_model::FileStamp;
+
 use crate::file::{FileText, read_file, resolve};
 use crate::lock::{Lock, Notice, Patience, Staged};
-use crate::replace::{OldText, Put, Ready, Replacement};
-use crate::write::{Owner, create_folder, first_free, sync_folder, with_room_for_suffix, write_synced};
+use crate::replace::{Put, Ready, Replacement, is_still};
+use crate::write::{Owner, create_folder, sync_folder, write_synced};
 use crate::{FileError, sys};
 
 /// The lock of a folder, in it.
@@ -17,20 +19,8 @@ const LOCK: &str = ".lock";
 /// What a file is called while it is written, until it is whole.
 const UNFINISHED: &str = ".new";
 
-/// The folder, in a folder, of texts that others have taken the place of.
-const REPLACED: &str = ".ralph-replaced";
-
-/// Whether a file has taken the place of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PlacedOver {
-    /// It has not: that one is not what was read any more.
-    No,
-    /// It has.
-    Yes {
-        /// Where the old text is kept, if it is.
-        replaced: Option<PathBuf>,
-    },
-}
+/// The longest name of a file that another name can be made of by adding to it, in bytes.
+const LONGEST_NAME: usize = 240;
 
 /// A folder whose lock is held until this value is dropped.
 pub struct LockedFolder<'a> {
@@ -138,13 +128,7 @@ impl<'a> LockedFolder<'a> {
     ///
     /// # Errors
     /// When the file system says no, the file is read-only, or somebody keeps it open for writing.
-    pub fn place_over(
-        &mut self,
-        staged: &str,
-        name: &str,
-        base: &FileText,
-        old: OldText,
-    ) -> Result<PlacedOver, FileError> {
+    pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<Put, FileError> {
         let path = self.folder.join(name);
         // A link stays one; what it leads to changes.
         let target = resolve(&path)?;
@@ -154,12 +138,8 @@ impl<'a> LockedFolder<'a> {
             // Only what lies in this folder was cleared when it was locked.
             replacement.clear_leftovers(&self.lock)?;
         }
-        let replaced = self.folder.join(REPLACED);
-        let ready = self.ready(staged, name, old, &replaced);
-        Ok(match replacement.put_ready(&mut self.lock, base, &ready)? {
-            Put::Not => PlacedOver::No,
-            Put::Over { replaced } => PlacedOver::Yes { replaced },
-        })
+        let ready = self.ready(staged, name);
+        replacement.put_ready(&mut self.lock, base, &ready)
     }
 
     /// Removes a file that was staged and is not needed.
@@ -171,72 +151,51 @@ impl<'a> LockedFolder<'a> {
         remove_if_there(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
-    /// Gives a file another name, with a number where that is taken, durably; says where it is, if there was one.
+    /// Removes a file durably, if it still is what was read; says whether it did. Of a link only the link is removed.
     ///
     /// # Errors
     /// When the file system says no.
-    pub fn put_away(&mut self, name: &str, away: &str) -> Result<Option<PathBuf>, FileError> {
+    pub fn remove(&mut self, name: &str, base: &FileText) -> Result<bool, FileError> {
         let path = self.folder.join(name);
-        match first_free(&self.folder.join(away), "", |free| sys::rename_new(&path, free)) {
-            Ok(kept) => sync_folder(&self.folder).map(|()| Some(kept)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(FileError::new("move", &path, source)),
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
+        if !is_link && name.len() <= LONGEST_NAME {
+            return Replacement::of(path, self.notice)?.remove(&mut self.lock, base);
         }
+        if !is_still(&path, &base.stamp) {
+            return Ok(false);
+        }
+        fs::remove_file(&path).map_err(|source| FileError::new("remove", &path, source))?;
+        sync_folder(&self.folder).map(|()| true)
     }
 
-    /// Puts the text away that a file has taken the place of, where whoever did that was killed before it could.
+    /// The stamp of a file in it; none when there is none of this name.
+    #[must_use]
+    pub fn stamp(&self, name: &str) -> Option<FileStamp> {
+        let metadata = fs::metadata(self.folder.join(name)).ok()?;
+        Some(FileStamp::of(&metadata))
+    }
+
+    /// Removes the file that another has taken the place of, where whoever did that was killed before it could.
     fn finish_ready(&self) -> Result<(), FileError> {
         let Some(Staged { staged, name }) = self.lock.announced_staged() else {
             return Ok(());
         };
-        let replaced = self.folder.join(REPLACED);
-        let ready = self.ready(&staged, &name, OldText::Keep, &replaced);
+        let ready = self.ready(&staged, &name);
         let path = self.folder.join(&name);
         // A link that leads nowhere any more was replaced by a person.
         let target = resolve(&path).unwrap_or(path);
         Replacement::of(target, self.notice)?.finish_ready(&self.lock, &ready)
     }
 
-    fn ready<'r>(&self, staged: &str, name: &str, old: OldText, replaced: &'r Path) -> Ready<'r> {
+    fn ready(&self, staged: &str, name: &str) -> Ready {
         Ready {
             path: self.folder.join(staged),
             names: Staged {
                 staged: staged.to_owned(),
                 name: name.to_owned(),
             },
-            old,
-            replaced,
         }
     }
-}
-
-/// The texts that others have taken the place of in a file of this name, the oldest first; where they are.
-///
-/// # Errors
-/// When they cannot be listed.
-pub fn replaced_texts(folder: &Path, name: &str) -> Result<Vec<PathBuf>, FileError> {
-    let folder = folder.join(REPLACED);
-    let failed = |source| FileError::new("read", &folder, source);
-    let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(failed)?,
-    };
-    let name = with_room_for_suffix(name);
-    let mut numbered: Vec<(u64, PathBuf)> = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        let Some(rest) = path.file_name().and_then(|own| own.to_str()?.strip_prefix(name)) else {
-            continue;
-        };
-        let number = match rest.strip_prefix('-') {
-            None if rest.is_empty() => Some(1),
-            None => None,
-            Some(number) => number.parse().ok(),
-        };
-        numbered.extend(number.map(|number| (number, path.clone())));
-    }
-    numbered.sort();
-    Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

@@ -45,23 +45,12 @@ fn texts(folder: &Path) -> Vec<(String, String)> {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        if entry.path().is_dir() {
-            let inside = texts_of_folder(&entry.path(), &name);
-            texts.extend(inside);
-        } else if name != LOCK {
+        if name != LOCK {
             texts.push((name, fs::read_to_string(entry.path()).unwrap()));
         }
     }
     texts.sort();
     texts
-}
-
-fn texts_of_folder(folder: &Path, name: &str) -> Vec<(String, String)> {
-    let texts = texts(folder);
-    texts
-        .into_iter()
-        .map(|(file, text)| (format!("{name}/{file}"), text))
-        .collect()
 }
 
 #[track_caller]
@@ -80,16 +69,12 @@ fn killed_before_the_swap_a_file_still_stands_ready() {
 }
 
 #[test]
-fn killed_after_the_swap_the_old_text_is_put_away_and_the_name_is_free() {
+fn killed_after_the_swap_the_old_file_is_removed_and_the_name_is_free() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     sys::exchange(&folder.path().join(STAGED), &folder.path().join("a.md")).unwrap();
     assert_eq!(with_lock(folder.path(), |_| {}), [""; 0]);
-    check(folder.path(), &[(".ralph-replaced/a.md", "old"), ("a.md", "new")]);
-    assert_eq!(
-        replaced_texts(folder.path(), "a.md").unwrap(),
-        [folder.path().join(".ralph-replaced/a.md")]
-    );
+    check(folder.path(), &[("a.md", "new")]);
 }
 
 #[test]
@@ -114,7 +99,7 @@ fn what_is_staged_anew_is_not_taken_for_what_was_announced() {
 }
 
 #[test]
-fn killed_where_files_cannot_be_swapped_the_old_text_is_put_away() {
+fn killed_where_files_cannot_be_swapped_the_old_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     let [staged, target, aside] = [STAGED, "a.md", ".a.md.ralph-old"].map(|name| folder.path().join(name));
@@ -124,5 +109,5 @@ fn killed_where_files_cannot_be_swapped_the_old_text_is_put_away() {
     fs::hard_link(&target, &aside).unwrap();
     fs::rename(&staged, &target).unwrap();
     with_lock(folder.path(), |_| {});
-    check(folder.path(), &[(".ralph-replaced/a.md", "old"), ("a.md", "new")]);
+    check(folder.path(), &[("a.md", "new")]);
 }

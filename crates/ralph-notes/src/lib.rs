@@ -5,6 +5,7 @@
 //! say is decided elsewhere; nothing here knows about databases.
 
 mod block;
+mod boundary;
 mod decode;
 mod document;
 mod edit;
@@ -27,10 +28,11 @@ mod span;
 mod sys;
 mod write;
 
+pub use boundary::Boundary;
 pub use document::{Document, Entry};
 pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};
-pub use folder::{LockedFolder, PlacedOver, replaced_texts};
+pub use folder::LockedFolder;
 pub use knowledge::{
     Knowledge, KnowledgeProblem, MAX_FILE_BYTES as MAX_KNOWLEDGE_BYTES, MAX_WORDS, capped_to_words, cleaned_tags,
     knowledge_file_name, knowledge_text, links_in, title_key, updated_knowledge,
@@ -41,9 +43,9 @@ pub use lookup::Lookup;
 pub use merge::{MergeError, Merged, merge};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
-pub use render::{entry_text, item_text, normalise_line_breaks, quoted};
-pub use replace::OldText;
+pub use render::{entry_text, entry_text_by, item_text, normalise_line_breaks, quoted};
+pub use replace::Put;
 pub use signs::{Form, Sign};
 pub use skill::{Skill, SkillProblem};
 pub use span::Span;
-pub use write::{create_folder, link_beside, move_new, with_room_for_suffix, write_new_file};
+pub use write::{create_folder, link_beside, move_new, write_new_file};

@@ -62,6 +62,11 @@ pub enum ProblemKind {
         /// Which of the two lines it is.
         word: &'static str,
     },
+    /// A line with characters that nobody sees.
+    Invisible {
+        /// They, as `<U+202E>`.
+        characters: String,
+    },
     /// A merge that git could not finish; what the other side says is not read.
     ConflictMarkers,
     /// Two entries that a merge made of one which both sides had changed.
@@ -85,6 +90,7 @@ impl ProblemKind {
             | Self::BadTags { .. }
             | Self::BadExtra { .. }
             | Self::SecondComment { .. }
+            | Self::Invisible { .. }
             | Self::OpenConflict { .. } => false,
         }
     }
@@ -118,6 +124,7 @@ impl fmt::Display for ProblemKind {
                 "{id} has a second {word} line, which is not read; a merge may have run two entries or two versions of \
                  one together"
             ),
+            Self::Invisible { characters } => write!(f, "this line has invisible characters: {characters}"),
             Self::ConflictMarkers => f.write_str(
                 "a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; \
                  settle it and remove the marker lines",

@@ -15,6 +15,19 @@ pub fn entry_text(note: &Note) -> String {
     text
 }
 
+/// The lines of a note in a prompt: as in its file, with who wrote it among the tags.
+#[must_use]
+pub fn entry_text_by(note: &Note, origin: &str) -> String {
+    let tags = tags_line(&note.tags, note.created);
+    let tags = tags.trim_end().trim_end_matches("-->");
+    format!(
+        "### {}\n{}{tags}| by: {origin} -->\n{}",
+        note.id,
+        quoted(&note.content),
+        extra_line(&note.extra)
+    )
+}
+
 /// The lines of what stands on a shelf, the last of them ended. A Sign's are those of its file.
 #[must_use]
 pub fn item_text(item: &NoteOrSign) -> String {

@@ -15,7 +15,7 @@ use crate::FileError;
 use crate::file::{FileText, read_file};
 use crate::lock::{Lock, Notice, Staged};
 use crate::sys::{self, WritersHeldOff};
-use crate::write::{Owner, create_folder, first_free, sync_folder, with_room_for_suffix, write_synced};
+use crate::write::{Owner, first_free, sync_folder, write_synced};
 
 /// A file that is about to be replaced, and the names that this takes beside it.
 pub(crate) struct Replacement<'a> {
@@ -36,45 +36,19 @@ pub(crate) enum Replaced {
     Overtaken(FileText),
 }
 
-/// What becomes of a text that another takes the place of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OldText {
-    /// It is kept under a name of its own.
-    Keep,
-    /// It is of no use: the new one says all of it.
-    Drop,
-}
-
 /// A file that stands ready to take the place of another.
-pub(crate) struct Ready<'a> {
+pub(crate) struct Ready {
     pub(crate) path: PathBuf,
     pub(crate) names: Staged,
-    pub(crate) old: OldText,
-    /// Where texts are kept that others have taken the place of.
-    pub(crate) replaced: &'a Path,
 }
 
-impl Ready<'_> {
-    /// Keeps the text of an old file; says where.
-    fn put_away(&self, path: &Path) -> Result<PathBuf, FileError> {
-        create_folder(self.replaced)?;
-        let place = self.replaced.join(with_room_for_suffix(&self.names.name));
-        let kept = first_free(&place, "", |name| sys::rename_new(path, name))
-            .map_err(|source| FileError::new("keep", path, source))?;
-        sync_folder(self.replaced)?;
-        Ok(kept)
-    }
-}
-
-/// How it ended that a file was to take the place of another.
-pub(crate) enum Put {
+/// Outcome of replacing one file with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
     /// Somebody came first, and nothing has changed.
     Not,
     /// It has the place, durably.
-    Over {
-        /// Where the old text is kept, if it is.
-        replaced: Option<PathBuf>,
-    },
+    Over,
 }
 
 /// What to do about somebody who saves at the same time.
@@ -173,7 +147,7 @@ impl<'a> Replacement<'a> {
     /// Puts a file that stands ready under another name in the place of the one that `base` was read from; none where that
     /// one is not what it was. They change places in one step, so whatever stood there is then under the other name, which
     /// is gone when this returns. Who saves in that very moment goes first.
-    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Ready<'_>) -> Result<Put, FileError> {
+    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Ready) -> Result<Put, FileError> {
         let failed = |source| FileError::new("replace", &self.target, source);
         let Some(base_file) = &base.file else {
             return Ok(Put::Not);
@@ -205,21 +179,15 @@ impl<'a> Replacement<'a> {
             }
             return Ok(Put::Not);
         }
-        let replaced = match ready.old {
-            OldText::Drop => {
-                fs::remove_file(&ready.path).map_err(failed)?;
-                None
-            }
-            OldText::Keep => Some(ready.put_away(&ready.path)?),
-        };
+        fs::remove_file(&ready.path).map_err(failed)?;
         sync_folder(&self.folder)?;
         ready.path.parent().map_or(Ok(()), sync_folder)?;
-        Ok(Put::Over { replaced })
+        Ok(Put::Over)
     }
 
     /// Finishes what a killed process, or a file system that failed, left of [`put_ready`](Self::put_ready): where the two
-    /// files had changed places, the old text is put away, and the name under which the new one stood ready is free.
-    pub(crate) fn finish_ready(&self, lock: &Lock, ready: &Ready<'_>) -> Result<(), FileError> {
+    /// files had changed places, the old one is removed, and the name under which the new one stood ready is free.
+    pub(crate) fn finish_ready(&self, lock: &Lock, ready: &Ready) -> Result<(), FileError> {
         let Some(said) = lock.announced() else { return Ok(()) };
         for path in [&ready.path, &self.aside] {
             let Ok(metadata) = fs::symlink_metadata(path) else {
@@ -229,10 +197,8 @@ impl<'a> Replacement<'a> {
             let is_standing = fs::metadata(&self.target).is_ok_and(|now| FileStamp::of(&now).inode == left.inode);
             if said.is_new(&left) {
                 // It still stands ready.
-            } else if is_standing {
+            } else if is_standing || said.is_old(&left) {
                 fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
-            } else if said.is_old(&left) {
-                ready.put_away(path)?;
             } else {
                 self.keep(path)?;
             }
@@ -429,7 +395,7 @@ impl<'a> Replacement<'a> {
 }
 
 /// Whether a file is still what it was.
-fn is_still(path: &Path, then: &FileStamp) -> bool {
+pub(crate) fn is_still(path: &Path, then: &FileStamp) -> bool {
     fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(then))
 }
 

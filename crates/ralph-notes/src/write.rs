@@ -114,15 +114,6 @@ fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
     copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// The longest name of a file, in bytes, that leaves room for what ralph puts before and behind it.
-const LONGEST_WITH_ROOM: usize = 230;
-
-/// A name, cut where there would be no room for a suffix.
-#[must_use]
-pub fn with_room_for_suffix(name: &str) -> &str {
-    name.get(..name.floor_char_boundary(LONGEST_WITH_ROOM)).unwrap_or(name)
-}
-
 /// Finds the first name beside a file that is free, by trying: the file's own with a suffix, then with a number.
 pub(crate) fn first_free(
     file: &Path,

@@ -1,7 +1,8 @@
 //! Git: the only place that starts it. Most commands have no need to.
 //!
-//! Two manners: a question starts no program of the repository's, takes no lock and leaves no trace; a change does what the
-//! same command does at a prompt, hooks and all. Neither waits for ever.
+//! There are two kinds of calls. A question takes no lock and leaves no trace, so git runs no hook for it, and neither a file
+//! system monitor nor a transport. Git has no switch for filters: a question that converts files, such as `status`, runs
+//! them. A change does what the same command does at a prompt, with hooks and filters. Neither waits forever.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeWriter, Read, Write};
@@ -148,9 +149,10 @@ impl Git {
     #[must_use]
     pub fn question(folder: &Path) -> Self {
         Self::new(folder, QUESTION_TIME)
-            .setting("core.fsmonitor=false")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
+            // A git that does not know the line above still fetches missing objects; no transport is allowed to do it.
+            .env("GIT_ALLOW_PROTOCOL", "none")
     }
 
     /// A change of the repository of a folder.
@@ -162,7 +164,8 @@ impl Git {
     fn new(folder: &Path, limit: Duration) -> Self {
         Self {
             folder: folder.to_owned(),
-            settings: Vec::new(),
+            // A monitor only saves time, and it is a program that the repository names.
+            settings: vec!["core.fsmonitor=false"],
             environment: vec![("GIT_TERMINAL_PROMPT", "0".into())],
             input: Vec::new(),
             most_output: MOST_ANSWER,

@@ -149,11 +149,15 @@ impl HeadAndTail {
         let tail = String::from_utf8_lossy(&tail).into_owned();
         // A character that was cut shows as at most three of these.
         let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
+        // Half of a token cannot be recognised, so lines are kept whole where there are several.
+        let lines = tail.split_once('\n').map(|(_, lines)| lines);
+        let tail = lines.filter(|lines| !lines.is_empty()).unwrap_or(tail);
         if self.head_limit == 0 {
             return tail.to_owned();
         }
         let head = String::from_utf8_lossy(&self.head).into_owned();
         let head = head.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let head = head.rsplit_once('\n').map_or(head, |(lines, _)| lines);
         format!("{head}\n[{} bytes were left out here]\n{tail}", self.left_out)
     }
 }

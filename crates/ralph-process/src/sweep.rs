@@ -392,16 +392,16 @@ fn pids() -> impl Iterator<Item = u32> {
 
 /// What the system says of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stat {
+pub(crate) struct Stat {
     is_dead: bool,
-    parent: u32,
+    pub(crate) parent: u32,
     session: u32,
-    started: u64,
+    pub(crate) started: u64,
 }
 
 impl Stat {
     /// The system writes the whole line at one reading, and a sweep reads that of every process.
-    fn of(pid: u32) -> Option<Self> {
+    pub(crate) fn of(pid: u32) -> Option<Self> {
         let mut line = [0; MAX_STAT_BYTES];
         let length = fs::File::open(place(pid, "stat")).ok()?.read(&mut line).ok()?;
         Self::read(line.get(..length)?)
@@ -436,7 +436,7 @@ pub(crate) fn own_session() -> Option<u32> {
     Stat::of(sys::own_pid()).map(|stat| stat.session)
 }
 
-fn place(pid: u32, name: &str) -> PathBuf {
+pub(crate) fn place(pid: u32, name: &str) -> PathBuf {
     ["/proc", &pid.to_string(), name].iter().collect()
 }
 

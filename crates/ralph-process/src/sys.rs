@@ -30,10 +30,18 @@ pub fn give_memory_back() {
     }
 }
 
-/// The name of this machine.
+/// Where the pids that this process sees are valid: the machine's name, its present boot, and the PID namespace. A pid that
+/// was recorded under another value says nothing here, also on a machine of the same name: a container has a namespace of
+/// its own, and containers of several machines may share a name.
 #[must_use]
-pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+pub fn host() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
+    let boot = boot.map(|id| id.trim().to_owned());
+    let namespace = namespace.map(|link| link.to_string_lossy().into_owned());
+    let known = [Some(name), boot, namespace];
+    known.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The pid of this process.

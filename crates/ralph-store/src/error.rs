@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use rusqlite::ErrorCode;
+
 use crate::UnreadableLearning;
+use crate::guard::{Change, Changed, Part};
 
 /// Why a database could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +16,18 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
+    /// A version of ralph wrote the file that was never released.
+    #[error(
+        "{} has schema {found} of an unreleased ralph, which this one cannot read; export what you need with the ralph \
+         that wrote it (`ralph learnings export`, `ralph journal export`), then move the file away",
+        path.display()
+    )]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+    },
     /// A later version of ralph wrote the file.
     #[error("{} was written by a newer ralph (its format is {found}, this one knows up to {known}); update ralph", path.display())]
     Newer {
@@ -22,6 +37,20 @@ pub enum StoreError {
         found: i64,
         /// The newest format known here.
         known: i64,
+    },
+    /// The file is missing although there is a backup of it.
+    #[error("{} is missing, but there is a backup of it: {}", path.display(), backup.display())]
+    Lost {
+        /// The database.
+        path: PathBuf,
+        /// Its newest backup.
+        backup: PathBuf,
+    },
+    /// The schema has to change, and there is nowhere to put the backup that is made before.
+    #[error("{} needs a newer schema, and there is no folder to back it up to first", path.display())]
+    NoBackupFolder {
+        /// The database.
+        path: PathBuf,
     },
     /// The file is not a database at all.
     #[error("{} is not an SQLite database", path.display())]
@@ -42,6 +71,22 @@ pub enum StoreError {
     Full {
         /// The database.
         path: PathBuf,
+    },
+    /// Another process held a lock for longer than it is waited for.
+    #[error("{} is locked by another process", path.display())]
+    Busy {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The database, or a file that belongs to it, was deleted or replaced while it was open.
+    #[error("{} was {change} while ralph was using it; {}", file.display(), part.remedy())]
+    Replaced {
+        /// The file.
+        file: PathBuf,
+        /// Which part of the database it is.
+        part: Part,
+        /// What happened to it.
+        change: Change,
     },
     /// SQLite said no.
     #[error("cannot use {}: {reason}", path.display())]
@@ -70,6 +115,54 @@ pub enum StoreError {
         /// The lesson.
         learning: UnreadableLearning,
     },
+}
+
+impl StoreError {
+    /// What SQLite says about a database.
+    pub(crate) fn of_sql(path: PathBuf, error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => match what.downcast::<UnreadableLearning>() {
+                Ok(learning) => Self::UnreadableLearning {
+                    path,
+                    learning: *learning,
+                },
+                Err(what) => Self::Damaged {
+                    path,
+                    what: what.to_string(),
+                },
+            },
+            rusqlite::Error::ToSqlConversionFailure(what) => match what.downcast::<Changed>() {
+                Ok(changed) => (*changed).into(),
+                Err(what) => Self::Sql {
+                    path,
+                    reason: what.to_string(),
+                },
+            },
+            error if is_full(&error) => Self::Full { path },
+            error if is_busy(&error) => Self::Busy { path },
+            error => Self::Sql {
+                path,
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Whether SQLite had no room to write. A log whose index cannot grow it tells in other words. A quota that is used up it
+/// tells as it tells a broken disk, for which nobody should wait: whoever wants to know it has to try to write.
+pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
+    let Some(error) = error.sqlite_error() else {
+        return false;
+    };
+    error.code == ErrorCode::DiskFull || error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+}
+
+/// Whether another connection had a lock that was needed.
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed)
+    )
 }
 
 /// An error that may say that lessons came in meanwhile, so that those which were to be kept have to be compared anew.

@@ -1,9 +1,9 @@
 //! The one place that opens a database.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,23 +11,26 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use crate::migrate::{MIGRATIONS, migrate, version};
+use crate::error::{is_busy, is_full};
+use crate::file_system::FileSystem;
+use crate::guard::Guard;
+use crate::migrate::{MIGRATIONS, check_version, migrate};
+use crate::owner::{Owner, owner};
+use crate::place::PlaceRef;
 
-/// What every SQLite database begins with.
-const MAGIC: &[u8] = b"SQLite format 3\0";
-/// How much of a file is read to tell whose it is: the header, and how the list of tables after it begins.
-const HEADER_BYTES: u64 = 108;
 /// Written into the header of every database of ours, so that another tool's is never taken for one.
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
 /// The same for the search index.
 pub(crate) const INDEX_APPLICATION_ID: i32 = 0x7261_6c69;
+/// The mode of databases.
+pub(crate) const OWNER_ONLY: u32 = 0o600;
 /// How long a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a reader waits that has something to note.
 const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long the write-ahead log may grow before it is folded into the database. Each command is a process of its own that
 /// reads the log anew, so it is kept short.
-const MAX_LOG_BYTES: u64 = 800 << 10;
+pub(crate) const MAX_LOG_BYTES: u64 = 800 << 10;
 /// How much of a database a connection keeps in memory, in KiB, as SQLite writes it: less than nothing, so that it is no number
 /// of pages. A run asks for the same pages in every iteration, and they are more than SQLite would keep by itself.
 const CACHE: &str = "-8192";
@@ -52,21 +55,14 @@ impl Wait {
     }
 }
 
-/// Whose a database file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Nobody,
-    Ours {
-        /// Whether its write-ahead log is switched on; a process that was killed while it made it may have left that out.
-        write_ahead: bool,
-    },
-}
+/// A connection, and what guards its files.
+pub(crate) type Guarded = (Connection, Guard);
 
 /// Opens the database if there is one.
-pub(crate) fn open_existing(path: &Path, wait: Wait) -> Result<Option<Connection>, StoreError> {
-    match owner(path)? {
+pub(crate) fn open_existing(place: PlaceRef<'_>, wait: Wait) -> Result<Option<Guarded>, StoreError> {
+    match owner(place.path)? {
         Owner::Nobody => Ok(None),
-        Owner::Ours { write_ahead } => open_ours(path, wait, write_ahead).map(Some),
+        Owner::Ours => open_ours(place, wait).map(Some),
     }
 }
 
@@ -80,21 +76,22 @@ pub(crate) fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError
         connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?
     } else {
         // Without a log all of it is in the file, and SQLite must be kept from making one.
-        connect(
-            &uri_of_still_file(path),
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
-        )?
+        connect_to_still_file(path).map_err(|error| MigrateError::from(error).at(path))?
     };
-    let found = connection
+    connection
         .busy_timeout(BRIEF_TIMEOUT)
         .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
-        .and_then(|_| version(&connection));
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    match found.map_err(MigrateError::from) {
-        Ok(found) if found <= known => Ok(Some(connection)),
-        Ok(found) => Err(MigrateError::Newer { found, known }.at(path)),
-        Err(error) => Err(error.at(path)),
-    }
+        .map_err(MigrateError::from)
+        .and_then(|_| check_version(&connection, MIGRATIONS))
+        .map_err(|error| error.at(path))?;
+    Ok(Some(connection))
+}
+
+/// Opens a file as it is, without its log and without locks: nothing of it or beside it changes. What others write
+/// meanwhile may be missing or in part there.
+pub(crate) fn connect_to_still_file(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    connect_with(&uri_of_still_file(path), flags)
 }
 
 /// The name by which SQLite opens a file without expecting that anybody changes it.
@@ -108,11 +105,6 @@ fn uri_of_still_file(path: &Path) -> PathBuf {
     }
     uri.push_str("?immutable=1");
     uri.into()
-}
-
-/// Whether a database of ours is written through a write-ahead log.
-pub(crate) fn has_write_ahead_log(path: &Path) -> bool {
-    matches!(owner(path), Ok(Owner::Ours { write_ahead: true }))
 }
 
 /// The write-ahead log of a database.
@@ -140,8 +132,7 @@ pub(crate) enum ForeignAccess {
 /// take its place, the whole of it is locked. SQLite keeps the index of the log in memory then, and makes no file for it.
 pub(crate) fn connect_to_foreign(path: &Path, access: ForeignAccess) -> rusqlite::Result<Connection> {
     if access == ForeignAccess::Look && !log_path(path).exists() {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        return connect_with(&uri_of_still_file(path), flags);
+        return connect_to_still_file(path);
     }
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
@@ -150,46 +141,47 @@ pub(crate) fn connect_to_foreign(path: &Path, access: ForeignAccess) -> rusqlite
     Ok(connection)
 }
 
-/// Whether a file is a database of ours.
-pub(crate) fn is_ours(path: &Path) -> bool {
-    matches!(owner(path), Ok(Owner::Ours { .. }))
-}
-
 /// Opens the database, and makes it where there is none; its folder must exist.
-pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
-    let write_ahead = match owner(path)? {
-        Owner::Ours { write_ahead } => write_ahead,
-        Owner::Nobody => {
-            create(path)?;
-            true
-        }
-    };
-    open_ours(path, Wait::Long, write_ahead)
+pub(crate) fn open_or_create(place: PlaceRef<'_>) -> Result<Guarded, StoreError> {
+    if owner(place.path)? == Owner::Nobody {
+        create(place.path, FileSystem::of(folder_of(place.path)))?;
+    }
+    open_ours(place, Wait::Long)
 }
 
-fn open_ours(path: &Path, wait: Wait, write_ahead: bool) -> Result<Connection, StoreError> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    // Whoever was killed while it was made may have left an empty one, once SQLite has cleared up. So here, too, the schema
-    // comes before the log: else the header in the file itself would be nobody's.
+/// The journal stays as it is: it was chosen when the database was made, by the file system that it was made on.
+fn open_ours(place: PlaceRef<'_>, wait: Wait) -> Result<Guarded, StoreError> {
+    let connection = connect(place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     prepare(&connection, wait)
-        .and_then(|()| migrate(&connection, path, MIGRATIONS))
-        .and_then(|()| {
-            if write_ahead {
-                Ok(())
-            } else {
-                switch_log_on(&connection)
-            }
-        })
-        .map_err(|error| error.at(path))?;
-    Ok(connection)
+        .and_then(|()| migrate(&connection, place, MIGRATIONS))
+        .map_err(|error| error.at(place.path))?;
+    let guard = Guard::of(&connection, place.path)?;
+    Ok((connection, guard))
 }
 
-fn switch_log_on(connection: &Connection) -> Result<(), MigrateError> {
-    Ok(connection.pragma_update(None, "journal_mode", "WAL")?)
+/// Whether a connection that has read the database writes through a write-ahead log.
+pub(crate) fn has_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA journal_mode", [], |row| Ok(row.get_ref(0)?.as_str()? == "wal"))
+}
+
+/// Whether a file's header names a write-ahead log. SQLite does not say so of a file that is opened as it is.
+pub(crate) fn header_names_log(path: &Path) -> rusqlite::Result<bool> {
+    let mut connection = connect_to_still_file(path)?;
+    // The version of the format for writing; 2 is the one with a write-ahead log.
+    Ok(connection.serialize("main")?.get(18) == Some(&2))
+}
+
+/// Chooses the journal of a new database. A write-ahead log needs memory that all its users share, which users of a network
+/// file system do not.
+fn choose_journal(connection: &Connection, file_system: FileSystem) -> rusqlite::Result<()> {
+    match file_system {
+        FileSystem::Local => connection.pragma_update(None, "journal_mode", "WAL"),
+        FileSystem::Network => Ok(()),
+    }
 }
 
 /// Makes an empty database with its schema, whole or not at all, while nobody else does.
-fn create(path: &Path) -> Result<(), StoreError> {
+fn create(path: &Path, file_system: FileSystem) -> Result<(), StoreError> {
     let io_error = |source| StoreError::Io {
         path: path.to_owned(),
         source,
@@ -198,25 +190,71 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .write(true)
         .create(true)
         .truncate(false)
+        .mode(OWNER_ONLY)
         .open(lock_path(path))
         .map_err(io_error)?;
     lock.lock().map_err(io_error)?;
     if owner(path)? != Owner::Nobody {
         return Ok(());
     }
+    create_for_owner(path).map_err(io_error)?;
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     // The schema is written before the write-ahead log is switched on, so that the header in the file itself says whose
     // it is from the first moment.
     connection
         .pragma_update(None, "synchronous", "FULL")
         .map_err(MigrateError::from)
-        .and_then(|()| migrate(&connection, path, MIGRATIONS))
-        .and_then(|()| switch_log_on(&connection))
+        .and_then(|()| migrate(&connection, path.into(), MIGRATIONS))
+        .and_then(|()| Ok(choose_journal(&connection, file_system)?))
         .map_err(|error| error.at(path))?;
     hand_to_owner_of_folder(&[path, &lock_path(path)]).map_err(io_error)?;
     File::open(folder_of(path))
         .and_then(|folder| folder.sync_all())
         .map_err(io_error)
+}
+
+/// Makes an empty file that only its owner can read, where there is none. SQLite gives the files beside a database its mode.
+fn create_for_owner(path: &Path) -> io::Result<()> {
+    let created = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(OWNER_ONLY)
+        .open(path);
+    match created {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens an empty file to copy a database into. It is synced when it is whole, and worth nothing before.
+pub(crate) fn for_copy(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
+    Ok(connection)
+}
+
+/// Makes a database that nobody uses one with a rollback journal.
+pub(crate) fn use_rollback_journal(path: &Path) -> Result<(), StoreError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let changed = connection.pragma_update(None, "journal_mode", "DELETE");
+    changed.map_err(|error| MigrateError::from(error).at(path))
+}
+
+/// Keeps everybody else away from a database that is about to be replaced. None where it is missing, or too damaged for
+/// anybody to use.
+pub(crate) fn hold_for_replacement(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        return Ok(None);
+    }
+    let held = connect_to_foreign(path, ForeignAccess::Hold).and_then(|connection| {
+        connection.execute_batch("BEGIN EXCLUSIVE")?;
+        Ok(connection)
+    });
+    match held {
+        Ok(connection) => Ok(Some(connection)),
+        Err(error) if is_busy(&error) => Err(StoreError::Busy { path: path.to_owned() }),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Opens an index whose seal is intact, to read it.
@@ -229,6 +267,8 @@ pub(crate) fn index_for_reading(path: &Path) -> rusqlite::Result<Connection> {
 /// Opens an index to write it. Whose it is stands in its header from the first moment. There is no journal on disk and no
 /// syncing: an index that was not written to its end is made anew.
 pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
+    // Where it cannot be made, SQLite says why.
+    drop(create_for_owner(path));
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
     connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
@@ -245,16 +285,6 @@ pub(crate) fn index_in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     plan_once(&connection)?;
     Ok(connection)
-}
-
-/// Whether a file is a database of another tool. One that is no database at all, or not there, or shorter than the header
-/// of one, is nobody's.
-pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
-    let Some(header) = read_header(path)? else {
-        return Ok(false);
-    };
-    let application = header.get(68..72);
-    Ok(header.starts_with(MAGIC) && application.is_some_and(|application| application != ours.to_be_bytes()))
 }
 
 /// What root makes in another user's project belongs to that user, who could not write to it else. SQLite does the same
@@ -280,10 +310,7 @@ fn lock_path(path: &Path) -> PathBuf {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    connect_with(path, flags).map_err(|error| StoreError::Sql {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
+    connect_with(path, flags).map_err(|error| MigrateError::from(error).at(path))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
@@ -304,7 +331,7 @@ fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
 fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
     connection.busy_timeout(wait.time())?;
     // A command that ends must not pay for folding the log in. SQLite's own way of doing it after so many pages does not
-    // help: it never starts the log anew where every process is the first to open the database. See `fold_log_in`.
+    // help: it never starts the log anew where every process is the first to open the database. See `checkpoint`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
@@ -330,74 +357,50 @@ pub(crate) fn set_commit(connection: &Connection, commit: Commit) -> rusqlite::R
     connection.pragma_update(None, "synchronous", word)
 }
 
-/// Folds the write-ahead log into the database and empties it, when it has become long and nobody else reads it right now.
-pub(crate) fn fold_log_in(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
-    if std::fs::metadata(log_path(path)).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
-        connection.busy_timeout(Duration::ZERO)?;
-        let folded = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        return folded;
+/// When the write-ahead log is written into the database and emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checkpoint {
+    Now,
+    /// When it has become long.
+    WhenLong,
+}
+
+/// How a checkpoint ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checkpointed {
+    /// The log is empty, or there was no reason to empty it.
+    Done,
+    /// Another connection uses the log.
+    Busy,
+}
+
+/// Writes the log into the database and empties it, unless another connection uses it right now. A passive checkpoint is not
+/// enough: with the log damaged, its old frames would hide newer pages of the database.
+pub(crate) fn checkpoint(
+    connection: &Connection,
+    path: &Path,
+    when: Checkpoint,
+    wait: Wait,
+) -> rusqlite::Result<Checkpointed> {
+    let length = std::fs::metadata(log_path(path)).map_or(0, |log| log.len());
+    let least = match when {
+        Checkpoint::Now => 0,
+        Checkpoint::WhenLong => MAX_LOG_BYTES,
+    };
+    if length <= least {
+        return Ok(Checkpointed::Done);
     }
-    Ok(())
-}
-
-/// Reads from the file's header whose it is, without SQLite: opening another tool's database could already change it.
-fn owner(path: &Path) -> Result<Owner, StoreError> {
-    let io_error = |source| StoreError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let Some(header) = read_header(path).map_err(io_error)? else {
-        return Ok(Owner::Nobody);
-    };
-    let application = header.get(68..72);
-    if !header.starts_with(MAGIC) {
-        Err(StoreError::NotADatabase { path: path.to_owned() })
-    } else if application == Some(&APPLICATION_ID.to_be_bytes()) {
-        // The version of the format for writing; 2 is the one with a write-ahead log.
-        let write_ahead = header.get(18) == Some(&2);
-        Ok(Owner::Ours { write_ahead })
-    } else if holds_nothing(&header) && !has_unfolded_beside(path) {
-        Ok(Owner::Nobody)
-    } else {
-        Err(StoreError::Foreign { path: path.to_owned() })
+    connection.busy_timeout(Duration::ZERO)?;
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    connection.busy_timeout(wait.time())?;
+    match busy {
+        Ok(false) => Ok(Checkpointed::Done),
+        Ok(true) => Ok(Checkpointed::Busy),
+        Err(error) if is_busy(&error) => Ok(Checkpointed::Busy),
+        // What was committed is safe in the log; the next writer tries again.
+        Err(error) if is_full(&error) => Ok(Checkpointed::Done),
+        Err(error) => Err(error),
     }
-}
-
-/// Whether the beginning of a database says that nobody has put anything into it: no number of a program, no version and no
-/// table. Whoever was killed while a database was made may leave one.
-fn holds_nothing(header: &[u8]) -> bool {
-    let is_zero = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
-    // The page after the header is the list of tables: 13 is one that is not spread over others, then comes how many it has.
-    let is_one_page = header.get(100) == Some(&13);
-    is_zero(header.get(60..64)) && is_zero(header.get(68..72)) && is_one_page && is_zero(header.get(103..105))
-}
-
-/// Whether something lies beside a database that belongs into it, and that may be all that it holds.
-fn has_unfolded_beside(path: &Path) -> bool {
-    let is_there = |ending: &str| std::fs::metadata(path_beside(path, ending)).is_ok_and(|file| file.len() > 0);
-    is_there("-wal") || is_there("-journal")
-}
-
-/// The first bytes of a database; none of a file that is not there or empty.
-fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    // Before it is opened: whoever opens a pipe waits for somebody to write.
-    let kind = match std::fs::metadata(path) {
-        Ok(metadata) => metadata.file_type(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !kind.is_file() && !kind.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
-    }
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut header = Vec::new();
-    file.take(HEADER_BYTES).read_to_end(&mut header)?;
-    Ok((!header.is_empty()).then_some(header))
 }
 
 /// An error before it is known which file it concerns.
@@ -405,7 +408,10 @@ fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub(crate) enum MigrateError {
     Sql(rusqlite::Error),
     Io(io::Error),
+    Older { found: i64 },
     Newer { found: i64, known: i64 },
+    NoBackupFolder,
+    Backup(StoreError),
 }
 
 impl From<rusqlite::Error> for MigrateError {
@@ -420,16 +426,22 @@ impl From<io::Error> for MigrateError {
     }
 }
 
+impl From<StoreError> for MigrateError {
+    fn from(error: StoreError) -> Self {
+        Self::Backup(error)
+    }
+}
+
 impl MigrateError {
     pub(crate) fn at(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         match self {
-            Self::Sql(error) => StoreError::Sql {
-                path,
-                reason: error.to_string(),
-            },
+            Self::Sql(error) => StoreError::of_sql(path, error),
             Self::Io(source) => StoreError::Io { path, source },
+            Self::Older { found } => StoreError::Older { path, found },
             Self::Newer { found, known } => StoreError::Newer { path, found, known },
+            Self::NoBackupFolder => StoreError::NoBackupFolder { path },
+            Self::Backup(error) => error,
         }
     }
 }
@@ -444,6 +456,7 @@ mod tests {
     use rusqlite::StatementStatus;
 
     use super::*;
+    use crate::owner::is_ours;
 
     #[test]
     fn a_database_without_anything_in_it_is_nobodys_and_any_other_is_somebodys() {
@@ -458,8 +471,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("progress.db");
             connect_for_test(&path).execute_batch(sql).unwrap();
-            match open_or_create(&path) {
-                Ok(connection) => {
+            match open_or_create((&path).into()) {
+                Ok((connection, _)) => {
                     assert!(is_taken, "{sql}");
                     assert!(
                         is_ours(&path) && crate::migrate::is_up_to_date(&connection).unwrap(),
@@ -475,13 +488,33 @@ mod tests {
     }
 
     #[test]
+    fn the_file_system_of_a_new_database_decides_on_its_journal_for_good() {
+        let journal = |connection: &Connection| {
+            connection
+                .query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))
+                .unwrap()
+        };
+        for (file_system, expected) in [(FileSystem::Local, "wal"), (FileSystem::Network, "delete")] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("progress.db");
+            create(&path, file_system).unwrap();
+            for _ in 0..2 {
+                assert_eq!(journal(&open_or_create((&path).into()).unwrap().0), expected);
+            }
+        }
+    }
+
+    #[test]
     fn a_database_that_is_still_in_its_log_is_somebodys() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");
         let open = connect_for_test(&path);
         open.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (x)")
             .unwrap();
-        assert!(matches!(open_or_create(&path), Err(StoreError::Foreign { .. })));
+        assert!(matches!(
+            open_or_create((&path).into()),
+            Err(StoreError::Foreign { .. })
+        ));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use jiff::civil::date;
-use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
+use ralph_model::{Author, Extra, FileStamp, Note, NoteId, NoteKind, Tags};
 use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError};
 
 /// Makes a database with so many changes on record.
@@ -23,6 +23,7 @@ fn database(path: &Path, changes: usize) {
         .map(|index| NoteChange {
             action: NoteAction::Added,
             note: note(index),
+            author: Author::HUMAN,
         })
         .collect();
     let file = NoteFile {

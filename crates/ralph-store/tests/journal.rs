@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    Difficulty, ErrorCategory, FeatureId, JournalRow, NewJournalRow, NewTask, Outcome, RunId, SplitMix64, StopReason,
-    TaskId, Usage,
+    Difficulty, ErrorCategory, Evidence, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason, TaskId,
+    Usage,
 };
-use ralph_store::{JournalFilter, Reach, Settlement, Store, encode_term};
+use ralph_store::{JournalFilter, Settlement, Store, encode_term};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -57,6 +57,7 @@ fn row(run: u64, iteration: u32, outcome: Outcome) -> NewJournalRow {
         },
         files_modified: vec![format!("src/part_{iteration}/lib.rs"), "README.md".to_owned()],
         changed_nothing: true,
+        evidence: Evidence::Both,
         notes: Some("größer ist_nicht besser".to_owned()),
         difficulty: Some(Difficulty::Hard),
         error_category: Some(ErrorCategory::TestFailure),
@@ -82,7 +83,11 @@ fn a_row_is_read_as_it_was_written() {
         ..row(1, 2, Outcome::Interrupted)
     };
     let ids = [full.clone(), bare.clone()].map(|row| bench.add(row));
-    let written = |id, row: &NewJournalRow| JournalRow { id, row: row.clone() };
+    let written = |id, row: &NewJournalRow| JournalRow {
+        id,
+        prompt_sha256: None,
+        row: row.clone(),
+    };
     assert_eq!(bench.store.journal_row(ids[0]).unwrap(), Some(written(ids[0], &full)));
     assert_eq!(bench.store.journal_last().unwrap(), Some(written(ids[1], &bare)));
     assert_eq!(
@@ -138,26 +143,6 @@ fn what_was_forgiven_is_forgotten_once_the_task_is_done() {
     assert!(!bench.store.was_forgiven(&TaskId::new(9)).unwrap());
     bench.add(row(1, 9, Outcome::Done));
     assert!(!bench.store.was_forgiven(&task).unwrap());
-}
-
-#[test]
-fn what_was_forgiven_is_forgotten_once_the_task_is_reset() {
-    let mut bench = Bench::new();
-    let mut entropy = SplitMix64::new(1);
-    let task = bench
-        .store
-        .add_task(&NewTask::titled("Parse dates"), &mut entropy, at(0));
-    let task = task.unwrap().id;
-    let forgiven = |iteration| NewJournalRow {
-        task: Some(task.clone()),
-        ..row(1, iteration, Outcome::Interrupted)
-    };
-    bench.add(forgiven(1));
-    assert!(bench.store.was_forgiven(&task).unwrap());
-    bench.store.reset_task(&task, Reach::Itself, at(2)).unwrap();
-    assert!(!bench.store.was_forgiven(&task).unwrap());
-    bench.add(forgiven(3));
-    assert!(bench.store.was_forgiven(&task).unwrap());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use jiff::civil::date;
-use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
+use ralph_model::{Author, AuthorKind, Extra, FileStamp, Note, NoteId, NoteKind, RunId, Tags};
 use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError, Wait};
 
 fn note(id: &str, content: &str) -> Note {
@@ -38,7 +38,11 @@ fn file(path: &str) -> NoteFile {
 }
 
 fn change(action: NoteAction, note: Note) -> NoteChange {
-    NoteChange { action, note }
+    NoteChange {
+        action,
+        note,
+        author: Author::HUMAN,
+    }
 }
 
 #[test]
@@ -118,6 +122,9 @@ fn a_database_of_another_tool_is_not_touched() {
     // The header of a database with application_id 0 and user_version 4, as another tool leaves it.
     let mut bytes = vec![0; 4096];
     bytes[..16].copy_from_slice(b"SQLite format 3\0");
+    // Pages of 4096 bytes, a rollback journal, and an empty list of tables.
+    bytes[16..24].copy_from_slice(&[16, 0, 1, 1, 0, 64, 32, 32]);
+    bytes[100..108].copy_from_slice(&[13, 0, 0, 0, 0, 16, 0, 0]);
     bytes[63] = 4;
     std::fs::File::create(&path)
         .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
@@ -156,11 +163,11 @@ fn what_is_no_database_is_refused_and_an_empty_file_becomes_one() {
 }
 
 #[test]
-fn a_database_whose_maker_was_killed_gets_its_write_ahead_log() {
+fn a_database_with_a_rollback_journal_keeps_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     drop(Store::open_or_create(&path).unwrap());
-    // The versions of the format say that there is no write-ahead log, as before the last step of making it.
+    // The versions of the format say that there is no write-ahead log, as on a network file system.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[18..20].copy_from_slice(&[1, 1]);
     std::fs::File::create(&path)
@@ -172,7 +179,7 @@ fn a_database_whose_maker_was_killed_gets_its_write_ahead_log() {
     store
         .record_notes(&file("memories.md"), &record(1), &[added], at)
         .unwrap();
-    assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
+    assert_eq!(std::fs::read(&path).unwrap()[18..20], [1, 1]);
 }
 
 #[test]
@@ -213,4 +220,44 @@ fn the_write_ahead_log_stays_short_although_every_process_opens_the_database_ane
     assert!(log < 1 << 20, "{log} bytes");
     let store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
     assert_eq!(store.known_notes(&file("memories.md")).unwrap().len(), 300);
+}
+
+#[test]
+fn the_log_names_the_author_of_each_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+    let at = "2025-01-20T12:00:00Z".parse().unwrap();
+    let agent = Author::in_iteration(AuthorKind::Agent, RunId::new(7), 3);
+    let by_agent = |action, note| NoteChange {
+        author: agent.clone(),
+        ..change(action, note)
+    };
+    let here = file("memories.md");
+    let first = [by_agent(NoteAction::Added, note("mem-1-0000", "one"))];
+    store.record_notes(&here, &record(1), &first, at).unwrap();
+    assert!(store.is_written_by_agents("mem-1-0000").unwrap());
+    assert_eq!(store.notes_by_agents(&RunId::new(7)).unwrap(), 1);
+    let second = [
+        change(NoteAction::Edited, note("mem-1-0000", "one, by a person")),
+        by_agent(NoteAction::Added, note("mem-2-0000", "two")),
+    ];
+    store.record_notes(&here, &record(2), &second, at).unwrap();
+    assert!(!store.is_written_by_agents("mem-1-0000").unwrap());
+    assert!(
+        !store.is_written_by_agents("mem-3-0000").unwrap(),
+        "without a row it may be anybody's"
+    );
+    let authors: Vec<Author> = store
+        .note_history("mem-1")
+        .unwrap()
+        .into_iter()
+        .map(|version| version.author)
+        .collect();
+    assert_eq!(authors, [agent.clone(), Author::HUMAN]);
+    let blamed = store.logged_changes("mem-2").unwrap();
+    let blamed: Vec<_> = blamed
+        .iter()
+        .map(|row| (row.id.as_str(), row.what.as_str(), &row.author))
+        .collect();
+    assert_eq!(blamed, [("mem-2-0000", "added", &agent)]);
 }

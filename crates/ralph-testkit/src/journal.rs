@@ -1,6 +1,6 @@
 //! A row of the journal to begin with.
 
-use ralph_model::{NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_model::{Evidence, NewJournalRow, Outcome, RunId, StopReason, Usage};
 
 /// The row of an iteration that went well and left nothing; tests set what they are about.
 #[must_use]
@@ -23,6 +23,7 @@ pub fn journal_row(run: RunId, iteration: u32) -> NewJournalRow {
         usage: Usage::default(),
         files_modified: Vec::new(),
         changed_nothing: false,
+        evidence: Evidence::Gates,
         notes: None,
         difficulty: None,
         error_category: None,

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ralph_model::Actor;
 
 use crate::commands::{
-    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, learnings, memory,
-    merge_driver, prompt, recall, remember, review, run, scratchpad, setup, stats, status, task, why,
+    blame, completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, learnings, memory,
+    merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup, stats, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -45,6 +46,15 @@ pub(crate) struct Global {
     /// Whether `--` stood among the arguments, so that what follows is meant as it is.
     #[arg(skip)]
     pub(crate) text_after_dashes: bool,
+    /// Who gives the command. Commands that only read do not ask, and have a person here.
+    #[arg(skip = Actor::Person)]
+    pub(crate) actor: Actor,
+    /// The arguments, without the program's name, as an agent's proposal repeats them.
+    #[arg(skip)]
+    pub(crate) arguments: Vec<String>,
+    /// What a person accepts as the input of a proposed command, instead of standard input.
+    #[arg(skip)]
+    pub(crate) input: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,6 +97,8 @@ pub(crate) enum Command {
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    Blame(blame::BlameArgs),
+    Rollback(rollback::RollbackArgs),
     Stats(stats::StatsArgs),
     Prompt(prompt::PromptArgs),
     /// Take over what another tool has on record

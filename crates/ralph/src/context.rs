@@ -9,16 +9,18 @@ use jiff::tz::TimeZone;
 use ralph_memory::capture::{Findings, History, KnowledgeFolder, Notebook, Scratchpad, Stored};
 use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems, ShelfState};
 use ralph_memory::inject::FeaturesFolder;
-use ralph_model::config::Config;
-use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
-use ralph_notes::{Notice, Patience, read_file};
+use ralph_model::config::{Config, Loaded, Restricted};
+use ralph_model::{Actor, Clock, Entropy, Shelf, count, first_line, preview};
+use ralph_notes::{Notice, Patience};
 use ralph_store::index::IndexError;
 use ralph_store::{Store, StoreError, Wait};
 
 use crate::cli::Global;
 use crate::env;
-use crate::error::CommandError;
+use crate::error::{CommandError, restore_hint};
 use crate::paths::{self, Project, Spelling};
+use crate::settings;
+use crate::state_folder::StateFolder;
 use crate::surroundings::{ProgramClock, ProgramEntropy};
 use crate::ui::Ui;
 
@@ -35,11 +37,20 @@ const PREVIEW_COLUMNS: usize = 50;
 pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) project: Project,
+    /// The configuration without settings of the project that the user has to confirm first.
     pub(crate) config: Config,
+    /// The same with them, for commands that ask, or show what is configured and run nothing.
+    pub(crate) configured: Config,
+    /// The settings that the user has to confirm first.
+    pub(crate) restricted: Vec<Restricted>,
     clock: ProgramClock,
     entropy: RefCell<ProgramEntropy>,
     /// Whether `--` stood among the arguments, so that what follows is meant as it is.
     pub(crate) text_after_dashes: bool,
+    /// Who gives the command.
+    pub(crate) actor: Actor,
+    /// What is read instead of standard input, where the command was proposed before.
+    input: Option<String>,
     notice: Box<dyn Fn(Notice<'_>) + 'a>,
 }
 
@@ -51,27 +62,40 @@ impl<'a> Context<'a> {
 
     /// The same for a project that was found before.
     pub(crate) fn of(project: Project, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
-        let config = load_config(&project, ui)?;
+        let loaded = settings::load(&project, ui)?;
         let (clock, entropy) = (ProgramClock::from_environment()?, ProgramEntropy::from_environment()?);
         Ok(Self {
             clock,
             entropy: RefCell::new(entropy),
-            ..Self::regardless(project, config, global, ui)
+            ..Self::contained(project, loaded, global, ui)?
         })
     }
 
+    /// Refuses note files that are outside the project.
+    fn contained(mut project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
+        project.boundary = settings::boundary(&project, &loaded);
+        match settings::outside(&project, &loaded).into_iter().next() {
+            Some(outside) => Err(outside.into()),
+            None => Ok(Self::regardless(project, loaded, global, ui)),
+        }
+    }
+
     /// The same with a configuration that was read before, however wrong the files and the environment are.
-    pub(crate) fn regardless(project: Project, config: Config, global: &Global, ui: &'a Ui) -> Self {
+    pub(crate) fn regardless(project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Self {
         if global.color.is_none() {
-            ui.configure(config.ui.color);
+            ui.configure(loaded.config.ui.color);
         }
         Self {
             ui,
             project,
-            config,
+            config: loaded.unconfirmed,
+            configured: loaded.config,
+            restricted: loaded.restricted,
             clock: ProgramClock::from_environment().unwrap_or(ProgramClock::Machine),
             entropy: RefCell::new(ProgramEntropy::from_environment().unwrap_or(ProgramEntropy::Machine)),
             text_after_dashes: global.text_after_dashes,
+            actor: global.actor.clone(),
+            input: global.input.clone(),
             notice: Box::new(|notice| match notice {
                 Notice::Waiting(lock) => {
                     ui.status(&format!("Waiting for another process that holds {} …", lock.display()));
@@ -81,6 +105,14 @@ impl<'a> Context<'a> {
                     text.display()
                 )),
             }),
+        }
+    }
+
+    /// The standard input, up to a size.
+    pub(crate) fn read_input(&self, most_bytes: usize) -> Result<String, CommandError> {
+        match &self.input {
+            Some(input) => Ok(input.clone()),
+            None => self.ui.read_input(most_bytes),
         }
     }
 
@@ -105,6 +137,7 @@ impl<'a> Context<'a> {
         Notebook {
             shelf,
             log: self.project.log_of(&path),
+            author: self.actor.author(),
             catalogue: self.catalogue(spelling),
             path,
             surroundings: &self.project,
@@ -115,8 +148,11 @@ impl<'a> Context<'a> {
 
     /// The long notes.
     pub(crate) fn knowledge(&self) -> KnowledgeFolder<'_> {
+        let catalogue = self.catalogue(Spelling::Own);
         KnowledgeFolder {
-            catalogue: self.catalogue(Spelling::Own),
+            log: self.project.log_of(&catalogue.knowledge),
+            author: self.actor.author(),
+            catalogue,
             surroundings: &self.project,
             patience: self.patience(),
         }
@@ -137,12 +173,27 @@ impl<'a> Context<'a> {
         FeaturesFolder {
             path: self.project.root.join(paths::FEATURES),
             shown: paths::FEATURES.to_owned(),
+            boundary: self.project.boundary.clone(),
         }
     }
 
     /// The database of facts to read, if there is one: to look something up nothing is made.
     pub(crate) fn facts(&self) -> Result<Option<Store>, CommandError> {
-        Ok(Store::open_to_read(&self.project.database(), Wait::Long)?)
+        Ok(Store::open_to_read(&self.project.fact_store(), Wait::Long)?)
+    }
+
+    /// The folder of the project outside of it; the project gets an id where it has none.
+    pub(crate) fn make_state_folder(&self) -> Result<StateFolder, CommandError> {
+        // Two projects never share an id, so that of a test is random too.
+        StateFolder::make(&self.project, &mut ProgramEntropy::Machine, &self.patience())
+    }
+
+    /// The same where nothing is put into it now.
+    pub(crate) fn make_state_folder_or_warn(&self) {
+        if let Err(error) = self.make_state_folder() {
+            self.ui
+                .warning(&format!("There will be no backups: {}.", error.message()));
+        }
     }
 
     /// Warns of learnings that were passed over because they cannot be read.
@@ -270,11 +321,18 @@ impl<'a> Context<'a> {
     /// Says what a person should know about a change beside that it was made.
     pub(crate) fn report_stored(&self, notebook: &Notebook<'_>, stored: &Stored) {
         self.report_findings(notebook, &stored.findings);
-        if let History::NotRecorded(error) = &stored.history {
+        self.report_history(&stored.history);
+    }
+
+    /// Says so where a change is not in the log.
+    pub(crate) fn report_history(&self, history: &History) {
+        if let History::NotRecorded(error) = history {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));
-            if matches!(error, StoreError::Foreign { .. }) {
-                self.hint_at_import();
+            match error {
+                StoreError::Foreign { .. } => self.hint_at_import(),
+                StoreError::Lost { backup, .. } => self.ui.hint(&format!("{}.", restore_hint(backup))),
+                _ => {}
             }
         }
     }
@@ -322,26 +380,4 @@ pub(crate) fn find_project(
         let root = project.root.display();
         Err(CommandError::usage(format!("--root {root} is not a folder")))
     }
-}
-
-/// Reads the text of the configuration; none where there is no file.
-pub(crate) fn read_config(project: &Project) -> Result<Option<String>, CommandError> {
-    let Some(text) = read_file(&project.root.join(paths::CONFIG))? else {
-        return Ok(None);
-    };
-    String::from_utf8(text.bytes).map(Some).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        CommandError::new(format!("{} is not UTF-8 text (byte {at})", paths::CONFIG))
-    })
-}
-
-fn load_config(project: &Project, ui: &Ui) -> Result<Config, CommandError> {
-    let text = read_config(project)?;
-    let loaded = Config::load(text.as_deref().map(|text| (paths::CONFIG, text)), &env::read)?;
-    for warning in &loaded.warnings {
-        let warning = warning.to_string();
-        let end = if warning.ends_with('?') { "" } else { "." };
-        ui.warning(&format!("{warning}{end}"));
-    }
-    Ok(loaded.config)
 }

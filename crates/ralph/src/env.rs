@@ -25,8 +25,12 @@ pub(crate) const VARIABLES: &[Variable] = &[
     PAGER,
     PATH,
     HOME,
+    XDG_CONFIG_HOME,
     XDG_STATE_HOME,
     CLAUDE_PROJECT_DIR,
+    MARKER,
+    RUN_ID,
+    ITERATION,
     NOW,
     SEED,
 ];
@@ -91,15 +95,35 @@ const HOME: Variable = Variable {
     name: "HOME",
     about: "Without it git and agents do not find their settings, which `doctor` says.",
 };
+/// The folder of the user's configuration.
+const XDG_CONFIG_HOME: Variable = Variable {
+    name: "XDG_CONFIG_HOME",
+    about: "Where your own configuration is, in `ralph/config.toml`; `~/.config` when it is not set.",
+};
 /// The folder of what programs remember.
 const XDG_STATE_HOME: Variable = Variable {
     name: "XDG_STATE_HOME",
-    about: "Where `run` remembers which projects' commands you have confirmed; `~/.local/state` when it is not set.",
+    about: "Where confirmed commands and backups of the database are kept; `~/.local/state` when it is not set.",
 };
 /// The folder of a session of Claude Code.
 const CLAUDE_PROJECT_DIR: Variable = Variable {
     name: "CLAUDE_PROJECT_DIR",
     about: "The folder whose project `hook` works in when the agent does not name one. Claude Code sets it.",
+};
+/// The marker of an iteration.
+const MARKER: Variable = Variable {
+    name: ralph_process::MARKER_VARIABLE,
+    about: "The marker of an iteration. `run` sets it; a command that has it acts as the agent.",
+};
+/// The run that a command belongs to.
+pub(crate) const RUN_ID: Variable = Variable {
+    name: "RALPH_RUN_ID",
+    about: "The run of an iteration, which is recorded with what the agent stores. `run` sets it.",
+};
+/// The iteration that a command belongs to.
+pub(crate) const ITERATION: Variable = Variable {
+    name: "RALPH_ITERATION",
+    about: "The number of an iteration, which is recorded with what the agent stores. `run` sets it.",
 };
 /// The fixed present.
 const NOW: Variable = Variable {
@@ -165,16 +189,31 @@ pub(crate) fn program_folders() -> Vec<PathBuf> {
     read(PATH.name).map_or_else(Vec::new, |path| std::env::split_paths(&path).collect())
 }
 
+/// The user's home folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    read(HOME.name).map(PathBuf::from)
+}
+
 /// Whether the person has a folder.
 pub(crate) fn has_home() -> bool {
-    read(HOME.name).is_some()
+    home().is_some()
 }
 
 /// The folder for what programs remember of a person's choices.
 pub(crate) fn state_folder() -> Option<PathBuf> {
-    let named = read(XDG_STATE_HOME.name).map(PathBuf::from);
+    user_folder(&XDG_STATE_HOME, ".local/state")
+}
+
+/// The folder of the user's configuration.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    user_folder(&XDG_CONFIG_HOME, ".config")
+}
+
+/// A folder of the user's that a variable names; a relative path does not count.
+fn user_folder(variable: &Variable, usual: &str) -> Option<PathBuf> {
+    let named = read(variable.name).map(PathBuf::from);
     let named = named.filter(|folder| folder.is_absolute());
-    named.or_else(|| Some(PathBuf::from(read(HOME.name)?).join(".local/state")))
+    named.or_else(|| Some(home()?.join(usual)))
 }
 
 /// Everything, for those that agents and gates inherit it.
@@ -204,6 +243,24 @@ pub(crate) fn variables_like_ours() -> Vec<(String, bool)> {
 /// The folder that Claude Code works in.
 pub(crate) fn claude_project() -> Option<PathBuf> {
     read(CLAUDE_PROJECT_DIR.name).map(PathBuf::from)
+}
+
+/// What the markers of the demo's own commands begin with: they are in no iteration.
+pub(crate) const DEMO_MARKER: &str = "demo-";
+
+/// The marker of the iteration that the command is in.
+pub(crate) fn iteration_marker() -> Option<String> {
+    read(MARKER.name).filter(|marker| !marker.starts_with(DEMO_MARKER))
+}
+
+/// The run that the command is in.
+pub(crate) fn run_id() -> Option<String> {
+    read(RUN_ID.name)
+}
+
+/// The iteration that the command is in.
+pub(crate) fn iteration() -> Option<String> {
+    read(ITERATION.name)
 }
 
 /// The time that a test fixes.

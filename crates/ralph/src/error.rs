@@ -1,6 +1,7 @@
 //! The one error that reaches the person: a line that says what, where and why, a hint that mends it, an exit code.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Refusal};
@@ -57,6 +58,11 @@ impl CommandError {
     pub(crate) fn about(mut self, name: &str) -> Self {
         self.message = format!("{name}: {}", self.message);
         self
+    }
+
+    /// What happened.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// The lines to print; none when there is nobody to read them.
@@ -116,9 +122,19 @@ impl From<StoreError> for CommandError {
                      and ralph starts a history of its own"
                 ))
             }
+            StoreError::Lost { backup, .. } => Self::new(message).hint(restore_hint(&backup)),
+            StoreError::NoBackupFolder { .. } => {
+                Self::new(message).hint("`ralph init` makes one; it needs HOME or XDG_STATE_HOME to be set")
+            }
             _ => Self::new(message),
         }
     }
+}
+
+/// What to do about a database that is missing although it has a backup.
+pub(crate) fn restore_hint(backup: &Path) -> String {
+    let folder = backup.parent().unwrap_or(backup).display();
+    format!("`ralph doctor --restore-backup` restores it; to start over without it, delete {folder}")
 }
 
 impl From<TaskError> for CommandError {
@@ -133,6 +149,8 @@ impl From<TaskError> for CommandError {
             TaskError::HasParts { task } => Self::new(message).hint(format!(
                 "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
             )),
+            TaskError::Proposed { task } => Self::new(message).hint(format!("`ralph review --accept {task}` accepts it")),
+            TaskError::NotProposed { .. } => Self::new(message),
             TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
             TaskError::TwoFeatures { feature, other, .. } => Self::usage(message).hint(format!(
                 "say `--feature {other}`, or give it another parent; `ralph task update PARENT --feature {feature}` moves a \

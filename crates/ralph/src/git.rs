@@ -58,6 +58,25 @@ impl Worktree {
         })
     }
 
+    /// The top folders of the main worktree and of all linked ones.
+    pub(crate) fn all_tops(&self) -> Vec<PathBuf> {
+        let linked = fs::read_dir(self.common.join("worktrees"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let tops = linked.filter_map(|entry| {
+            let dot_git = fs::read_to_string(entry.path().join("gitdir")).ok()?;
+            let dot_git = entry.path().join(dot_git.trim());
+            Some(dot_git.parent()?.to_owned())
+        });
+        std::iter::once(self.main.clone()).chain(tops).collect()
+    }
+
+    /// The folder that all worktrees of the repository share.
+    pub(crate) fn common(&self) -> &Path {
+        &self.common
+    }
+
     /// What is checked out: the branch, and the commit where it can be read. A commit alone would not tell a checkout of
     /// the branch that this one began at.
     pub(crate) fn head(&self) -> Option<String> {

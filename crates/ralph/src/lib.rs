@@ -3,9 +3,11 @@
 //! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
 //! knows where files are.
 
+mod actor;
 mod by_hand;
 mod changed_file;
 mod checklist;
+mod classes;
 mod cli;
 mod commands;
 mod context;
@@ -13,6 +15,8 @@ mod env;
 mod error;
 mod git;
 mod git_ignores;
+mod inside;
+mod kept_prompt;
 mod merge_setup;
 mod numbers;
 mod paths;
@@ -20,6 +24,8 @@ mod pause_words;
 mod programs;
 mod quick;
 pub mod reference;
+mod settings;
+mod state_folder;
 mod stories;
 mod surroundings;
 mod table;
@@ -42,14 +48,20 @@ use crate::ui::Ui;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let text_after_dashes = arguments.iter().any(|argument| argument == "--");
+    let words: Vec<String> = arguments
+        .iter()
+        .skip(1)
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     let parsed = quick::parse(&arguments).map_or_else(|| Cli::try_parse_from(arguments), Ok);
     let mut cli = match parsed {
         Ok(cli) => cli,
         Err(usage) => return ui::print_usage(&usage),
     };
     cli.global.text_after_dashes = text_after_dashes;
+    cli.global.arguments = words;
     let ui = Ui::new(cli.global.color);
-    let result = commands::run(&ui, &cli.global, cli.command);
+    let result = inside::run(&ui, cli.global, cli.command);
     match result {
         Ok(code) => code,
         Err(error) => ui.error(&error),

@@ -1,21 +1,27 @@
 //! Where everything is: the project's root, its files, its database. The only place that spells these paths.
 
 use std::ffi::OsString;
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_loop::IterationFolder;
+use ralph_loop::{IterationFolder, is_alive};
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::{RunId, Shelf};
-use ralph_notes::{FileError, create_folder, lock_path, resolve, write_new_file};
-use ralph_store::{NoteFile, Store};
+use ralph_notes::{Boundary, FileError, create_folder, lock_path, resolve, write_new_file};
+use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store};
 
+use crate::error::CommandError;
 use crate::git::Worktree;
 use crate::git_ignores::literal;
+use crate::state_folder::StateFolder;
 
 /// The configuration.
 pub(crate) const CONFIG: &str = ".ralph.toml";
+/// The user's configuration, in the folder of all of their configuration.
+pub(crate) const USER_CONFIG: &str = "ralph/config.toml";
 /// The folder of notes.
 pub(crate) const AGENT: &str = ".agent";
 /// The folder of everything else.
@@ -81,14 +87,19 @@ pub(crate) enum Spelling {
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
+    /// What its files must stay in.
+    pub(crate) boundary: Boundary,
     pub(crate) worktree: Option<Worktree>,
 }
 
 impl Project {
     /// The project with this root.
     pub(crate) fn at(root: PathBuf) -> Self {
-        let worktree = Worktree::of(&root);
-        Self { root, worktree }
+        Self {
+            worktree: Worktree::of(&root),
+            boundary: Boundary::new(&root, &[]),
+            root,
+        }
     }
 
     /// The project that a folder is in: upwards, as far as the first folder with `.git`, the nearest with a
@@ -155,7 +166,7 @@ impl Project {
     pub(crate) fn log_of(&self, file: &Path) -> LogPlace {
         let path = file.strip_prefix(&self.root).unwrap_or(file);
         LogPlace {
-            database: self.database(),
+            database: self.fact_store(),
             file: NoteFile {
                 worktree: self.worktree_name().to_owned(),
                 path: path.to_string_lossy().into_owned(),
@@ -175,14 +186,31 @@ impl Project {
 
     /// The database of facts.
     pub(crate) fn database(&self) -> PathBuf {
-        let shared = self.worktree.as_ref().map_or_else(
+        self.home().join(RALPH).join(DATABASE)
+    }
+
+    /// The database of facts and its backups.
+    pub(crate) fn fact_store(&self) -> DatabasePlace {
+        DatabasePlace {
+            path: self.database(),
+            backups: StateFolder::find(self).map(|folder| folder.backups()),
+        }
+    }
+
+    /// Makes the folder of the database where it is missing.
+    pub(crate) fn create_home(&self) -> Result<(), FileError> {
+        self.prepare_database_folder(&self.home().join(RALPH))
+    }
+
+    /// The root of the project in the main worktree, whose database all worktrees share.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.worktree.as_ref().map_or_else(
             || self.root.clone(),
             |tree| match self.root.strip_prefix(&tree.top) {
                 Ok(inside) => tree.main.join(inside),
                 Err(_) => self.root.clone(),
             },
-        );
-        shared.join(RALPH).join(DATABASE)
+        )
     }
 
     /// What an iteration left. Each worktree has its own runs.
@@ -192,7 +220,7 @@ impl Project {
 
     /// What keeps a second run out of this worktree.
     pub(crate) fn run_lock(&self) -> PathBuf {
-        self.root.join(RALPH).join(RUN_LOCK)
+        Self::run_lock_in(&self.root)
     }
 
     /// The folders of this worktree's runs.
@@ -214,6 +242,48 @@ impl Project {
             .collect()
     }
 
+    /// The folders of ours and the files of the database that others than their owner can read. Another tool's database is
+    /// none of ours. No connection of this process to the database may be open.
+    pub(crate) fn open_to_others(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.home().join(RALPH), self.root.join(RALPH)];
+        paths.dedup();
+        if Store::is_there(&self.database()) {
+            let folder = self.home().join(RALPH);
+            paths.extend(["", "-wal", "-shm"].map(|ending| folder.join(format!("{DATABASE}{ending}"))));
+        }
+        let is_open = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0);
+        paths.into_iter().filter(is_open).collect()
+    }
+
+    /// Keeps others than their owner from reading these folders and databases.
+    pub(crate) fn close_all_to_others(&self) -> Result<(), CommandError> {
+        for path in self.open_to_others() {
+            close_to_others(&path).map_err(|error| {
+                CommandError::new(format!(
+                    "cannot keep others from reading {}: {error}",
+                    self.shown(&path)
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The roots of this project in all worktrees of its repository.
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        let Some(tree) = &self.worktree else {
+            return vec![self.root.clone()];
+        };
+        let Ok(inside) = self.root.strip_prefix(&tree.top) else {
+            return vec![self.root.clone()];
+        };
+        tree.all_tops().into_iter().map(|top| top.join(inside)).collect()
+    }
+
+    /// What keeps a second run out of the worktree with this root.
+    pub(crate) fn run_lock_in(root: &Path) -> PathBuf {
+        root.join(RALPH).join(RUN_LOCK)
+    }
+
     /// The name of the linked worktree that this is; empty for the main one.
     pub(crate) fn worktree_name(&self) -> &str {
         self.worktree.as_ref().map_or("", |tree| tree.name.as_str())
@@ -233,7 +303,12 @@ impl Surroundings for Project {
         self.worktree.as_ref()?.head()
     }
 
+    fn is_alive(&self, process: &RunProcess) -> bool {
+        is_alive(process, &ralph_process::host()).unwrap_or(true)
+    }
+
     fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        self.refuse_outside(file)?;
         let Some(folder) = file.parent() else { return Ok(()) };
         create_folder(folder)?;
         let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
@@ -252,7 +327,7 @@ impl Surroundings for Project {
     }
 
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)?;
+        create_private(folder)?;
         let lines = [
             "/progress.db*",
             "/index.db*",
@@ -268,6 +343,8 @@ impl Surroundings for Project {
     }
 
     fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
+        self.refuse_outside(folder)?;
+        create_private(&self.root.join(RALPH))?;
         create_folder(folder)?;
         if !self.ignores(KNOWLEDGE_LOCK) {
             write_ignore_file(folder, &["/.lock", "/.*ralph-*"].map(str::to_owned));
@@ -283,9 +360,21 @@ impl CatalogueHome for Project {
         let folder = self.root.join(RALPH);
         Store::is_there(&self.database()) && self.prepare_database_folder(&folder).is_ok()
     }
+
+    fn leads_outside(&self, file: &Path) -> Option<PathBuf> {
+        self.boundary.outside(file)
+    }
 }
 
 impl Project {
+    /// Refuses a path that leads outside the project: an agent may have made a link since the command began.
+    pub(crate) fn refuse_outside(&self, path: &Path) -> Result<(), FileError> {
+        match self.boundary.outside(path) {
+            Some(leads_to) => Err(FileError::outside(path, &leads_to)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether `init` has told git about the locks.
     fn ignores_locks(&self) -> bool {
         self.ignores(&format!("{AGENT}/{}.lock", Shelf::Memories.file_name()))
@@ -296,6 +385,23 @@ impl Project {
         std::fs::read_to_string(self.root.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
     }
+}
+
+/// Creates a folder that only its owner can enter, where there is none.
+fn create_private(folder: &Path) -> Result<(), FileError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    create_folder(folder)?;
+    // One that cannot be changed is reported by doctor.
+    drop(close_to_others(folder));
+    Ok(())
+}
+
+/// Takes the rights of group and others from a file or folder.
+fn close_to_others(path: &Path) -> io::Result<()> {
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    std::fs::set_permissions(path, Permissions::from_mode(mode & 0o700))
 }
 
 /// Whether two paths lead to the same thing, which is there.

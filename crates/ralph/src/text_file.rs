@@ -14,7 +14,7 @@ use crate::error::CommandError;
 /// The text of a file or a pipe, named from the working folder; `-` stands for standard input.
 pub(crate) fn read_text(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
     if name == "-" {
-        return context.ui.read_input(MAX_NOTE_BYTES);
+        return context.read_input(MAX_NOTE_BYTES);
     }
     let path = std::path::absolute(name).map_err(|error| CommandError::usage(format!("{name}: {error}")))?;
     match Source::at(&path) {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
-use ralph_model::{count, turns_text};
+use ralph_model::{code_point, count, invisible_characters, show_invisible};
 
 use crate::env;
 use crate::error::CommandError;
@@ -39,6 +39,8 @@ const MOST_TEXT: usize = 100;
 const DEFAULT_WIDTH: usize = 120;
 /// The width of tables where no terminal is: whoever reads a pipe, an agent mostly, wants the line whole, not a wall of text.
 const PIPE_WIDTH: usize = 500;
+/// How many different invisible characters a warning names.
+const INVISIBLE_NAMED: usize = 5;
 /// The longest answer to a question.
 const MAX_ANSWER_BYTES: u64 = 4096;
 
@@ -185,9 +187,13 @@ impl Ui {
         self.err_color.set(color);
     }
 
-    /// Prints data, as it is.
+    /// Prints data: exactly, or with invisible characters shown where a person reads it.
     pub(crate) fn data(&self, text: &str) -> Result<(), CommandError> {
         stage::clear();
+        let text = match self.out_is_terminal {
+            true => show_invisible(text),
+            false => text.into(),
+        };
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
@@ -263,7 +269,10 @@ impl Ui {
     ) -> Result<(), CommandError> {
         let lines = match self.out_is_terminal {
             true => {
-                let (columns, rows) = table::without_blank(columns, rows);
+                // Before columns are measured.
+                let shown = |cell: &String| show_invisible(cell).into_owned();
+                let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+                let (columns, rows) = table::without_blank(columns, &rows);
                 table::lines(&columns, &rows, Some(self.width()), shape)
             }
             false => table::lines(columns, rows, Some(self.width()), shape),
@@ -300,6 +309,26 @@ impl Ui {
     /// Says something that a person should look at.
     pub(crate) fn warning(&self, line: &str) {
         self.say(Some((Style::Warning, "Warning:")), line);
+    }
+
+    /// Warns of characters in a text that nobody sees, before it is stored.
+    pub(crate) fn warn_of_invisible(&self, text: &str) {
+        let found = invisible_characters(text);
+        if found.is_empty() {
+            return;
+        }
+        let mut named: Vec<String> = Vec::new();
+        for (_, c) in &found {
+            let code = code_point(*c);
+            if named.len() < INVISIBLE_NAMED && !named.contains(&code) {
+                named.push(code);
+            }
+        }
+        let number = count(found.len(), "invisible character", "invisible characters");
+        self.warning(&format!(
+            "The text has {number} ({}), stored as given.",
+            named.join(", ")
+        ));
     }
 
     /// Says what mends it.
@@ -551,13 +580,15 @@ fn paint(color: bool, style: Style, text: &str) -> String {
     }
 }
 
-/// A text with signs in place of those that a terminal would obey: it is not moved, coloured, or shown in another order.
+/// A text with signs in place of those that a terminal would obey or not show: it is not moved, coloured, or shown in another
+/// order.
 fn visible_controls(text: &str) -> String {
-    text.chars()
+    show_invisible(text)
+        .chars()
         .map(|c| match c {
             '\n' | '\t' => c,
             '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-            _ if c.is_control() || turns_text(c) => '\u{fffd}',
+            _ if c.is_control() => '\u{fffd}',
             _ => c,
         })
         .collect()
@@ -572,7 +603,7 @@ mod tests {
         assert_eq!(visible_controls("a\x1b[31m\r\n\tb\u{9b}"), "a␛[31m␍\n\tb\u{fffd}");
         assert_eq!(
             visible_controls("user\u{202e}nimda\u{2066}x\u{2069}"),
-            "user\u{fffd}nimda\u{fffd}x\u{fffd}"
+            "user<U+202E>nimda<U+2066>x<U+2069>"
         );
         assert_eq!(visible_controls("שלום grün 🦀"), "שלום grün 🦀");
     }

@@ -1,11 +1,12 @@
-//! `cargo xtask soak loop`: whole runs of `ralph run` that are killed at any call and any moment, and runs in four worktrees.
+//! `cargo xtask soak loop`: whole runs of `ralph run` that are killed at any call and any moment, runs in four worktrees, and runs
+//! beside other SQLite clients.
 
 use std::path::Path;
 
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-const ALL: [Tests; 2] = [
+const ALL: [Tests; 3] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph --test torture runs:: -- --nocapture"),
         counts: &[
@@ -20,6 +21,14 @@ const ALL: [Tests; 2] = [
                 full: 200,
             },
         ],
+    },
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph --test torture other_clients:: -- --nocapture"),
+        counts: &[Count {
+            flag: "--client-trials",
+            variable: "RALPH_SOAK_CLIENT_TRIALS",
+            full: 100,
+        }],
     },
     Tests {
         call: Cargo::new("test --release --locked -p ralph-loop --test run -- --nocapture"),

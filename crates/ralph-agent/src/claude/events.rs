@@ -1,7 +1,7 @@
 //! The records that Claude Code prints, as far as they matter here. Keys come in any order, there are more than these, and
 //! records of unknown types come too.
 
-use ralph_model::Usage;
+use ralph_model::{Usage, beginning_in_words};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -193,7 +193,7 @@ impl ResultRecord {
     /// Leaves the beginning of its text, which may repeat a whole answer: what it says of an error is short.
     pub(super) fn shorten(&mut self) {
         if let Some(text) = &mut self.result {
-            text.truncate(text.floor_char_boundary(MOST_RESULT));
+            text.truncate(beginning_in_words(text, MOST_RESULT).len());
             text.shrink_to_fit();
         }
     }

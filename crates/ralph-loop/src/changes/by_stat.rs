@@ -112,7 +112,7 @@ pub(super) fn ignored(root: &Path, files: &[&String]) -> BTreeSet<String> {
 }
 
 /// What the file system takes for the present.
-fn now_of(scratch: &Path) -> io::Result<i64> {
+pub(super) fn now_of(scratch: &Path) -> io::Result<i64> {
     DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
     let file = File::create(scratch.join("now"))?;
     Ok(FileStamp::of(&file.metadata()?).ctime_ns)

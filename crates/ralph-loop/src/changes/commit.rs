@@ -1,7 +1,8 @@
 //! Commits the files of a task, as they are now, and nothing else.
 //!
-//! It is git's own commit of named files: hooks run, and what a person has staged of other files stays staged. Files that
-//! git does not know are announced to it first; when there is no commit in the end, that is taken back.
+//! It is git's own commit of named files: hooks and filters run, and what a person has staged of other files stays staged.
+//! The caller makes sure that hooks and filters are those that were there when the run began. Files that git does not know
+//! are announced to it first; when there is no commit in the end, that is taken back.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -117,7 +118,7 @@ fn commit_in(
         .iter()
         .filter_map(|file| repository.relative_to_top(file))
         .collect();
-    let (changed, unknown) = changed_files(top, &paths)?;
+    let (changed, unknown) = changed_files(repository, &paths)?;
     if changed.is_empty() {
         return Err(CommitError::Nothing);
     }
@@ -154,7 +155,7 @@ pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Opti
         .iter()
         .filter_map(|file| repository.relative_to_top(file))
         .collect();
-    if !changed_files(top, &paths)?.0.is_empty() {
+    if !changed_files(&repository, &paths)?.0.is_empty() {
         return Ok(None);
     }
     // A file that git ignores is in no commit.
@@ -168,29 +169,22 @@ pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Opti
 }
 
 /// The paths that differ from the last commit, and those of them that git does not know yet.
-fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<String>), CommitError> {
+fn changed_files(repository: &Repository, paths: &[String]) -> Result<(Vec<String>, Vec<String>), CommitError> {
     if paths.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     // Patterns cannot be read from a file here, so the answer is about everything, and compared.
-    let arguments = [
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-    ];
-    let answer = Git::question(top).run(arguments)?.text()?;
+    let status = repository.status(Vec::new())?;
     let wanted: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
     let (mut changed, mut unknown) = (Vec::new(), Vec::new());
-    for line in answer.split_terminator('\0') {
-        let Some(path) = line.get(3..).filter(|path| wanted.contains(path)) else {
+    for (how, path) in status {
+        if !wanted.contains(path.as_str()) {
             continue;
-        };
-        changed.push(path.to_owned());
-        if line.starts_with("??") {
-            unknown.push(path.to_owned());
         }
+        if how == "??" {
+            unknown.push(path.clone());
+        }
+        changed.push(path);
     }
     Ok((changed, unknown))
 }

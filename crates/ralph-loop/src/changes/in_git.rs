@@ -1,18 +1,21 @@
-//! Snapshots as trees of git's, made with an index and objects of their own in the scratch folder of a run.
+//! Snapshots as trees of git's, made with a git directory of their own in the scratch folder of a run.
 //!
-//! A submodule is the commit that is checked out in it; what is changed inside it shows once it is committed there.
+//! A submodule is the commit that is checked out in it; what is changed inside it shows once it is committed there. No
+//! filter runs for a snapshot, so a tree holds filtered files either as the index has them or as they are on disk. Such a file
+//! has changed when it was written since the first snapshot, and a patch does not show its text.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_model::FileStamp;
-use ralph_process::git::Git;
+use ralph_process::git::{Git, GitError};
 
+use super::scratch_git::ScratchGit;
 use super::{OwnFiles, Patch};
+
+/// Times of files are this coarse on some file systems, in nanoseconds; not on those of tests.
+const COARSEST_TIME_NS: i64 = if cfg!(test) { 0 } else { 2_000_000_000 };
 
 /// The repository of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +24,10 @@ pub(super) struct Repository {
     pub(super) top: PathBuf,
     /// Where the project stands in it: empty, or a path that ends in `/`.
     pub(super) prefix: String,
-    index: PathBuf,
-    objects: PathBuf,
+    pub(super) index: PathBuf,
+    pub(super) objects: PathBuf,
+    /// Its own lists of ignored files, attributes and sparse folders.
+    pub(super) info: [PathBuf; 3],
 }
 
 impl Repository {
@@ -39,17 +44,23 @@ impl Repository {
             "index",
             "--git-path",
             "objects",
+            "--git-path",
+            "info/exclude",
+            "--git-path",
+            "info/attributes",
+            "--git-path",
+            "info/sparse-checkout",
             "--show-prefix",
         ];
         let answer = Git::question(folder).run(arguments)?.text()?;
-        let mut lines = answer.split('\n');
-        let mut next = || lines.next().map(str::to_owned);
-        match (next(), next(), next(), next()) {
-            (Some(top), Some(index), Some(objects), Some(prefix)) => Ok(Some(Self {
+        let lines: Vec<&str> = answer.split('\n').collect();
+        match lines.as_slice() {
+            [top, index, objects, exclude, attributes, sparse, prefix, ..] => Ok(Some(Self {
                 top: top.into(),
                 index: index.into(),
                 objects: objects.into(),
-                prefix,
+                info: [exclude, attributes, sparse].map(PathBuf::from),
+                prefix: (*prefix).to_owned(),
             })),
             _ => Err("git did not say where its files are".to_owned()),
         }
@@ -58,6 +69,26 @@ impl Repository {
     /// Whether somebody changes its index now, or was killed while doing that.
     pub(super) fn is_locked(&self) -> bool {
         self.index.with_extension("lock").exists()
+    }
+
+    /// The paths from the top that differ from the last commit, each with git's two letters for how. Git runs the configured
+    /// filters for it, so the caller makes sure that they are those that a person knows.
+    pub(super) fn status(&self, patterns: Vec<String>) -> Result<Vec<(String, String)>, GitError> {
+        let options = [
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            // Git would run the filters of submodules, too.
+            "--ignore-submodules=dirty",
+            "--",
+        ];
+        let arguments = options.map(str::to_owned).into_iter().chain(patterns);
+        let answer = Git::question(&self.top).run(arguments)?.text()?;
+        let lines = answer.split_terminator('\0');
+        let parts = lines.filter_map(|line| Some((line.get(..2)?.to_owned(), line.get(3..)?.to_owned())));
+        Ok(parts.collect())
     }
 
     /// A path from the top as one from the project's root.
@@ -99,7 +130,7 @@ impl Repository {
 
 /// Whether git has something to say about a folder. Asked first, because git says the same words, in many languages, for
 /// a folder without a repository and for one that it does not trust.
-pub(super) fn is_repository(folder: &Path) -> bool {
+pub(crate) fn is_repository(folder: &Path) -> bool {
     folder.ancestors().any(|folder| folder.join(".git").exists())
 }
 
@@ -113,36 +144,40 @@ pub(super) struct InGit<'a> {
 impl InGit<'_> {
     /// The tree of all files as they are now, and why some are missing.
     pub(super) fn snapshot(&self) -> Result<(String, Option<String>), String> {
-        self.prepare()
-            .map_err(|error| format!("a snapshot cannot be made in {}: {error}", self.scratch.display()))?;
+        let git = ScratchGit::create(&self.repository, self.scratch)?;
+        git.prepare_index()?;
         let mut arguments = vec!["add".to_owned(), "--all".into(), "--ignore-errors".into(), "--".into()];
         arguments.extend(self.repository.all_but(&self.own.hidden));
         // One file that cannot be read does not hide the others. Git ends with 1 for those, and also where a hidden folder is
         // one that it ignores anyway, which hides nothing.
-        let added = self.call().env("LC_ALL", "C").run(arguments)?;
+        let added = git.call().env("LC_ALL", "C").run(arguments)?;
         let said = added.errors.lines().find(|line| line.starts_with("error:"));
         let degraded = said.map(|said| format!("git could not read everything: {said}"));
         if added.status.code() != Some(1) {
             added.text()?;
         }
-        let tree = self.call().run(["write-tree", "--missing-ok"])?.text()?;
+        let tree = git.call().run(["write-tree", "--missing-ok"])?.text()?;
         Ok((tree.trim().to_owned(), degraded))
     }
 
-    /// The files that differ between two trees.
-    pub(super) fn changed(&self, old: &str, new: &str) -> Result<Vec<String>, String> {
-        let options = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new, "--"];
-        let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
-        arguments.extend(self.repository.all_but(&self.own.hidden));
-        let answer = self.call().run(arguments)?.text()?;
-        Ok(answer
-            .split_terminator('\0')
-            .map(|path| self.repository.relative_to_root(path))
+    /// The files that differ between two trees, the first of which was made at this time of the file system.
+    pub(super) fn changed(&self, old: &str, new: &str, since: Option<i64>) -> Result<Vec<String>, String> {
+        let git = ScratchGit::create(&self.repository, self.scratch)?;
+        let differing = self.differing(&git, old, new)?;
+        let untouched = self.untouched_filtered(&differing, since)?;
+        let changed = differing.iter().filter(|(_, path)| !untouched.contains(path));
+        Ok(changed
+            .map(|(_, path)| self.repository.relative_to_root(path))
             .collect())
     }
 
     /// What differs between two trees, in at most so many bytes of whole lines.
     pub(super) fn patch(&self, old: &str, new: &str, most: usize) -> Result<Patch, String> {
+        let git = ScratchGit::create(&self.repository, self.scratch)?;
+        let differing = self.differing(&git, old, new)?;
+        let paths = differing.iter().map(|(_, path)| path.as_str());
+        // The text of a filtered file may be what the filter encrypts.
+        git.hide_text(&self.filtered(paths)?)?;
         // No program of the repository's decides how a difference looks.
         let options = [
             "diff-tree",
@@ -157,7 +192,7 @@ impl InGit<'_> {
         ];
         let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
         arguments.extend(self.repository.all_but(&self.own.hidden));
-        let answer = self.call().most_output(most).run(arguments)?;
+        let answer = git.call().most_output(most).run(arguments)?;
         let mut text = answer.text()?;
         if answer.cut {
             text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
@@ -165,22 +200,61 @@ impl InGit<'_> {
         Ok(Patch { text, cut: answer.cut })
     }
 
-    /// The files that differ from the last commit.
-    pub(super) fn dirty(&self) -> Result<BTreeSet<String>, String> {
-        let options = [
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-            "--",
-        ];
+    /// The paths from the top that differ between two trees, each with git's letter for how.
+    fn differing(&self, git: &ScratchGit<'_>, old: &str, new: &str) -> Result<Vec<(String, String)>, String> {
+        let options = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", old, new, "--"];
         let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
         arguments.extend(self.repository.all_but(&self.own.hidden));
-        let answer = Git::question(&self.repository.top).run(arguments)?.text()?;
-        // Two letters and a space stand before each path.
-        let paths = answer.split_terminator('\0').filter_map(|line| line.get(3..));
-        Ok(paths.map(|path| self.repository.relative_to_root(path)).collect())
+        let answer = git.call().run(arguments)?.text()?;
+        let mut fields = answer.split_terminator('\0').map(str::to_owned);
+        Ok(std::iter::from_fn(|| Some((fields.next()?, fields.next()?))).collect())
+    }
+
+    /// The modified files that have a filter and were not written since a time: one tree has the file as the index does, the
+    /// other as it is on disk.
+    fn untouched_filtered(
+        &self,
+        differing: &[(String, String)],
+        since: Option<i64>,
+    ) -> Result<BTreeSet<String>, String> {
+        let Some(since) = since else {
+            return Ok(BTreeSet::new());
+        };
+        let is_untouched = |path: &str| {
+            let metadata = fs::symlink_metadata(self.repository.top.join(path));
+            metadata.is_ok_and(|metadata| {
+                metadata.is_file() && FileStamp::of(&metadata).ctime_ns < since.saturating_sub(COARSEST_TIME_NS)
+            })
+        };
+        let modified = differing.iter().filter(|(how, _)| how == "M");
+        let untouched = modified
+            .map(|(_, path)| path.as_str())
+            .filter(|path| is_untouched(path));
+        self.filtered(untouched)
+    }
+
+    /// Those of these paths from the top that git reads through a filter.
+    fn filtered<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Result<BTreeSet<String>, String> {
+        let paths: Vec<&str> = paths.collect();
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let asked = Git::question(&self.repository.top).input(paths.join("\0"));
+        let answer = asked.run(["check-attr", "-z", "--stdin", "filter"])?.text()?;
+        let fields: Vec<&str> = answer.split_terminator('\0').collect();
+        let is_filtered = |value: &str| !["unspecified", "unset"].contains(&value);
+        let filtered = fields.chunks(3).filter_map(|fields| match fields {
+            [path, _, value] if is_filtered(value) => Some((*path).to_owned()),
+            _ => None,
+        });
+        Ok(filtered.collect())
+    }
+
+    /// The files that differ from the last commit. Filters run.
+    pub(super) fn dirty(&self) -> Result<BTreeSet<String>, String> {
+        let status = self.repository.status(self.repository.all_but(&self.own.hidden))?;
+        let paths = status.iter().map(|(_, path)| self.repository.relative_to_root(path));
+        Ok(paths.collect())
     }
 
     /// Those of these files that git does not have and would not take.
@@ -200,82 +274,5 @@ impl InGit<'_> {
         let answer = answer.text()?;
         let paths = answer.split_terminator('\0');
         Ok(paths.map(|path| self.repository.relative_to_root(path)).collect())
-    }
-
-    /// A call of git that sees the real objects and writes only to the scratch folder.
-    fn call(&self) -> Git {
-        Git::question(&self.repository.top)
-            .setting("core.hooksPath=/dev/null")
-            .setting("core.splitIndex=false")
-            .setting("core.safecrlf=false")
-            .setting("core.looseCompression=1")
-            .setting("advice.addEmbeddedRepo=false")
-            .env("GIT_INDEX_FILE", self.index())
-            .env("GIT_OBJECT_DIRECTORY", self.objects())
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate(&self.repository.objects))
-    }
-
-    fn index(&self) -> PathBuf {
-        self.scratch.join("index")
-    }
-
-    fn objects(&self) -> PathBuf {
-        self.scratch.join("objects")
-    }
-
-    /// Makes the folders, and an index that knows what git's own knows, so that only what changed is read.
-    ///
-    /// The index of the last snapshot knows the files that git does not have, too; it is kept until git's own is another.
-    fn prepare(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(self.objects())?;
-        // A run that was killed leaves its lock. No other run has this folder.
-        for name in ["index.lock", "index.new"] {
-            remove_if_there(&self.scratch.join(name))?;
-        }
-        let source_of = self.scratch.join("index.source");
-        let real = match fs::metadata(&self.repository.index) {
-            Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
-        let source = format!("{:?}", real.as_ref().map(FileStamp::of));
-        if self.index().exists() && read_if_there(&source_of)? == source {
-            return Ok(());
-        }
-        remove_if_there(&source_of)?;
-        remove_if_there(&self.index())?;
-        if let Some(real) = real {
-            // Git compares times of files with that of the index, to see which may have changed since without a trace.
-            let new = self.scratch.join("index.new");
-            fs::copy(&self.repository.index, &new)?;
-            File::options().write(true).open(&new)?.set_modified(real.modified()?)?;
-            fs::rename(new, self.index())?;
-        }
-        File::create(source_of)?.write_all(source.as_bytes())
-    }
-}
-
-/// A folder as git wants it in a list that is separated by colons.
-fn alternate(folder: &Path) -> OsString {
-    let name = folder.to_string_lossy();
-    if name.contains([':', '"']) {
-        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")).into()
-    } else {
-        folder.into()
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn read_if_there(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    match File::open(path).and_then(|mut file| file.read_to_string(&mut text)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(text),
     }
 }

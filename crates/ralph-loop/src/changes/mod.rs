@@ -8,7 +8,10 @@ mod by_stat;
 mod commit;
 mod in_git;
 mod refs;
+mod scratch_git;
 
+#[cfg(test)]
+mod canary_tests;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +23,7 @@ use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
 pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
+pub(crate) use in_git::is_repository;
 use in_git::{InGit, Repository};
 pub use refs::Refs;
 
@@ -42,6 +46,9 @@ pub struct Snapshot {
     /// Why they were not seen with git, where there is a repository.
     #[serde(default)]
     pub without_git: Option<String>,
+    /// When the snapshot began, as the file system counts time, in nanoseconds.
+    #[serde(default)]
+    began_ns: Option<i64>,
 }
 
 /// How the files were seen.
@@ -106,6 +113,7 @@ impl ProjectFiles {
     /// The files as they are now: those that git has or would take, or without git all that `.gitignore` leaves.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
+        let began_ns = by_stat::now_of(&self.scratch).ok();
         let reason = match self.in_git() {
             Ok(Some(git)) => match git.snapshot() {
                 Ok((tree, degraded)) => {
@@ -114,6 +122,7 @@ impl ProjectFiles {
                         seen,
                         degraded,
                         without_git: None,
+                        began_ns,
                     };
                 }
                 Err(reason) => Some(reason),
@@ -127,11 +136,13 @@ impl ProjectFiles {
                 seen: Seen::List(list),
                 degraded,
                 without_git: reason,
+                began_ns,
             },
             Err(other) => Snapshot {
                 seen: Seen::Nothing,
                 degraded: Some(reason.clone().unwrap_or(other)),
                 without_git: reason,
+                began_ns,
             },
         }
     }
@@ -148,7 +159,7 @@ impl ProjectFiles {
         let degraded = before.degraded.clone().or_else(|| after.degraded.clone());
         let found = match (&before.seen, &after.seen) {
             (Seen::Tree(old), Seen::Tree(new)) if old == new => Ok(Vec::new()),
-            (Seen::Tree(old), Seen::Tree(new)) => self.git().and_then(|git| git.changed(old, new)),
+            (Seen::Tree(old), Seen::Tree(new)) => self.git().and_then(|git| git.changed(old, new, before.began_ns)),
             (Seen::List(old), Seen::List(new)) => by_stat::changed(&self.root, &self.scratch, old, new),
             (Seen::Nothing, _) | (_, Seen::Nothing) => Ok(Vec::new()),
             _ => Err("one snapshot was made with git and the other without, so they cannot be compared".to_owned()),
@@ -176,7 +187,8 @@ impl ProjectFiles {
         }
     }
 
-    /// The files that differ from the last commit now, those that git does not know included; none without git.
+    /// The files that differ from the last commit now, those that git does not know included; none without git. Git runs the
+    /// configured filters for it.
     ///
     /// # Errors
     /// When git does not answer.
@@ -242,7 +254,7 @@ impl ProjectFiles {
 /// # Errors
 /// When git does not answer.
 pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
-    if !in_git::is_repository(folder) {
+    if !is_repository(folder) {
         return Ok(None);
     }
     let answer = Git::question(folder).run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;

@@ -7,20 +7,20 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
 /// A project and the folder of a run beside it.
-struct Project {
-    folder: TempDir,
-    root: PathBuf,
+pub(super) struct Project {
+    pub(super) folder: TempDir,
+    pub(super) root: PathBuf,
 }
 
 impl Project {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("project");
         fs::create_dir(&root).unwrap();
         Self { folder, root }
     }
 
-    fn in_git() -> Self {
+    pub(super) fn in_git() -> Self {
         let project = Self::new();
         project.git("init -q -b main");
         project.identify();
@@ -28,7 +28,7 @@ impl Project {
     }
 
     /// With a first commit.
-    fn with_files(files: &[(&str, &str)]) -> Self {
+    pub(super) fn with_files(files: &[(&str, &str)]) -> Self {
         let project = Self::in_git();
         for (name, text) in files {
             project.write(name, text);
@@ -38,20 +38,20 @@ impl Project {
         project
     }
 
-    fn identify(&self) {
+    pub(super) fn identify(&self) {
         self.git("config user.name Somebody");
         self.git("config user.email somebody@example.org");
     }
 
     #[track_caller]
-    fn git(&self, arguments: &str) -> String {
+    pub(super) fn git(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let answer = Git::change(&self.root).run(&arguments).unwrap();
         assert!(answer.status.success(), "{arguments:?}: {}", answer.errors);
         String::from_utf8(answer.output).unwrap()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(super) fn write(&self, name: &str, text: &str) {
         let path = self.root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -61,7 +61,7 @@ impl Project {
         fs::remove_file(self.root.join(name)).unwrap();
     }
 
-    fn watch(&self) -> ProjectFiles {
+    pub(super) fn watch(&self) -> ProjectFiles {
         let own = OwnFiles {
             hidden: vec![".ralph".to_owned(), ".agent/scratchpad.md".to_owned()],
             notes: vec![".agent/memories.md".to_owned()],
@@ -71,7 +71,7 @@ impl Project {
 
     /// What changed while this was done.
     #[track_caller]
-    fn changes(&self, change: impl FnOnce()) -> Changes {
+    pub(super) fn changes(&self, change: impl FnOnce()) -> Changes {
         let watch = self.watch();
         let before = watch.snapshot();
         assert_eq!(before.degraded, None);
@@ -89,7 +89,7 @@ impl Project {
 }
 
 /// Commits, and nobody stops it.
-fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+pub(super) fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
     commit_task(folder, files, message, &ralph_process::StopHandle::default(), "")
 }
 
@@ -104,7 +104,7 @@ fn collect(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
     }
 }
 
-fn of(files: &[&str]) -> Changes {
+pub(super) fn of(files: &[&str]) -> Changes {
     let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
     Changes {
         work: files.clone(),
@@ -113,7 +113,7 @@ fn of(files: &[&str]) -> Changes {
     }
 }
 
-fn set(files: &[&str]) -> BTreeSet<String> {
+pub(super) fn set(files: &[&str]) -> BTreeSet<String> {
     files.iter().map(|file| (*file).to_owned()).collect()
 }
 

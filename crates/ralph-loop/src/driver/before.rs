@@ -1,9 +1,11 @@
-//! What stands in the record of an iteration of the time before its turn: the files, and what was asked for. An agent may
-//! change a task while it works on it; its work is measured by what the task said before.
+//! What stands in the record of an iteration of the time before its turn: the files, what was asked for, and what evidence
+//! rests on. An agent may change a task while it works on it, and also its gates; its work is measured by what they were
+//! before.
 
 use ralph_model::Task;
 use serde::{Deserialize, Serialize};
 
+use crate::basis::EvidenceBasis;
 use crate::changes::Snapshot;
 
 /// What was so before a turn. The files alone can be read from it as well.
@@ -12,6 +14,16 @@ pub(super) struct Before<'a> {
     #[serde(flatten)]
     pub(super) files: &'a Snapshot,
     pub(super) asked: Asked,
+    pub(super) basis: EvidenceBasis,
+}
+
+/// What evidence rested on, as a record tells; none where it does not.
+pub(super) fn basis_on_record(before: Option<&str>) -> Option<EvidenceBasis> {
+    #[derive(Deserialize)]
+    struct OnRecord {
+        basis: Option<EvidenceBasis>,
+    }
+    serde_json::from_str::<OnRecord>(before?).ok()?.basis
 }
 
 /// What was asked for.

@@ -20,11 +20,12 @@ impl Runner<'_> {
         // The last notes are written with the run that made them. Should that fail, the next one does it.
         match self.finish_outbox() {
             Ok(_) => {}
+            Err(error @ RunError::Store(_)) => return Err(error),
             Err(error) if error.is_full() || self.places().are_full() => return Err(error),
             Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
         }
         let left = match end {
-            End::Complete => self.left_elsewhere(),
+            End::Complete => Some(self.left_elsewhere()?),
             _ => None,
         };
         let sentence = match left {
@@ -61,10 +62,10 @@ impl Runner<'_> {
         }
     }
 
-    /// How many tasks of the project are not done, where all that the run was asked for are; none when nobody can tell.
-    fn left_elsewhere(&self) -> Option<u32> {
-        let standing = self.standing(&Scope::All).ok()?;
-        Some(standing.failed + standing.waiting + standing.open)
+    /// How many tasks of the project are not done, where all that the run was asked for are.
+    fn left_elsewhere(&self) -> Result<u32, RunError> {
+        let standing = self.standing(&Scope::All)?;
+        Ok(standing.for_a_person() + standing.open)
     }
 
     /// What the run was asked for, in a few words.

@@ -1,12 +1,12 @@
 //! Why a run, or something that it had to do, came to nothing.
 
+use std::path::Path;
+
 use ralph_agent::StartError;
 use ralph_memory::catalogue::CatalogueError;
 use ralph_store::StoreError;
 
-use super::full_disk::places;
 use crate::room::is_full;
-use crate::site::Site;
 
 /// Why an effect could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,18 @@ impl RunError {
         Self::Folder(std::io::ErrorKind::StorageFull.into())
     }
 
+    /// Another process keeps the database locked.
+    pub(super) fn locked(database: &Path) -> Self {
+        Self::Store(StoreError::Busy {
+            path: database.to_owned(),
+        })
+    }
+
+    /// Whether another process had the database locked; then it can be tried again.
+    pub(super) fn is_locked(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Busy { .. }))
+    }
+
     /// Whether there was no room to write; then it can be tried again.
     pub(super) fn is_full(&self) -> bool {
         match self {
@@ -51,15 +63,12 @@ impl RunError {
 
     /// Whether it may come from a full disk without saying so. Whoever has not found its agent has given its task back.
     pub(super) fn may_be_of_room(&self) -> bool {
-        !matches!(self, Self::Agent(_))
+        !matches!(self, Self::Agent(_) | Self::Store(StoreError::Replaced { .. }))
     }
-}
 
-/// Why a run could not begin. SQLite says strange things of a disk that is full before it has opened its files, and goes on
-/// to say them when there is room; so nobody waits for that.
-pub(super) fn at_the_beginning(site: &Site<'_>, error: RunError) -> RunError {
-    if !error.is_full() && places(site).are_full() {
-        return RunError::Other(format!("the disk is full ({error})"));
+    /// The error of the database that nothing but the user can put right; none where it passes by itself, or is another's.
+    pub(super) fn of_broken_store(self) -> Option<Self> {
+        let passes = self.is_full() || self.is_locked();
+        Some(self).filter(|error| matches!(error, Self::Store(_)) && !passes)
     }
-    error
 }

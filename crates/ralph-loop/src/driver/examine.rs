@@ -2,16 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 use std::{io, thread};
 
 use ralph_memory::capture::clean;
+use ralph_memory::capture::secrets::mask;
 use ralph_model::preview;
 use ralph_process::StopHandle;
 
+use super::before::basis_on_record;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
+use crate::basis::{ChangedByAgents, EvidenceBasis};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
@@ -60,6 +65,13 @@ impl Runner<'_> {
                 .and_then(|json| serde_json::from_str(json).ok()),
             writes: writes.clone(),
             dead_since: self.dead_since(current)?,
+            changed_before: self.store.changed_before(&current.task)?,
+            basis: BasisCheck {
+                before: basis_on_record(current.before.as_deref()),
+                root: self.site.root.clone(),
+                config_files: self.site.config_files.clone(),
+                by_agents: Arc::clone(&self.changed_by_agents),
+            },
             gates: match gates {
                 Gates::Run => Some(self.gate_runner(current, baseline.clone())?),
                 Gates::Skip => None,
@@ -122,6 +134,26 @@ pub(super) fn in_thread(
     })
 }
 
+/// Looks whether what evidence rests on is what it was.
+struct BasisCheck {
+    before: Option<EvidenceBasis>,
+    root: PathBuf,
+    config_files: Vec<PathBuf>,
+    by_agents: Arc<Mutex<ChangedByAgents>>,
+}
+
+impl BasisCheck {
+    /// The names of what is not.
+    fn changed(&self) -> Vec<String> {
+        let Some(before) = &self.before else {
+            return Vec::new();
+        };
+        let after = before.now(&self.root, &self.config_files);
+        let mut by_agents = self.by_agents.lock().unwrap_or_else(PoisonError::into_inner);
+        by_agents.update(before, &after).into_iter().collect()
+    }
+}
+
 /// A look at what a turn has left.
 struct Examination {
     files: ProjectFiles,
@@ -130,6 +162,9 @@ struct Examination {
     writes: Vec<String>,
     /// When the run was dead for sure, where it is a dead one's.
     dead_since: Option<SystemTime>,
+    /// Whether an earlier attempt at the task changed anything.
+    changed_before: bool,
+    basis: BasisCheck,
     gates: Option<GateRunner>,
 }
 
@@ -143,6 +178,7 @@ impl Examination {
                 ..Changes::default()
             },
         };
+        let basis_changed = self.basis.changed();
         let unseen = self.unseen_writes();
         let changed_something = !changes.changed_nothing() || !unseen.is_empty();
         let mut files: BTreeSet<String> = changes.files.into_iter().collect();
@@ -154,8 +190,11 @@ impl Examination {
         self.leave_out_strangers(&mut files, sender);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
         Examined {
-            files: files.into_iter().collect(),
+            // A name may hold a secret, too, and is put on record.
+            files: files.iter().map(|file| mask(file).into_owned()).collect(),
             changed_something,
+            changed_before: self.changed_before,
+            basis_changed,
             unseen: changes.degraded,
             gates: gates.unwrap_or_default(),
         }

@@ -1,7 +1,9 @@
-//! What a run does where there is no room on the disk: it says so, and waits.
+//! What a run does where there is no room on the disk, or another process keeps the database locked: it says so, and waits.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use ralph_store::Store;
 
 use super::{RunError, Runner};
 use crate::room::Places;
@@ -12,40 +14,95 @@ use crate::watch::{News, Room};
 /// How often a run that has to wait for room looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
+/// What keeps an effect from being done for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    Room,
+    Lock,
+}
+
 /// The folders that have to have room.
 pub(super) fn places(site: &Site<'_>) -> Places {
     let database = site.database.parent().map(Path::to_owned);
     Places(database.into_iter().chain([site.root.clone()]).collect())
 }
 
+/// Whether a run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begun {
+    Yes,
+    /// The person stopped it while it waited for room.
+    Stopped,
+}
+
 impl Runner<'_> {
-    /// Does an effect. Where there is no room for what it writes, that is said once, and it is tried again until there is;
-    /// every effect may be done again. Ctrl+C and the end of the run's time end that, too.
+    /// Puts the beginning of the run on record, when there is room for it. A connection that was opened on a full disk goes on
+    /// to fail when there is room, so each try has a new one.
+    pub(super) fn begin_when_there_is_room(&mut self) -> Result<Begun, RunError> {
+        let mut told = false;
+        loop {
+            let error = match self.begin() {
+                Ok(()) => break,
+                Err(error) if error.is_full() || self.places().are_full() => error,
+                Err(error) => return Err(error),
+            };
+            if !told {
+                self.watch.tell(&News::NoRoom(&error.to_string()));
+                told = true;
+            }
+            loop {
+                if self.is_stopped_within(self.order.pace.room, 0) {
+                    return Ok(Begun::Stopped);
+                }
+                if !self.places().are_full() {
+                    break;
+                }
+            }
+            self.store = Store::open_or_create(&self.site.database)?;
+        }
+        if told {
+            self.watch.tell(&News::RoomAgain);
+        }
+        Ok(Begun::Yes)
+    }
+
+    /// Does an effect. Where there is no room for what it writes, or the database is locked, that is said once, and it is
+    /// tried again until it can be done; every effect may be done again. Ctrl+C and the end of the run's time end that, too.
     pub(super) fn perform_when_there_is_room(
         &mut self,
         state: &State,
         effect: &Effect,
     ) -> Result<Option<Happening>, RunError> {
-        let mut told = false;
+        let mut told = None;
         let mut pause = self.order.pace.room / 8;
         let heard = self.presses_before(effect);
         loop {
             let done = match self.watch.room(effect) {
                 Room::Enough => self.perform(effect),
                 Room::None => Err(RunError::no_room()),
+                Room::Locked => Err(RunError::locked(&self.site.database)),
             };
-            let error = match done {
-                Err(error) if error.is_full() || error.may_be_of_room() && self.places().are_full() => error,
+            let (obstacle, error) = match done {
+                Err(error) if error.is_locked() => (Obstacle::Lock, error),
+                Err(error) if error.is_full() || error.may_be_of_room() && self.places().are_full() => {
+                    (Obstacle::Room, error)
+                }
                 done => {
-                    if told {
-                        self.watch.tell(&News::RoomAgain);
+                    match told {
+                        Some(Obstacle::Room) => self.watch.tell(&News::RoomAgain),
+                        Some(Obstacle::Lock) => self.watch.tell(&News::Unlocked),
+                        None => {}
                     }
                     return done;
                 }
             };
-            if !told {
-                self.watch.tell(&News::NoRoom(&error.to_string()));
-                told = true;
+            if told != Some(obstacle) {
+                let reason = error.to_string();
+                self.watch.tell(&match obstacle {
+                    Obstacle::Room => News::NoRoom(&reason),
+                    Obstacle::Lock => News::Locked(&reason),
+                });
+                told = Some(obstacle);
             }
             pause = (pause * 2).min(self.order.pace.room);
             if self.is_stopped_within(pause, heard) {
@@ -68,7 +125,7 @@ impl Runner<'_> {
 
     /// Waits for so long, unless the person asks to stop, more often than was heard before; says whether that was so. What
     /// comes in meanwhile has to wait.
-    fn is_stopped_within(&self, time: Duration, heard: u32) -> bool {
+    pub(super) fn is_stopped_within(&self, time: Duration, heard: u32) -> bool {
         let begun = Instant::now();
         loop {
             if self.wanted.presses() > heard {

@@ -17,26 +17,27 @@ mod upkeep;
 mod verify;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::RunningTurn;
 use ralph_memory::inject::prompt::AttemptNumber;
-use ralph_model::{Entropy, RunId};
+use ralph_model::{Author, Entropy, RunId};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store};
 
+use crate::basis::{ChangedByAgents, GitPrograms};
 use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::guide::Asking;
-use crate::heart::{Heart, LastLook};
+use crate::heart::{Heart, LastLook, Trouble};
 use crate::inbox::{Inbox, Sender, inbox};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Happening, Plan, State};
 use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
 use crate::watch::{News, Survival, Watch};
-use error::at_the_beginning;
+use full_disk::Begun;
 use incoming::Incoming;
 use interrupter::Wanted;
 
@@ -84,6 +85,10 @@ pub struct Runner<'a> {
     examiner: Option<JoinHandle<()>>,
     /// The end that was to be put on record last, and the sentence for it.
     sentence: Option<(End, String)>,
+    /// What git ran by itself when the run began.
+    programs_at_start: GitPrograms,
+    /// What agents of this run have changed on which evidence rests.
+    changed_by_agents: Arc<Mutex<ChangedByAgents>>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -117,6 +122,8 @@ struct Look {
     before: Snapshot,
     /// Where branches pointed, or why that is not known.
     refs: Result<Refs, String>,
+    /// What git ran by itself.
+    programs: GitPrograms,
     /// Whether an earlier look at this task was spoilt by a change of somebody, and forgiven.
     forgiven_before: bool,
 }
@@ -132,9 +139,13 @@ impl<'a> Runner<'a> {
         entropy: &'a mut dyn Entropy,
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
-        let store = Store::open_or_create(&site.database).map_err(|error| at_the_beginning(site, error.into()))?;
+        let mut store = Store::open_or_create(&site.database)?;
         let (sender, incoming) = inbox();
         let run = RunId::new(entropy.next_bits());
+        store.act_as(Author {
+            run: Some(run.clone()),
+            ..Author::RALPH
+        });
         Ok(Self {
             site,
             order,
@@ -153,6 +164,8 @@ impl<'a> Runner<'a> {
             give_up: StopHandle::default(),
             examiner: None,
             sentence: None,
+            programs_at_start: GitPrograms::default(),
+            changed_by_agents: Arc::default(),
         })
     }
 
@@ -173,8 +186,14 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
-        self.begin().map_err(|error| at_the_beginning(self.site, error))?;
-        let _heart = Heart::start(&self.site.database, &self.run, &self.last_look)?;
+        if self.begin_when_there_is_room()? == Begun::Stopped {
+            return Ok(Finish::Ended {
+                run: self.run.clone(),
+                end: End::Interrupted,
+                iterations: 0,
+            });
+        }
+        let _heart = self.start_heart()?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
@@ -226,6 +245,19 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Begins to give signs of life. Where the database is lost, nothing that the agent does can be recorded.
+    fn start_heart(&self) -> Result<Heart, RunError> {
+        let sender = self.sender.clone();
+        let trouble = move |trouble| {
+            drop(sender.send(match trouble {
+                Trouble::Lost(reason) => Incoming::Broken(reason),
+                Trouble::Other(reason) => Incoming::Warning(format!("The run cannot renew its claim: {reason}")),
+                Trouble::Passes => return,
+            }));
+        };
+        Ok(Heart::start(&self.site.database, &self.run, &self.last_look, trouble)?)
+    }
+
     /// Leaves everything as it is. Threads die with a process that is killed; here the one that looks at files and asks the
     /// gates comes to its end, so that it does not meddle with what the next run does.
     fn die(self) -> Finish {
@@ -263,9 +295,9 @@ impl<'a> Runner<'a> {
             process: site.process.clone(),
             started_at: site.clock.now(),
         })?;
+        self.programs_at_start = GitPrograms::of(&site.root);
         self.watch.tell(&News::Began { run: &self.run });
-        self.tell_standing();
-        Ok(())
+        self.tell_standing()
     }
 
     fn plan(&mut self) -> Plan {
@@ -280,6 +312,7 @@ impl<'a> Runner<'a> {
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             verifier: self.order.who_verifies(),
+            unverified: config.verify.unverified,
             pace: self.order.pace,
             first_try: self.order.first_try,
             asking: match self.order.guide {

@@ -5,7 +5,9 @@ use std::ffi::OsString;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
+use ralph_memory::capture::secrets::mask;
 use ralph_memory::catalogue::Catalogue;
+use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
 use ralph_model::config::Commit;
@@ -15,6 +17,7 @@ use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
 use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
+use crate::basis::{EvidenceBasis, GitPrograms, changed_during_run};
 use crate::changes::{ProjectFiles, commits_in_head};
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
@@ -117,11 +120,28 @@ impl Runner<'_> {
         }
     }
 
+    /// Compares the note files with their log, so that a direct edit is credited to the right iteration. Where that fails, the
+    /// next command that changes a note finds it.
+    pub(super) fn take_stock_of_notes(&mut self) {
+        for notebook in &self.site.notes {
+            if let Err(error) = notebook.take_stock() {
+                let warning = format!("Direct edits of {} are not recorded: {error}", notebook.path.display());
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+        let now = self.site.clock.now();
+        if let Err(error) = self.site.knowledge.take_stock(&mut self.store, now) {
+            let warning = format!("Direct edits of knowledge entries are not recorded: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
+    }
+
     /// Looks at the files, writes the prompt, puts both on record.
     pub(super) fn prepare(&mut self, current: &Current, red_gates: &[String]) -> Result<Happening, RunError> {
         let Some(task) = self.store.task(&current.task)? else {
             return Err(RunError::Other(format!("the task {} is gone", current.task)));
         };
+        self.take_stock_of_notes();
         let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
         self.tell_unreadable();
         let overflowed_before = materials.overflowed_before();
@@ -145,9 +165,14 @@ impl Runner<'_> {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
-        let asked = Asked::of(materials.task(), materials.parent());
-        let before = serde_json::to_string(&Before { files: &before, asked })?;
-        let dirty = self.dirty_files(&files);
+        let site = self.site;
+        let basis = EvidenceBasis::of(&site.root, &site.config_files, &site.config.verify.commands);
+        let dirty = self.dirty_files(&files, &basis.git);
+        let before = serde_json::to_string(&Before {
+            files: &before,
+            asked: Asked::of(materials.task(), materials.parent()),
+            basis,
+        })?;
         self.store.record_start(
             &self.run,
             &Start {
@@ -155,6 +180,7 @@ impl Runner<'_> {
                 rationale: &current.rationale,
                 before: &before,
                 dirty: dirty.as_deref(),
+                prompt_sha256: Some(&sha256(&prompt.text)),
                 injections: &prompt.injections,
                 at: self.site.clock.now(),
             },
@@ -181,12 +207,19 @@ impl Runner<'_> {
     }
 
     /// The files that have changes already, where those of the first attempt must not be committed with the task.
-    fn dirty_files(&mut self, files: &ProjectFiles) -> Option<Vec<String>> {
+    fn dirty_files(&mut self, files: &ProjectFiles, programs: &GitPrograms) -> Option<Vec<String>> {
         if self.site.config.git.commit != Commit::Task {
             return None;
         }
-        match files.dirty_files() {
-            Ok(dirty) => Some(dirty.into_iter().collect()),
+        let changed = self.programs_at_start.changed_for_commits(programs);
+        let dirty = if changed.is_empty() {
+            files.dirty_files()
+        } else {
+            // Git would run filters that nobody knew when the run began.
+            Err(changed_during_run(&changed))
+        };
+        match dirty {
+            Ok(dirty) => Some(dirty.iter().map(|file| mask(file).into_owned()).collect()),
             Err(reason) => {
                 let warning = format!("The files of this task will not be committed: {reason}");
                 self.watch.tell(&News::Warning(&warning));

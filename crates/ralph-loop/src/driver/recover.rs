@@ -1,11 +1,13 @@
 //! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
 
+use jiff::Timestamp;
 use ralph_model::TaskKind;
-use ralph_store::{IterationRecord, Pause, Phase, RunProcess};
+use ralph_store::{IterationRecord, OpenRun, Pause, Phase, Run, RunProcess};
 
 use super::{RunError, Runner};
 use crate::alive::is_alive;
 use crate::gates::Baseline;
+use crate::heart::LEASE;
 use crate::prune::prune;
 use crate::state::{Current, Left};
 use crate::summary::TurnSummary;
@@ -15,6 +17,7 @@ impl Runner<'_> {
     /// Finds what dead runs have left. Beside one that lives no other works in the same folder.
     pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
         let site = self.site;
+        self.wait_for_leases_of_others()?;
         let alive =
             |process: &RunProcess| *process != site.process && is_alive(process, &site.process.host) == Some(true);
         let (mut left, mut found) = (Vec::new(), Vec::new());
@@ -23,7 +26,11 @@ impl Runner<'_> {
                 // Its lock was taken from it. Whatever it is at, it is not dead.
                 continue;
             }
-            let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
+            // The pids of another host or PID namespace are other processes here.
+            let killed = match is_alive(&record.process, &site.process.host) {
+                Some(_) => ralph_process::kill_leftovers(&record.marker, record.agent),
+                None => 0,
+            };
             found.push((record.run.clone(), record.iteration, killed));
             left.push(self.resume(record)?);
         }
@@ -34,13 +41,39 @@ impl Runner<'_> {
             self.watch.tell(&News::FoundLeft { run, iteration, killed });
         }
         if let Some(living) = living.first() {
-            let (run, process) = (&living.begun.id, living.begun.process.pid);
-            return Err(RunError::Other(format!(
-                "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
-            )));
+            return Err(still_works(living));
         }
         self.prune();
         Ok(left)
+    }
+
+    /// Waits for runs of this worktree on other hosts or in other PID namespaces. Whether their processes live cannot be told
+    /// here, so they count as dead when their leases have expired without being renewed.
+    fn wait_for_leases_of_others(&mut self) -> Result<(), RunError> {
+        let site = self.site;
+        for open in self.store.open_runs(&site.worktree, &self.run)? {
+            let expires = expiry(&open);
+            if is_alive(&open.run.begun.process, &site.process.host).is_some() || expires < site.clock.now() {
+                continue;
+            }
+            let run = &open.run.begun.id;
+            self.watch.tell(&News::Warning(&format!(
+                "{run} worked in this folder on another host or in another container: waiting until its lease expires"
+            )));
+            while site.clock.now() <= expires {
+                if self.is_stopped_within(self.order.pace.busy, 0) {
+                    return Err(still_works(&open.run));
+                }
+            }
+            let now = self.store.open_runs(&site.worktree, &self.run)?;
+            let renewed = now
+                .iter()
+                .find(|other| other.run.begun.id == *run && expiry(other) > expires);
+            if let Some(renewed) = renewed {
+                return Err(still_works(&renewed.run));
+            }
+        }
+        Ok(())
     }
 
     /// Removes the folders of old iterations. What cannot be removed is no reason not to work.
@@ -112,6 +145,19 @@ impl Runner<'_> {
             }
         })
     }
+}
+
+/// When a run without a sign of life counts as dead.
+fn expiry(open: &OpenRun) -> Timestamp {
+    let silent = open.run.heartbeat.saturating_add(LEASE).unwrap_or(Timestamp::MAX);
+    open.lease_until.map_or(silent, |lease| lease.max(silent))
+}
+
+fn still_works(run: &Run) -> RunError {
+    let (run, process) = (&run.begun.id, run.begun.process.pid);
+    RunError::Other(format!(
+        "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+    ))
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(json: Option<&str>) -> Option<T> {

@@ -5,16 +5,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ralph_memory::capture::secrets::has_mask;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
 use ralph_memory::recall::{Said, keep_compared, retold};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
-use ralph_store::{GatesSay, OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
+use ralph_store::{OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 
+use super::before::basis_on_record;
 use super::examine::in_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
+use crate::basis::GitPrograms;
 use crate::changes::{CommitError, commit_task, commit_that_holds};
-use crate::gates::GateResult;
+use crate::gates::Changed;
 use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
@@ -43,13 +46,17 @@ impl Runner<'_> {
     /// Settles the iteration.
     pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
         let now = self.site.clock.now();
+        self.take_stock_of_notes();
         let mut settlement = self.settlement(draft, now)?;
         let learnings = settlement.learnings.clone();
         let task_type = settlement.row.task_type;
-        // Where that cannot be told they are new ones, and nothing is lost.
         let compare = |store: &Store| {
             let told = learnings.iter().map(|(_, told)| Said::told(told, task_type));
-            Ok(retold(store, told).unwrap_or_default())
+            match retold(store, told) {
+                // They are new ones then, and nothing is lost.
+                Err(StoreError::UnreadableLearning { .. } | StoreError::Damaged { .. }) => Ok(Vec::new()),
+                compared => compared,
+            }
         };
         let settled: Settled = keep_compared(&mut self.store, compare, |store, found| {
             settlement.retold = found;
@@ -59,6 +66,7 @@ impl Runner<'_> {
         let result = serde_json::json!({
             "journal": settled.journal,
             "row": settlement.row,
+            "unverified": draft.unverified,
             "gates": draft.gates,
             "verification": draft.verification,
             "denials": draft.turn.denials,
@@ -92,11 +100,11 @@ impl Runner<'_> {
             new_lessons: settled.new_lessons,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
-        // Nothing depends on it, so a failure is nobody's concern.
-        if let Ok(parts) = self.parts_of(&draft.current.task, settled.task) {
+        let parts = self.parts_of(&draft.current.task, settled.task);
+        if let Some(parts) = to_tell(parts.map_err(RunError::from))? {
             parts.tell(self.watch);
         }
-        self.tell_standing();
+        self.tell_standing()?;
         Ok(Happening::Settled)
     }
 
@@ -126,14 +134,15 @@ impl Runner<'_> {
         Ok(Parts::Done(done))
     }
 
-    /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.
-    pub(super) fn tell_standing(&mut self) {
+    /// Tells how the tasks stand, where somebody follows them.
+    pub(super) fn tell_standing(&mut self) -> Result<(), RunError> {
         if !self.watch.follows_tasks() {
-            return;
+            return Ok(());
         }
-        if let Ok(standing) = self.standing(&self.order.scope) {
+        if let Some(standing) = to_tell(self.standing(&self.order.scope))? {
             self.watch.tell(&News::Standing(&standing));
         }
+        Ok(())
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
@@ -173,7 +182,8 @@ impl Runner<'_> {
                     .saturating_add(draft.looking_ms()),
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
-                changed_nothing: draft.changed_nothing,
+                changed_nothing: draft.changed == Changed::Nothing,
+                evidence: draft.evidence(),
                 notes: notes(turn),
                 difficulty: captured.difficulty,
                 error_category: failed.category,
@@ -190,7 +200,6 @@ impl Runner<'_> {
             learnings,
             // They are compared with those that are known when it is settled.
             retold: Vec::new(),
-            gates: gates_say(draft),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
@@ -224,6 +233,7 @@ impl Runner<'_> {
         match draft.ruling.task {
             Fate::Done => TaskChange::Done {
                 commit: draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()).cloned(),
+                unverified: draft.unverified.clone(),
             },
             Fate::Attempt => TaskChange::Attempt {
                 max_retries: self.site.config.execution.max_retries,
@@ -274,12 +284,9 @@ impl Runner<'_> {
             }
         };
         for written in &outboxed.written {
-            let (file, replaced) = match &written.placement {
-                Placement::Made(path) => (path, None),
-                Placement::Changed { path, replaced } => (path, replaced.as_deref()),
-                Placement::Known(_) | Placement::Before => continue,
-            };
-            self.watch.tell(&News::Wrote { file, replaced });
+            if let Placement::Made(path) | Placement::Changed(path) = &written.placement {
+                self.watch.tell(&News::Wrote(path));
+            }
         }
         if !outboxed.failed.is_empty() && self.places().are_full() {
             return Err(RunError::no_room());
@@ -294,6 +301,10 @@ impl Runner<'_> {
     /// Commits the files of all attempts at the task, if there are any, in a thread of its own: hooks may take long. What
     /// can be told at once is the answer.
     pub(super) fn commit(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
+        let changed = self.changed_programs(draft);
+        if !changed.is_empty() {
+            return Ok(Some(Happening::ProgramsChanged(changed)));
+        }
         let files = match (self.files_to_commit(draft)?, &draft.unseen) {
             (Ok(files), Some(reason)) if files.is_empty() => {
                 let why = format!("not every change was seen: {reason}");
@@ -319,6 +330,16 @@ impl Runner<'_> {
         Ok(None)
     }
 
+    /// What git would run for a commit that is not what it was when the run began, or before the agent of a dead run.
+    fn changed_programs(&self, draft: &Draft) -> BTreeSet<String> {
+        let now = GitPrograms::of(&self.site.root);
+        let mut changed = self.programs_at_start.changed_for_commits(&now);
+        if let Some(before) = basis_on_record(draft.current.before.as_deref()) {
+            changed.extend(before.git.changed_for_commits(&now));
+        }
+        changed
+    }
+
     /// The files of all attempts, or a sentence that says why they cannot be committed.
     fn files_to_commit(&self, draft: &Draft) -> Result<Result<BTreeSet<String>, String>, StoreError> {
         let task = &draft.current.task;
@@ -333,6 +354,9 @@ impl Runner<'_> {
                 "it is not known what was changed before the first attempt".to_owned()
             ));
         };
+        if let Some(file) = files.iter().find(|file| has_mask(file)) {
+            return Ok(Err(format!("the name of {file} holds what looks like a secret")));
+        }
         Ok(match files.iter().find(|file| dirty.contains(file)) {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
@@ -340,11 +364,12 @@ impl Runner<'_> {
     }
 }
 
-fn gates_say(draft: &Draft) -> GatesSay {
-    if draft.gates.iter().all(GateResult::is_green) {
-        GatesSay::Passed
-    } else {
-        GatesSay::StillRed
+/// What is read only to be told. Nothing depends on it, so it is left out where it cannot be read, unless the database is
+/// broken.
+fn to_tell<T>(read: Result<T, RunError>) -> Result<Option<T>, RunError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => error.of_broken_store().map_or(Ok(None), Err),
     }
 }
 

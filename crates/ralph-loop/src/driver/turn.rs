@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
+use ralph_memory::capture::secrets::mask;
 use ralph_memory::capture::{clean, last_words, read_captured, read_control};
 use ralph_model::{Control, Tokens};
 
@@ -295,7 +296,12 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         last_words,
         denials,
         usage: end.usage,
-        writes: end.writes.iter().filter_map(|path| inside(root, path)).collect(),
+        writes: end
+            .writes
+            .iter()
+            .filter_map(|path| inside(root, path))
+            .map(|file| mask(&file).into_owned())
+            .collect(),
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
     }

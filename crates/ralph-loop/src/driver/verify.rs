@@ -12,9 +12,10 @@ use super::before::Asked;
 use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Look, Role, RunError, Runner, Turn};
+use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs};
 use crate::gates::GateResult;
-use crate::state::{Current, Draft, Happening};
+use crate::state::{Draft, Happening};
 use crate::summary::Verification;
 use crate::transcript::Transcript;
 use crate::watch::News;
@@ -33,6 +34,7 @@ impl Runner<'_> {
         // The gates may have changed files, so this is not what the turn has left.
         let before = files.snapshot();
         let (refs, forgiven_before) = (Refs::of(&site.root), self.store.was_forgiven(&draft.current.task)?);
+        let programs = GitPrograms::of(&site.root);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
@@ -40,14 +42,11 @@ impl Runner<'_> {
         let Some(agent) = self.order.verifying_agent() else {
             return Err(RunError::Other("there is no verifier".to_owned()));
         };
-        // The models are those of the agent that works.
-        let current = match self.order.other_verifier() {
-            Some(_) => Current {
-                model: None,
-                ..(*draft.current).clone()
-            },
-            None => (*draft.current).clone(),
-        };
+        let mut current = (*draft.current).clone();
+        if self.order.other_verifier().is_some() {
+            // The models are those of the agent that works.
+            current.model = None;
+        }
         let environment = environment(site, &current)?;
         let sender = self.sender.clone();
         let started = agent.start(
@@ -85,6 +84,7 @@ impl Runner<'_> {
                 files,
                 before,
                 refs,
+                programs,
                 forgiven_before,
             })),
             prompt,
@@ -169,6 +169,8 @@ impl Runner<'_> {
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
                 seen = changed_since(look, &writes, begun.ok());
+                seen.changed
+                    .extend(look.programs.changed(&GitPrograms::of(&self.site.root)));
                 seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
             }
         }

@@ -3,6 +3,7 @@
 //! A gate that was red before the first iteration cannot tell whether the work is good. It refuses only what it did not
 //! refuse before: a failure that is new, or a turn that changed nothing.
 
+mod kept_lines;
 mod lines;
 mod run;
 
@@ -43,8 +44,10 @@ pub enum GateEnd {
     Passed,
     /// With a word of its own that is no success: `exit code 1`.
     Failed(String),
-    /// Before it could say anything about the work, in words: `signal 9`, `not started`.
+    /// Before it could say anything about the work, in words: `signal 9`.
     Broken(String),
+    /// It could not be started, in words: `exit code 127`, `check.sh does not exist`.
+    NotStarted(String),
     /// It took too long.
     TimedOut,
     /// It was broken off.
@@ -69,16 +72,29 @@ impl GateResult {
     pub fn end_in_words(&self) -> &str {
         match &self.end {
             GateEnd::Passed => "passed",
-            GateEnd::Failed(status) | GateEnd::Broken(status) => status,
+            GateEnd::Failed(status) | GateEnd::Broken(status) | GateEnd::NotStarted(status) => status,
             GateEnd::TimedOut => "took too long",
             GateEnd::Stopped => "broken off",
         }
+    }
+
+    /// What is wrong with a gate that says nothing about the work, and how to fix it.
+    fn complaint(&self, what: &str) -> String {
+        let said = match self.gist() {
+            words if words.is_empty() => String::new(),
+            words => format!(": {}", words.trim_end_matches('.')),
+        };
+        format!(
+            "The gate `{}` {what}{said}. Fix `[verify] commands` in .ralph.toml, or install what the gate needs.",
+            self.command
+        )
     }
 
     fn failure(&self) -> String {
         let how = match &self.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
+            GateEnd::NotStarted(status) => format!("could not be started ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
@@ -87,24 +103,26 @@ impl GateResult {
     }
 }
 
-/// Why these gates cannot judge any work, told before anything was done: one did not come to a word of its own, so that
-/// nobody could tell whether it is red through the work or never ran at all. None when all did.
+/// Why these gates cannot judge any work, found before the first iteration: one timed out or was killed, so nobody can tell
+/// whether it would fail through the work. None when all came to an end of their own; see [`not_started`] for the rest.
 #[must_use]
 pub fn unusable(results: &[GateResult]) -> Option<String> {
     results.iter().find_map(|result| {
         let what = match &result.end {
-            GateEnd::Broken(status) => format!("cannot be run ({status})"),
+            GateEnd::Broken(status) => format!("was ended before it could finish ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
-            GateEnd::Passed | GateEnd::Failed(_) | GateEnd::Stopped => return None,
+            GateEnd::Passed | GateEnd::Failed(_) | GateEnd::NotStarted(_) | GateEnd::Stopped => return None,
         };
-        let said = match result.gist() {
-            words if words.is_empty() => String::new(),
-            words => format!(": {words}"),
-        };
-        Some(format!(
-            "The gate `{}` {what} before anything was done{said}\nNo agent was started; mend `[verify]` in .ralph.toml, or what the gate needs.",
-            result.command
-        ))
+        Some(result.complaint(&what))
+    })
+}
+
+/// The error for the first of these gates that could not be started; none when all were.
+#[must_use]
+pub fn not_started(results: &[GateResult]) -> Option<String> {
+    results.iter().find_map(|result| match &result.end {
+        GateEnd::NotStarted(status) => Some(result.complaint(&format!("cannot be started ({status})"))),
+        _ => None,
     })
 }
 
@@ -188,7 +206,7 @@ impl Baseline {
         match self.refusal(results, changed) {
             Some(why) => Verdict::Refused(why),
             None => Verdict::Passes {
-                still_red: red.map(|result| result.command.clone()).collect(),
+                still_failing: red.map(|result| result.command.clone()).collect(),
             },
         }
     }

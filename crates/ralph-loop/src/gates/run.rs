@@ -1,18 +1,20 @@
 //! Runs the gates, one after the other, under the same supervision as an agent.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
+use ralph_model::config::CommandLine;
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
+use super::kept_lines::KeptLines;
 use super::lines::FailureLines;
 use super::{Baseline, GateEnd, GateResult};
 
-/// The most that is kept of what a gate prints, in characters: all that is read, with room for the line that says what
-/// was left out and for the names of masked secrets. The end of an output must not be cut.
+/// The most that is kept of what a gate prints, in characters: all kept lines, with room for the line that says what was
+/// left out. The end of an output must not be cut.
 const OUTPUT_CHARACTERS: usize = 80 * 1024;
 
 /// What is told of a gate.
@@ -68,23 +70,25 @@ impl GateRunner {
             ..RunLimits::default()
         };
         let why = WhyLines::new(&self.folder, self.before.failures_of(command));
-        let lines = Arc::new(Mutex::new((FailureLines::default(), why)));
+        let lines = Arc::new(Mutex::new((FailureLines::default(), why, KeptLines::default())));
         let watched = Arc::clone(&lines);
         let watch = Box::new(move |line: String| {
-            let (failures, why) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let (failures, why, kept) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
+            // Secrets are masked line by line and before anything is cut: half of one cannot be found.
+            let line = why.take(&line);
             failures.take(&line);
-            why.take(&line);
+            kept.take(&line);
         });
-        let (end, output, duration) = match run_to_end_watched(spec, limits, stop, watch) {
-            Ok(finished) => (end_of(finished.how), finished.output, finished.duration),
+        let (end, error, duration) = match run_to_end_watched(spec, limits, stop, watch) {
+            Ok(finished) => (self.end_of(command, finished.how), None, finished.duration),
             Err(error) => (
-                GateEnd::Broken("not started".to_owned()),
-                format!("sh could not be started: {error}"),
+                GateEnd::NotStarted("no shell".to_owned()),
+                Some(format!("sh could not be started: {error}")),
                 Duration::ZERO,
             ),
         };
-        let output = clean(&output, OUTPUT_CHARACTERS);
-        let (mut failures, why) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        let (mut failures, why, kept) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        let output = clean(&error.unwrap_or_else(|| kept.text()), OUTPUT_CHARACTERS);
         let why = match why.pick(MOST_ERROR_OUTPUT) {
             // What could not be started printed nothing.
             why if why.is_empty() => why_lines(&output, &self.folder, MOST_ERROR_OUTPUT),
@@ -102,17 +106,41 @@ impl GateRunner {
     }
 }
 
-fn end_of(how: HowEnded) -> GateEnd {
-    match how {
-        HowEnded::Exited(0) => GateEnd::Passed,
-        // So the shell tells that a program is not there, or that a signal ended it.
-        HowEnded::Exited(code @ (126 | 127 | 134 | 137 | 139 | 143)) => GateEnd::Broken(format!("exit code {code}")),
-        HowEnded::Exited(code) => GateEnd::Failed(format!("exit code {code}")),
-        HowEnded::Signalled(signal) => GateEnd::Broken(format!("signal {signal}")),
-        HowEnded::OutputLimit => GateEnd::Broken("it printed too much".to_owned()),
-        HowEnded::TimedOut => GateEnd::TimedOut,
-        HowEnded::Stopped => GateEnd::Stopped,
+impl GateRunner {
+    fn end_of(&self, command: &str, how: HowEnded) -> GateEnd {
+        match how {
+            HowEnded::Exited(0) => GateEnd::Passed,
+            // The shell reports so that a program cannot be executed or does not exist.
+            HowEnded::Exited(code @ (126 | 127)) => GateEnd::NotStarted(format!("exit code {code}")),
+            // The shell reports so that a signal ended a program.
+            HowEnded::Exited(code @ (134 | 137 | 139 | 143)) => GateEnd::Broken(format!("exit code {code}")),
+            HowEnded::Exited(code) => match missing_script(command, &self.folder) {
+                Some(script) => GateEnd::NotStarted(format!("{script} does not exist")),
+                None => GateEnd::Failed(format!("exit code {code}")),
+            },
+            HowEnded::Signalled(signal) => GateEnd::Broken(format!("signal {signal}")),
+            HowEnded::OutputLimit => GateEnd::Broken("it printed too much".to_owned()),
+            HowEnded::TimedOut => GateEnd::TimedOut,
+            HowEnded::Stopped => GateEnd::Stopped,
+        }
     }
+}
+
+/// Programs whose first argument is a script, and which end with an exit code of their own when it does not exist.
+const INTERPRETERS: [&str; 10] = [
+    "sh", "dash", "bash", "zsh", "ksh", "python", "python3", "node", "perl", "ruby",
+];
+
+/// The script that a command hands to an interpreter, where it does not exist.
+fn missing_script(command: &str, folder: &Path) -> Option<String> {
+    let words = CommandLine::Line(command.to_owned()).words()?;
+    let [program, script, ..] = words.as_slice() else {
+        return None;
+    };
+    let name = Path::new(program).file_name()?.to_str()?;
+    // What a shell would expand is not the name of a file.
+    let is_path = !script.starts_with('-') && !script.contains(['$', '*', '?', '~', '<', '>', '|', '&', ';']);
+    (INTERPRETERS.contains(&name) && is_path && !folder.join(script).exists()).then(|| script.clone())
 }
 
 #[cfg(test)]
@@ -141,6 +169,50 @@ mod tests {
         assert!(result.output.ends_with("the end"));
         assert_eq!(result.failures.iter().collect::<Vec<_>>(), ["test a ... FAILED"]);
         assert_eq!(result.why, "test a ... FAILED");
+    }
+
+    #[test]
+    fn no_piece_of_a_secret_survives_where_an_output_is_cut() {
+        let token = format!("ghp_{}", "q7Zr2mKx9TbVw4LcHs8Ny3Gd".repeat(2).get(..36).unwrap());
+        let key: Vec<String> = (0..3)
+            .map(|at| format!("{at}{}", "Zk4Qm2Xr8TbVw1Lc".repeat(4).get(..63).unwrap()))
+            .collect();
+        let dashes = "-".repeat(5);
+        let pem = format!(
+            "{dashes}BEGIN PRIVATE KEY{dashes}\n{}\n{dashes}END PRIVATE KEY{dashes}\n",
+            key.join("\n")
+        );
+        let (head, all) = (16 * 1024, 64 * 1024);
+        for place in [head - 20, head - 100, all] {
+            for secret in [format!("token={token}\n"), pem.clone()] {
+                let folder = tempfile::tempdir().unwrap();
+                let filler = |bytes: usize| "a line of it\n".repeat(bytes / 13);
+                // The secret is across the end of the beginning, or across the beginning of the end.
+                let text = if place < head {
+                    format!("{}\n{secret}{}", filler(place), filler(all))
+                } else {
+                    format!("{}\n{secret}{}", filler(all), filler(48 * 1024 - secret.len() / 2))
+                };
+                ralph_notes::write_new_file(&folder.path().join("out.txt"), text.as_bytes()).unwrap();
+                let runner = GateRunner {
+                    commands: vec!["cat out.txt; exit 1".to_owned()],
+                    timeout: None,
+                    folder: folder.path().to_owned(),
+                    environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+                    marker: format!("gate-test-cut-{}", std::process::id()),
+                    before: Baseline::default(),
+                };
+                let result = runner.run(&StopHandle::default(), |_| {}).remove(0);
+                let pieces = |text: &str| {
+                    (0..=text.len() - 10)
+                        .map(|at| text.get(at..at + 10).unwrap().to_owned())
+                        .collect::<Vec<_>>()
+                };
+                for piece in key.iter().chain([&token]).flat_map(|text| pieces(text)) {
+                    assert!(!result.output.contains(&piece), "{piece} at {place}");
+                }
+            }
+        }
     }
 
     /// What a gate says that prints a recorded output between two and a half megabytes of a log, and these again.

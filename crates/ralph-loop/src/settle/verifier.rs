@@ -146,7 +146,7 @@ fn names(files: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settle::{Claimed, Verdict as GatesSay, judge_gates};
+    use crate::settle::{Claimed, Verdict as OfGates, judge_gates};
     use crate::summary::TurnSummary;
     use ralph_model::config::Limits;
     use ralph_model::{TaskId, Usage};
@@ -177,8 +177,8 @@ mod tests {
             overflowed_before: false,
             limits: Limits::default(),
         };
-        let still_red = vec!["make lint".to_owned()];
-        let passed = judge_gates(&facts, Claimed::Done, &GatesSay::Passes { still_red });
+        let still_failing = vec!["make lint".to_owned()];
+        let passed = judge_gates(&facts, Claimed::Done, &OfGates::Passes { still_failing });
         judge_verifier(&facts, passed, found)
     }
 
@@ -195,8 +195,8 @@ mod tests {
     fn a_word_is_needed_and_decides() {
         let finished = |verdict| found(TurnEnd::Finished, verdict);
         let done = (Outcome::Done, StopReason::TaskDone, Fate::Done);
-        let still_red = "The gate `make lint` is still red, as before the run.";
-        check(&finished(Some(Verdict::Pass)), done, still_red);
+        let still_failing = "The gate `make lint` still fails, as before the run.";
+        check(&finished(Some(Verdict::Pass)), done, still_failing);
         let fail = finished(Some(Verdict::Fail("The limit is missing.\nSee a.rs.".to_owned())));
         check(&fail, REFUSED, "The verifier refused: The limit is missing.\nSee a.rs.");
         let no_reason = finished(Some(Verdict::Fail(String::new())));
@@ -252,7 +252,7 @@ mod tests {
             unseen: Some("git has no time".to_owned()),
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
-        let reason = "The gate `make lint` is still red, as before the run.\n\
+        let reason = "The gate `make lint` still fails, as before the run.\n\
                       Not all that the verifier may have changed was seen: git has no time";
         check(&half_seen, (Outcome::Done, StopReason::TaskDone, Fate::Done), reason);
     }

@@ -1,6 +1,6 @@
 //! How a run ends, and the exit code that tells it.
 
-use ralph_store::Standing;
+use ralph_store::{Standing, UnverifiedCounts};
 
 use super::{Reached, Standstill};
 
@@ -11,7 +11,7 @@ pub enum End {
     Complete,
     /// There was nothing to do.
     NothingToDo,
-    /// All that could be done is done; the rest is for a person.
+    /// All that could be done is done; a person has to see to the rest, or to review what is unverified.
     LeftForPerson(Standing),
     /// A limit was reached.
     Limit(Reached),
@@ -29,6 +29,7 @@ pub enum End {
 
 /// How the sentences begin by which these ends are told apart on record.
 const LEFT_FOR_PERSON: &str = "The rest is for you";
+const UNVERIFIED: &str = "done, unverified";
 const AS_WISHED: &str = "It stopped where you wanted it to";
 
 /// What the record of a run says of its end.
@@ -48,7 +49,7 @@ impl RecordedEnd {
     pub fn of(sentence: &str, code: Option<u8>) -> Self {
         match code {
             Some(0) if !sentence.starts_with(AS_WISHED) => Self::Complete,
-            Some(_) if sentence.starts_with(LEFT_FOR_PERSON) => Self::WentThrough,
+            Some(4) if sentence.starts_with(LEFT_FOR_PERSON) || sentence.contains(UNVERIFIED) => Self::WentThrough,
             _ => Self::Stopped,
         }
     }
@@ -57,7 +58,7 @@ impl RecordedEnd {
 impl End {
     /// How a run ends that finds no task to work on, after it has settled so many iterations.
     pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
-        if standing.failed + standing.waiting + standing.open > 0 {
+        if standing.for_a_person() + standing.open > 0 {
             Self::LeftForPerson(standing)
         } else if settled == 0 {
             Self::NothingToDo
@@ -71,7 +72,7 @@ impl End {
     pub fn code(&self) -> u8 {
         match self {
             // Nothing went wrong; but what waits for a person is told as ever.
-            Self::AsWished(standing) if standing.failed + standing.waiting > 0 => 4,
+            Self::AsWished(standing) if standing.for_a_person() > 0 => 4,
             Self::Complete | Self::AsWished(_) => 0,
             Self::Error(_) => 1,
             Self::NothingToDo => 3,
@@ -96,16 +97,7 @@ impl End {
         match self {
             Self::Complete => "Everything is done.".to_owned(),
             Self::NothingToDo => "There is nothing to do.".to_owned(),
-            Self::LeftForPerson(standing) => {
-                let waiting = standing.waiting + standing.open;
-                let failed = ralph_model::count(standing.failed as usize, "task has failed", "tasks have failed");
-                let behind = ralph_model::count(waiting as usize, "task waits", "tasks wait");
-                match (standing.failed, waiting) {
-                    (_, 0) => format!("{LEFT_FOR_PERSON}: {failed}."),
-                    (0, _) => format!("{LEFT_FOR_PERSON}: {behind}."),
-                    _ => format!("{LEFT_FOR_PERSON}: {failed}, {behind}."),
-                }
-            }
+            Self::LeftForPerson(standing) => left_for_person(standing),
             Self::Limit(limit) => limit.said.clone(),
             Self::NoProgress(standstill) => standstill.sentence(),
             Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
@@ -117,6 +109,36 @@ impl End {
             Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }
+    }
+}
+
+/// What needs a person when a run has done all that it could.
+fn left_for_person(standing: &Standing) -> String {
+    let unverified = unverified(&standing.unverified);
+    let waiting = standing.waiting + standing.open;
+    let counted = [
+        (standing.failed, "task has failed", "tasks have failed"),
+        (waiting, "task waits", "tasks wait"),
+    ];
+    let rest: Vec<String> = counted
+        .into_iter()
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, one, many)| ralph_model::count(n as usize, one, many))
+        .collect();
+    match (rest.is_empty(), unverified) {
+        (true, unverified) => format!("{}. Run `ralph review`.", unverified.unwrap_or_default()),
+        (false, None) => format!("{LEFT_FOR_PERSON}: {}.", rest.join(", ")),
+        (false, Some(unverified)) => format!("{LEFT_FOR_PERSON}: {}. {unverified}.", rest.join(", ")),
+    }
+}
+
+/// How many tasks are done and unverified, with the reason if it is the same for all; none when there are none.
+fn unverified(counts: &UnverifiedCounts) -> Option<String> {
+    let tasks = ralph_model::count(counts.all() as usize, "task", "tasks");
+    match counts.only_reason() {
+        _ if counts.all() == 0 => None,
+        Some(reason) => Some(format!("{tasks} {UNVERIFIED}: {}", reason.words_for(counts.all()))),
+        None => Some(format!("{tasks} {UNVERIFIED}")),
     }
 }
 
@@ -146,6 +168,22 @@ mod tests {
         ] {
             assert_eq!(RecordedEnd::of(&end.sentence(), Some(end.code())), expected, "{end:?}");
         }
+        let unverified = Standing {
+            unverified: UnverifiedCounts {
+                no_evidence: 1,
+                ..UnverifiedCounts::default()
+            },
+            ..Standing::default()
+        };
+        let end = End::LeftForPerson(unverified);
+        assert_eq!(
+            RecordedEnd::of(&end.sentence(), Some(end.code())),
+            RecordedEnd::WentThrough
+        );
+        assert_eq!(
+            end.sentence(),
+            "1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`."
+        );
         let beside = End::Complete.sentence_beside("The feature", 3);
         assert_eq!(RecordedEnd::of(&beside, Some(0)), RecordedEnd::Complete);
         assert_eq!(RecordedEnd::of("It was killed.", None), RecordedEnd::Stopped);

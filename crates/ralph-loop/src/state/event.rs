@@ -1,5 +1,6 @@
 //! What can happen to a run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -79,6 +80,8 @@ pub enum Happening {
     Verified(Box<Verification>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
+    /// There is no commit, because these of git's hooks and filters are not those that the run began with.
+    ProgramsChanged(BTreeSet<String>),
     /// The gates, the verifier or the commit failed, and the disk is full: that is no answer.
     NoRoom,
     /// It is settled.

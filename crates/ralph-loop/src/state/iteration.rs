@@ -1,6 +1,6 @@
 //! An iteration on its way from the claim to the settlement: what is known of it at each step.
 
-use ralph_model::{FeatureId, RunId, TaskId, TaskKind, Usage};
+use ralph_model::{Evidence, FeatureId, Outcome, RunId, TaskId, TaskKind, Unverified, Usage};
 use ralph_store::{Claim, Pause, PauseChange};
 
 use crate::gates::{Baseline, Changed, GateResult};
@@ -106,6 +106,10 @@ pub struct Examined {
     pub files: Vec<String>,
     /// Whether anything changed that counts as work.
     pub changed_something: bool,
+    /// Whether an earlier attempt at the task, since it was last reset, changed anything.
+    pub changed_before: bool,
+    /// What changed on which the evidence rests: gates, their scripts, configuration.
+    pub basis_changed: Vec<String>,
     /// Why there may be more files.
     pub unseen: Option<String>,
     /// What the gates say; empty when they were not asked.
@@ -125,10 +129,14 @@ pub struct Draft {
     pub files: Vec<String>,
     /// Why there may be more.
     pub unseen: Option<String>,
-    /// Whether the agent claimed something and nothing had changed.
-    pub changed_nothing: bool,
     /// Whether anything changed that counts as work.
     pub changed: Changed,
+    /// Whether an earlier attempt at the task, since it was last reset, changed anything.
+    pub changed_before: bool,
+    /// What changed on which the evidence rests: gates, their scripts, configuration.
+    pub basis_changed: Vec<String>,
+    /// Why a person has to review the task that is done; none when nobody has to.
+    pub unverified: Option<Unverified>,
     /// What the gates say.
     pub gates: Vec<GateResult>,
     /// What the gates may still say from now on.
@@ -157,6 +165,37 @@ pub struct LostLooks {
 }
 
 impl Draft {
+    /// What confirms the work; of an iteration that is retried, what refused it.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        let verifier = self.verification.as_ref();
+        if self.ruling.outcome == Outcome::Retried {
+            let verifier_refused = verifier.is_some_and(|found| !found.passes());
+            return Evidence::of(self.refusing_gate().is_some(), verifier_refused);
+        }
+        let gate_passed = self.gates.iter().any(GateResult::is_green);
+        Evidence::of(gate_passed, verifier.is_some_and(Verification::passes))
+    }
+
+    /// The gate that refused the work.
+    #[must_use]
+    pub fn refusing_gate(&self) -> Option<&GateResult> {
+        self.baseline.as_ref()?.refusing(&self.gates, self.changed)
+    }
+
+    /// Why the task would be unverified if it were done now; none when it would not be.
+    pub(super) fn lacks_evidence(&self) -> Option<Unverified> {
+        if !self.basis_changed.is_empty() {
+            Some(Unverified::EvidenceChanged(self.basis_changed.clone()))
+        } else if self.evidence() == Evidence::None {
+            Some(Unverified::NoEvidence)
+        } else if self.changed == Changed::Nothing && !self.changed_before {
+            Some(Unverified::NothingChanged)
+        } else {
+            None
+        }
+    }
+
     /// What the iteration used, the looks at its work included.
     #[must_use]
     pub fn usage(&self) -> Usage {

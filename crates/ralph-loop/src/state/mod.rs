@@ -31,7 +31,7 @@ pub use phase::State;
 pub use plan::{FirstTry, Pace, Plan, WhoVerifies};
 pub use standstill::Standstill;
 
-use crate::gates::{Baseline, GateEnd, GateResult, unusable};
+use crate::gates::{Baseline, GateEnd, GateResult, not_started, unusable};
 use crate::guide::Wish;
 use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, Past, Rule, choose};
@@ -156,6 +156,9 @@ impl State {
                 draft.commit = result;
                 self.settle(draft, when.now)
             }
+            (Phase::Committing(draft), Happening::ProgramsChanged(names)) => {
+                self.programs_changed(draft, &names, when.now)
+            }
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
             (phase @ (Phase::Baselining(_) | Phase::Examining(_) | Phase::Committing(_)), Happening::NoRoom) => {
                 self.phase = phase;
@@ -240,8 +243,7 @@ impl State {
     /// A run that reached a limit with its last task done has come to its end all the same; and where only what is for a
     /// person is left, no further run could go on.
     fn counted(&mut self, why: NoFurther, standing: Standing) -> Vec<Effect> {
-        let for_a_person = standing.failed + standing.waiting;
-        self.finish(match (for_a_person, standing.open, why) {
+        self.finish(match (standing.for_a_person(), standing.open, why) {
             (0, 0, _) => End::Complete,
             _ if self.is_to_stop() => End::Interrupted,
             (_, 0, _) => End::LeftForPerson(standing),
@@ -290,7 +292,8 @@ impl State {
             return self.abandon(current);
         }
         // In what an earlier run has left, a gate may be broken through the work that goes on now.
-        if let Some(reason) = unusable(results).filter(|_| left.is_none()) {
+        let broken = not_started(results).or_else(|| unusable(results).filter(|_| left.is_none()));
+        if let Some(reason) = broken {
             return self.finish(End::Error(reason));
         }
         let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));

@@ -244,6 +244,7 @@ fn has_answered(stop: StopReason) -> bool {
         | StopReason::TurnLimit
         | StopReason::PermissionDenied
         | StopReason::OutputLimit
+        | StopReason::GateNotStarted
         | StopReason::ContextOverflow => true,
         StopReason::EmptyAnswer
         | StopReason::Crash

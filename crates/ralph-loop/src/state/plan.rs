@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_model::RunId;
-use ralph_model::config::{Commit, Limits, StrategyName};
+use ralph_model::config::{Commit, Limits, StrategyName, WhenUnverified};
 
 use crate::guide::Asking;
 
@@ -28,6 +28,8 @@ pub struct Plan {
     pub has_gates: bool,
     /// Who looks at work that the gates let pass.
     pub verifier: WhoVerifies,
+    /// What becomes of a task that was reported done and is unverified.
+    pub unverified: WhenUnverified,
     /// How long waits are.
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.

@@ -1,5 +1,6 @@
 //! From the start of an agent to the settlement of its turn.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,8 +12,11 @@ use ralph_store::PauseChange;
 use super::pauses::MAX_TRANSIENTS;
 use super::phase::{Examining, Moment, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State, ToExamine};
-use crate::gates::{Baseline, Changed, GateEnd};
-use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
+use crate::basis::changed_during_run;
+use crate::gates::{Baseline, Changed, GateEnd, not_started};
+use crate::settle::{
+    Facts, Fate, Judgement, StopRun, Then, gate_not_started, gates_interrupted, judge, judge_evidence, judge_gates,
+};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 
@@ -121,22 +125,26 @@ impl State {
         let empty = Baseline::default();
         let baseline = self.baseline_of(&current).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
-        let claims_done = matches!(judgement, Judgement::AskGates(Claimed::Done));
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
-            Judgement::AskGates(claimed) => {
-                let verdict = baseline.verdict(&examined.gates, changed);
-                judge_gates(&self.facts(&current, &turn), claimed, &verdict)
-            }
+            Judgement::AskGates(claimed) => match not_started(&examined.gates) {
+                Some(why) => gate_not_started(&why),
+                None => {
+                    let verdict = baseline.verdict(&examined.gates, changed);
+                    judge_gates(&self.facts(&current, &turn), claimed, &verdict)
+                }
+            },
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let draft = Box::new(Draft {
-            changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
+            changed_before: examined.changed_before,
+            basis_changed: examined.basis_changed,
+            unverified: None,
             files: examined.files,
             unseen: examined.unseen,
             gates: examined.gates,
@@ -165,14 +173,45 @@ impl State {
         self.conclude(draft, when.now)
     }
 
-    /// Commits what is to be committed, and settles.
-    pub(super) fn conclude(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+    /// Asks whether a done task is confirmed, commits what is to be committed, and settles.
+    pub(super) fn conclude(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        self.judge_evidence(&mut draft);
         if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
             self.settle(draft, now)
         }
+    }
+
+    fn judge_evidence(&self, draft: &mut Draft) {
+        if draft.ruling.task == Fate::Done
+            && let Some(unverified) = draft.lacks_evidence()
+        {
+            let (kind, when) = (draft.current.kind, self.plan.unverified);
+            let passed = draft.ruling.clone();
+            (draft.ruling, draft.unverified) = judge_evidence(kind, passed, unverified, when);
+        }
+    }
+
+    /// Settles without a commit, because hooks or filters changed during the run: evidence rests on them, too.
+    pub(super) fn programs_changed(
+        &mut self,
+        mut draft: Box<Draft>,
+        names: &BTreeSet<String>,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let why = changed_during_run(names);
+        draft.ruling.also(&format!("It is not committed: {why}"));
+        draft.commit = Some(Err(why));
+        let known = draft.basis_changed.iter().cloned();
+        draft.basis_changed = known
+            .chain(names.iter().cloned())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        self.judge_evidence(&mut draft);
+        self.settle(draft, now)
     }
 
     pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
@@ -231,7 +270,9 @@ impl State {
             },
             Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
             Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
-            Then::Stop(StopRun::AgentUnusable) => self.close(End::Error(draft.ruling.reason.clone())),
+            Then::Stop(StopRun::AgentUnusable | StopRun::GateNotStarted) => {
+                self.close(End::Error(draft.ruling.reason.clone()))
+            }
             Then::Stop(StopRun::Limit) => {
                 let said = || Reached {
                     key: "",
@@ -260,7 +301,7 @@ impl State {
             (Phase::Ending(end) | Phase::Over(end), _) => self.rest(Phase::Over(end)),
             (phase, None) => self.failed(&phase, reason),
             (_, Some(mut reached)) => {
-                reached.said = format!("{} There is no room on the disk: {reason}.", reached.said);
+                reached.said = format!("{} The run was still waiting: {reason}.", reached.said);
                 self.finish(End::Limit(reached))
             }
         }

@@ -63,7 +63,9 @@ fn draft_of(round: Round) -> Draft {
         },
         files: Vec::new(),
         unseen: None,
-        changed_nothing: false,
+        changed_before: false,
+        basis_changed: Vec::new(),
+        unverified: None,
         changed: match round {
             RedAndChanged(_) | GreenAndChanged => Changed::Something,
             _ => Changed::Nothing,

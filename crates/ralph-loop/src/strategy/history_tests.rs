@@ -106,6 +106,7 @@ fn task(number: usize) -> Task {
         title: title.to_owned(),
         description: description.to_owned(),
         status: TaskStatus::Pending,
+        unverified: None,
         kind: TaskKind::Once,
         priority: Priority::default(),
         parent: None,
@@ -114,6 +115,7 @@ fn task(number: usize) -> Task {
         retries_used: 0,
         attempts: 0,
         claimed_by: None,
+        proposal: None,
         created_at: at,
         updated_at: at,
     }

@@ -9,15 +9,15 @@ use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
 use ralph_loop::{Finish, Guide, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
-use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
+use ralph_memory::capture::{KnowledgeFolder, LogPlace, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
-use ralph_model::config::{CommandLine, Config};
-use ralph_model::{Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
+use ralph_model::config::{CommandLine, Config, WhenUnverified};
+use ralph_model::{Author, Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
 use ralph_notes::{Patience, create_folder};
 use ralph_process::git::Git;
-use ralph_store::{JournalFilter, RunProcess, Scope, Store, TaskFilter, Which};
+use ralph_store::{DatabasePlace, JournalFilter, NoteFile, RunProcess, Scope, Store, TaskFilter, Which};
 use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
 
 /// When the time of every test begins.
@@ -68,6 +68,14 @@ fn new_ids() -> SplitMix64 {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     SplitMix64::new(u64::from(std::process::id()) << 32 | number)
+}
+
+/// A configuration in which what an agent reports done is done: few tests are about evidence, and many agents only talk.
+fn confirmed() -> Config {
+    let mut config = Config::default();
+    config.verify.commands = vec!["true".to_owned()];
+    config.verify.unverified = WhenUnverified::Accept;
+    config
 }
 
 /// How an agent speaks.
@@ -130,7 +138,7 @@ impl Project {
             agent,
             words: None,
             verifier: None,
-            config: Config::default(),
+            config: confirmed(),
             share: MemoryShare::Whole,
             scope: Scope::All,
             first_try: FirstTry::default(),
@@ -348,7 +356,7 @@ impl Project {
     pub(crate) fn run_with(&self, mut seen: Seen) -> Ran {
         let pid = std::process::id();
         let process = RunProcess {
-            host: ralph_process::host_name(),
+            host: ralph_process::host(),
             pid,
             started: ralph_process::start_time(pid).unwrap(),
         };
@@ -423,12 +431,25 @@ impl Project {
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
                 catalogue: catalogue.clone(),
+                log: LogPlace {
+                    database: DatabasePlace {
+                        path: self.database(),
+                        backups: None,
+                    },
+                    file: NoteFile {
+                        worktree: self.worktree.clone(),
+                        path: ".ralph/knowledge".to_owned(),
+                    },
+                },
+                author: Author::RALPH,
                 surroundings: self,
                 patience: PATIENCE,
             },
+            notes: Vec::new(),
             features: FeaturesFolder {
                 path: ralph.join("features"),
                 shown: ".ralph/features".to_owned(),
+                boundary: ralph_notes::Boundary::new(&self.root, &[]),
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),
@@ -443,6 +464,7 @@ impl Project {
             },
             catalogue,
             config: &self.config,
+            config_files: vec![self.root.join(".ralph.toml")],
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             program: "/bin/true".into(),
             process,
@@ -535,6 +557,8 @@ pub(crate) struct Seen {
     pub(crate) full_for: Option<(IsSo, usize)>,
     /// Whether the person stops a run that is paused.
     pub(crate) stops_when_paused: bool,
+    /// Whether it is a locked database, and not a full disk, that the run finds.
+    pub(crate) is_locked: bool,
 }
 
 /// How often the run of this thread was interrupted, as others see it.
@@ -592,13 +616,13 @@ impl Watch for Seen {
             News::Settled { draft, .. } => self.settled.push((*draft).clone()),
             News::Notice(notice) => self.notices.push((*notice).clone()),
             News::Warning(warning) => self.warnings.push((*warning).to_owned()),
-            News::NoRoom(reason) => {
+            News::NoRoom(reason) | News::Locked(reason) => {
                 self.pauses.push((*reason).to_owned());
                 if self.stops_when_paused {
                     INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
                 }
             }
-            News::RoomAgain => self.pauses.push("over".to_owned()),
+            News::RoomAgain | News::Unlocked => self.pauses.push("over".to_owned()),
             News::IterationBegan { current, .. } => self.began.push(current.iteration),
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
             News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
@@ -616,7 +640,7 @@ impl Watch for Seen {
         match self.full {
             Some((at, times)) if self.effects + 1 >= at && (times == 0 || self.asked < times) => {
                 self.asked += 1;
-                Room::None
+                if self.is_locked { Room::Locked } else { Room::None }
             }
             _ => Room::Enough,
         }

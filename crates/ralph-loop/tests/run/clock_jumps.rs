@@ -25,7 +25,7 @@ fn a_live_run_keeps_its_claim_when_the_clock_jumps() {
                 clock.jump(jump);
                 // As a run in another worktree looks for claims of the dead.
                 let mut store = Store::open_or_create(&database).unwrap();
-                let host = ralph_process::host_name();
+                let host = ralph_process::host();
                 let now = ralph_model::Clock::now(&*clock);
                 let freed = store
                     .free_dead_claims(&|process| is_alive(process, &host), now)

@@ -60,6 +60,23 @@ fn a_run_that_finds_no_room_at_any_of_its_steps_goes_on_when_there_is_some() {
 }
 
 #[test]
+fn a_run_that_finds_the_database_locked_at_any_of_its_steps_goes_on_when_it_is_free() {
+    let effects = project().run().seen.effects;
+    for at in 1..=effects {
+        let project = project();
+        let mut seen = Seen::full_at(at, 3);
+        seen.is_locked = true;
+        let ran = project.run_with(seen);
+        assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
+        let [paused, "over"] = ran.seen.pauses.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
+            panic!("at effect {at}: {:?}", ran.seen.pauses)
+        };
+        assert!(paused.ends_with("progress.db is locked by another process"), "{paused}");
+        assert_everything_is_there(&project, &format!("at effect {at}"));
+    }
+}
+
+#[test]
 fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
     let effects = project().run().seen.effects;
     for at in 1..=effects {

@@ -210,11 +210,20 @@ fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
 #[test]
 fn a_gate_that_never_ran_lets_no_agent_start() {
     for (gate, says) in [
-        ("no-such-program test", "no-such-program: not found"),
+        (
+            "no-such-program test",
+            "cannot be started (exit code 127): sh: 1: no-such-program: not found",
+        ),
+        (
+            "sh no-such-script.sh",
+            "cannot be started (no-such-script.sh does not exist)",
+        ),
+        ("./data.txt", "cannot be started (exit code 126)"),
         ("sleep 600", "took longer than `[verify] timeout` allows"),
-        ("kill -9 $$", "cannot be run (signal 9)"),
+        ("kill -9 $$", "was ended before it could finish (signal 9)"),
     ] {
         let mut project = Project::plain([done([write("a.txt", "x")])]).gated(&["true", gate]);
+        project.write("data.txt", "not a program");
         project.config.verify.timeout = Some(std::time::Duration::from_millis(100));
         let task = project.task("A");
         let ran = project.run();
@@ -233,11 +242,12 @@ fn a_gate_that_never_ran_lets_no_agent_start() {
 #[test]
 fn a_gate_that_the_work_has_broken_does_not_keep_it_from_going_on() {
     let turns = [done([run("rm check.sh")]), done([write("check.sh", "true")])];
-    let mut project = Project::plain(turns).gated(&["sh ./check.sh || exit 127"]);
+    let mut project = Project::plain(turns).gated(&["sh ./check.sh || kill -9 $$"]);
     project.write("check.sh", "true");
     project.config.limits.iterations = Some(1);
     let task = project.task("A");
     project.run();
     assert_eq!(project.story(), ["A retried: task_done"]);
-    assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
+    // The work has changed what the gate does.
+    assert_eq!((project.run().code(), project.status(&task)), (4, TaskStatus::Done));
 }

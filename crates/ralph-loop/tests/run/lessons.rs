@@ -8,7 +8,7 @@ use crate::bench::{Project, Speaks};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 const TOLD: &str = "<learning category=\"pitfall\" tags=\"quotes\">The lexer hangs on an open quote.</learning>";
-const ITEM: &str = "- **[pitfall]** The lexer hangs on an open quote.\n";
+const ITEM: &str = "- **[pitfall]** (by agent) The lexer hangs on an open quote.\n";
 
 /// It learns something, and does not come to an end.
 fn unfinished() -> Vec<Action> {

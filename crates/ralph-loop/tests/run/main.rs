@@ -4,6 +4,8 @@
 mod bench;
 mod clock_jumps;
 mod crash;
+mod evidence;
+mod evidence_basis;
 mod full_disk;
 mod gates;
 mod guidance;

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ralph_loop::state::Effect;
-use ralph_model::{RunId, TaskId, TaskStatus};
+use ralph_model::{Clock, RunId, TaskId, TaskStatus};
 use ralph_process::MARKER_VARIABLE;
 use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
 use ralph_testkit::scripted::{Action, hang, say, write};
@@ -23,7 +25,7 @@ fn dead_process() -> RunProcess {
     let (pid, started) = (child.id(), ralph_process::start_time(child.id()).unwrap());
     child.wait().unwrap();
     RunProcess {
-        host: ralph_process::host_name(),
+        host: ralph_process::host(),
         pid,
         started,
     }
@@ -57,7 +59,7 @@ fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) 
         worktree,
         commits_here: &BTreeSet::new(),
         marker,
-        lease: Duration::from_secs(3600),
+        lease: Duration::from_secs(300),
         verifier: None,
         heed: ralph_store::Heed::Pauses,
         now: project.now(),
@@ -94,6 +96,7 @@ fn an_agent_that_was_started_and_is_not_on_record_is_found_by_its_marker() {
         rationale: "",
         before: "",
         dirty: Some(&[]),
+        prompt_sha256: None,
         injections: &[],
         at: project.now(),
     };
@@ -235,7 +238,7 @@ fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
     let task = project.task("A");
     let pid = std::os::unix::process::parent_id();
     let process = RunProcess {
-        host: ralph_process::host_name(),
+        host: ralph_process::host(),
         pid,
         started: ralph_process::start_time(pid).unwrap(),
     };
@@ -252,7 +255,7 @@ fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
 
 #[test]
 fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
-    let project = Project::new(Speaks::Plain, [done()]);
+    let project = Project::new(Speaks::Plain, [done()]).gated(&[]);
     project.task("A");
     let stopped = |effect: &Effect| matches!(effect, Effect::Prepare { .. }).then_some(Deed::Interrupt);
     let ran = project.run_with(Seen::doing(stopped));
@@ -260,4 +263,79 @@ fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
     assert_eq!(project.names(&format!(".ralph/runs/{}", ran.run)), ["001"]);
     let ran = project.run();
     assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![1], 1));
+}
+
+/// A process of this machine that is in another PID namespace, where its pid is that of another process here.
+fn process_in_another_namespace() -> RunProcess {
+    let host = ralph_process::host();
+    let (machine, _) = host.rsplit_once(' ').unwrap();
+    RunProcess {
+        host: format!("{machine} pid:[1]"),
+        ..dead_process()
+    }
+}
+
+#[test]
+fn a_lease_of_another_pid_namespace_is_waited_for_and_nothing_is_killed() {
+    let project = Project::plain([done()]);
+    let task = project.task("A");
+    let marker = format!("marker-elsewhere-{}", std::process::id());
+    let elsewhere = run_of(process_in_another_namespace(), &project, "", &marker);
+    let start = Start {
+        model: None,
+        rationale: "",
+        before: "",
+        dirty: Some(&[]),
+        injections: &[],
+        prompt_sha256: None,
+        at: project.now(),
+    };
+    project.store().record_start(&elsewhere, &start).unwrap();
+    let mut bystander: Child = ralph_process::command("sleep")
+        .arg("600")
+        .env(MARKER_VARIABLE, &marker)
+        .spawn()
+        .unwrap();
+    let began = project.now();
+    let ran = project.run();
+    let survived = bystander.try_wait().unwrap().is_none();
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+    assert!(survived, "it is none of this namespace's processes");
+    let waiting = format!(
+        "{elsewhere} worked in this folder on another host or in another container: waiting until its lease expires"
+    );
+    assert_eq!((&ran.seen.warnings[0], ran.seen.killed), (&waiting, vec![0]));
+    assert!(project.now().duration_since(began).as_secs() >= 300);
+    assert_eq!(project.status(&task), TaskStatus::Done);
+    assert_eq!(project.story(), ["A interrupted: ralph_died", "A done: task_done"]);
+}
+
+#[test]
+fn a_lease_of_another_pid_namespace_that_is_renewed_keeps_this_run_out() {
+    let project = Project::plain([done()]);
+    project.task("A");
+    let elsewhere = run_of(process_in_another_namespace(), &project, "", "its-marker");
+    let database = project.root().join(".ralph/progress.db");
+    let (renewed, clock) = (elsewhere.clone(), project.clock());
+    let over = Arc::new(AtomicBool::new(false));
+    let renew = std::thread::spawn({
+        let over = Arc::clone(&over);
+        move || {
+            let mut store = Store::open_or_create(&database).unwrap();
+            while !over.load(Ordering::Relaxed) {
+                store
+                    .heartbeat(&renewed, Duration::from_secs(300), clock.now())
+                    .unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    let ran = project.run();
+    over.store(true, Ordering::Relaxed);
+    renew.join().unwrap();
+    assert_eq!((ran.code(), project.agent.turns()), (1, 0));
+    let sentence = ran.seen.sentence.unwrap();
+    assert!(sentence.contains("still works in this folder"), "{sentence}");
+    assert_eq!(project.store().run(&elsewhere).unwrap().unwrap().ended, None);
 }

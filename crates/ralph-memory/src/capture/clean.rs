@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use ralph_model::turns_text;
+use ralph_model::without_invisible;
 use unicode_segmentation::GraphemeCursor;
 
 use super::secrets::{Secret, find, mask};
@@ -60,8 +60,8 @@ fn capped(text: &str, cap: usize) -> String {
         _ => None,
     };
     let kept = text.get(..whole.unwrap_or(end)).unwrap_or_default();
-    let kept = kept.trim_end_matches(|c: char| is_joiner(c) || c.is_whitespace());
-    format!("{kept}{mark}")
+    // A joiner at the cut has lost what it joined.
+    format!("{}{mark}", without_invisible(kept).trim_end())
 }
 
 /// What a person would see of a text, with secrets masked: those that stand in it, and those that only show when what is
@@ -99,15 +99,7 @@ fn is_plain(text: &str) -> bool {
 fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
-    // How many more characters of a flag's name may follow; they are invisible by themselves.
-    let mut flag = 0;
     while let Some(c) = rest.next() {
-        let flag_goes_on = is_tag(c) && flag > 0;
-        flag = match c {
-            BLACK_FLAG => MOST_FLAG,
-            _ if flag_goes_on => flag - 1,
-            _ => 0,
-        };
         match c {
             '\r' => {
                 rest.next_if_eq(&'\n');
@@ -118,54 +110,15 @@ fn visible(text: &str) -> String {
             ESCAPE => skip_sequence(&mut rest),
             '\u{9b}' => skip_control_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
-            _ if c.is_control() || turns_text(c) => {}
-            _ if is_tag(c) && !flag_goes_on => {}
-            '\u{200c}' | '\u{200d}' => {
-                let joins = |other: Option<char>| other.is_some_and(is_joined);
-                let before = visible.chars().next_back().filter(|before| !is_joiner(*before));
-                if joins(before) && joins(rest.peek().copied()) {
-                    visible.push(c);
-                }
-            }
-            _ if is_invisible(c) && !is_tag(c) => {}
-            _ if is_selector(c) && visible.chars().next_back().is_some_and(is_selector) => {}
+            _ if c.is_control() => {}
             _ => visible.push(c),
         }
     }
-    visible
+    without_invisible(&visible).into_owned()
 }
 
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
-const BLACK_FLAG: char = '\u{1f3f4}';
-
-/// The most characters of the name in the flag of a region, with the one that ends it.
-const MOST_FLAG: usize = 7;
-
-/// Signs that have no width and no use of their own.
-fn is_invisible(c: char) -> bool {
-    is_joiner(c) || is_tag(c) || matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}')
-}
-
-/// Emoji and some scripts need these between two signs; between others they only hide something.
-fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{200c}' | '\u{200d}')
-}
-
-/// Whether a joiner beside this sign may mean something.
-fn is_joined(c: char) -> bool {
-    !c.is_ascii() && !c.is_control() && !c.is_whitespace() && !is_invisible(c) && !turns_text(c)
-}
-
-/// Invisible copies of ASCII.
-fn is_tag(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}')
-}
-
-/// Choosers of a variant of the sign before them: one has a meaning, a row of them hides something.
-fn is_selector(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-}
 
 /// Skips what follows an escape character.
 fn skip_sequence(rest: &mut Peekable<Chars<'_>>) {
@@ -252,7 +205,7 @@ mod tests {
             "👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم क्\u{200d}ष",
             "👨\u{200d}👩\u{200d}👧 می\u{200c}خواهم क्\u{200d}ष",
         );
-        check("é\u{200d}\u{200c}\u{200d}é", "é\u{200d}é");
+        check("é\u{200d}\u{200c}\u{200d}é", "éé");
         check("ok\u{e0069}\u{e0067}\u{e006e}", "ok");
         let scotland = "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}";
         check(scotland, scotland);
@@ -288,6 +241,7 @@ mod tests {
             let cleaned = clean(&text, cap);
             prop_assert!(cleaned.chars().count() <= cap);
             prop_assert!(!cleaned.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+            prop_assert_eq!(ralph_model::invisible_characters(&cleaned), vec![]);
             prop_assert_eq!(clean(&cleaned, cap), cleaned);
         }
     }

@@ -1,8 +1,10 @@
-//! Writes long notes: those of agents that wait in the outbox, and those that somebody hands in. A note that stands there
-//! already, by its title or nearly so, is brought up to date instead of getting a second file.
+//! Writes knowledge entries: those of agents that are in the outbox, and those that somebody hands in. An entry with the same
+//! title, or a similar one, is updated instead of getting a second file; but an agent never replaces what a person wrote. Every
+//! change is in the note log, with the whole text.
 
 mod add;
 mod gate;
+mod history;
 mod known;
 mod open_folder;
 mod outbox;
@@ -10,20 +12,26 @@ mod same_note;
 
 use std::path::{Path, PathBuf};
 
+use ralph_model::Author;
 use ralph_notes::{FileError, KnowledgeProblem, Patience};
 use ralph_store::StoreError;
 
-use super::notebook::Surroundings;
+use super::notebook::{LogPlace, Surroundings};
 use crate::catalogue::{CatalogueError, CataloguePlace};
 
-pub use add::Deleted;
+pub use add::KnowledgeWritten;
 pub use gate::{KnowledgeRefusal, accept_knowledge};
+pub use history::{GoneKnowledge, PutBack};
 pub use outbox::{Outboxed, Written};
 
 /// The folder of long notes.
 pub struct KnowledgeFolder<'a> {
     /// Where the folder is, and the index that tells what stands in it.
     pub catalogue: CataloguePlace<'a>,
+    /// Where its log is kept; the file of it is the folder.
+    pub log: LogPlace,
+    /// Who changes entries here.
+    pub author: Author,
     /// The project around it.
     pub surroundings: &'a dyn Surroundings,
     /// How long to wait for others who write.
@@ -43,13 +51,8 @@ impl KnowledgeFolder<'_> {
 pub enum Placement {
     /// A file was made.
     Made(PathBuf),
-    /// The file that had its title, or nearly, has its text now.
-    Changed {
-        /// The file.
-        path: PathBuf,
-        /// Where the text is kept that it had, unless the new one only adds to what stands in front.
-        replaced: Option<PathBuf>,
-    },
+    /// The entry with its title, or a similar one, was updated.
+    Changed(PathBuf),
     /// The file that has its title, or nearly, says all of it already.
     Known(PathBuf),
     /// It had been put in its place before ralph was killed.
@@ -75,6 +78,14 @@ pub enum KnowledgeError {
         name: String,
         /// Why.
         problem: KnowledgeProblem,
+    },
+    /// There is no such version of an entry.
+    #[error("{name} has no such version; there are {versions}")]
+    NoVersion {
+        /// The file.
+        name: String,
+        /// How many versions there are.
+        versions: usize,
     },
     /// Somebody saves the file again and again, or every name is taken.
     #[error("no place was found for {title:?}: its file keeps changing, or too many have its name")]

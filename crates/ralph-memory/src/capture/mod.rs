@@ -23,7 +23,8 @@ pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
 pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags, is_path, is_tool};
 pub use guess::guess_kind;
 pub use knowledge::{
-    Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
+    GoneKnowledge, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, KnowledgeWritten, Outboxed, Placement, PutBack,
+    Written, accept_knowledge,
 };
 pub use loop_history::{LoopFiles, LoopHistoryError, LoopProgress, read_loop_history, write_loop_history};
 pub use notebook::{
@@ -137,13 +138,8 @@ mod tests {
             })
         );
         let secret = accept(&format!("the token\nis {token}"));
-        assert_eq!(
-            secret,
-            Err(Refusal::Secret {
-                line: 2,
-                kind: secrets::SecretKind::GitHub
-            })
-        );
+        let kind = secrets::find(&token)[0].kind;
+        assert_eq!(secret, Err(Refusal::Secret { line: 2, kind }));
         assert!(super::accept(&token, SecretPolicy::Allow).is_ok());
     }
 }

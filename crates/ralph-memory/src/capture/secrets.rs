@@ -1,118 +1,102 @@
 //! Finds and masks credentials in text, so that a memory never keeps one.
 //!
-//! Only well-known forms are looked for: a note masked by mistake is lost knowledge. This is no scanner for random
-//! looking text and asks no service whether a key is still valid. The work grows with the length of the text and no
-//! faster, whatever the text holds, and masked text holds nothing that would be found again.
+//! Only tokens of known services, private keys and passwords in URLs are found, because a memory masked by mistake is lost
+//! knowledge. This does not look for anything that merely looks random, and asks no service whether a key is valid. The work
+//! grows linearly with the text, and masked text has nothing that would be found again.
 
 mod blocks;
-mod forms;
-mod labels;
 mod placeholders;
+mod rules;
 mod urls;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem;
 
 /// A credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Where it stands, in bytes; both ends are character boundaries.
+    /// Its bytes; both ends are character boundaries.
     pub range: Range<usize>,
-    /// What it opens.
+    /// Whose it is.
     pub kind: SecretKind,
 }
 
-/// Whose credential it is.
+/// The service that a credential belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum SecretKind {
-    /// A private key in PEM or PGP armor.
-    PrivateKey,
-    /// An AWS access key id or secret access key.
-    Aws,
-    /// A GitHub token.
-    GitHub,
-    /// An Anthropic key.
-    Anthropic,
-    /// An OpenAI key.
-    OpenAi,
-    /// A Slack token or the path of a webhook.
-    Slack,
-    /// A Google API key, client secret or access token.
-    Google,
-    /// A token of npm or of a registry that npm talks to.
-    Npm,
-    /// The password in `scheme://user:password@host`.
-    UrlCredentials,
+pub struct SecretKind {
+    slug: &'static str,
+    name: &'static str,
 }
 
 impl SecretKind {
+    /// A private key in PEM or PGP armor.
+    pub const PRIVATE_KEY: Self = Self::of("private-key", "private key");
+    /// The password in `scheme://user:password@host`.
+    pub const URL: Self = Self::of("url", "URL password");
+
+    const fn of(slug: &'static str, name: &'static str) -> Self {
+        Self { slug, name }
+    }
+
     /// The short word for it in masked text.
     #[must_use]
     pub fn slug(self) -> &'static str {
-        match self {
-            Self::PrivateKey => "private-key",
-            Self::Aws => "aws",
-            Self::GitHub => "github",
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-            Self::Slack => "slack",
-            Self::Google => "google",
-            Self::Npm => "npm",
-            Self::UrlCredentials => "url",
-        }
+        self.slug
     }
 
-    /// What stands in the place of it: `[secret: kind]`.
+    /// The text that replaces it: `[secret: kind]`.
     pub(super) fn mask(self) -> String {
-        format!("{MASK_OPENING}{}]", self.slug())
+        format!("{MASK_OPENING}{}]", self.slug)
     }
 }
 
 impl fmt::Display for SecretKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::PrivateKey => "private key",
-            Self::Aws => "AWS key",
-            Self::GitHub => "GitHub token",
-            Self::Anthropic => "Anthropic key",
-            Self::OpenAi => "OpenAI key",
-            Self::Slack => "Slack token",
-            Self::Google => "Google key",
-            Self::Npm => "npm token",
-            Self::UrlCredentials => "URL password",
-        })
+        f.pad(self.name)
     }
 }
 
-/// How a mask begins. No form but the header lines of a key reaches across its bracket and its space, and those look out
-/// for it, so a mask never becomes part of another secret.
 const MASK_OPENING: &str = "[secret: ";
+/// Built once: most texts are short lines, and building it takes longer than searching one.
+static MASKS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MASK_OPENING));
 
-/// The credentials in this text, in order and apart from one another.
+/// The longest slug in a mask, in bytes.
+const MOST_SLUG: usize = 40;
+
+/// A part shorter than this has no secret.
+const LEAST_SECRET: usize = 8;
+
+/// How often what is left between secrets is searched again. Masking one token can uncover another beside it, but a row of
+/// tokens in which each hides the next does not occur outside tests.
+const MOST_ROUNDS: usize = 8;
+
+/// The credentials in this text, in order and apart from one another. A mask is a boundary that no credential crosses.
 #[must_use]
 pub fn find(text: &str) -> Vec<Secret> {
-    let bytes = text.as_bytes();
-    let mut found = blocks::find(bytes);
-    // The rest is looked for between the blocks, as if they were gone already: what stands against the edge of a block
-    // is then judged as it will be once the block is masked.
-    for gap in gaps(&found, bytes.len()) {
-        let part = bytes.get(gap.clone()).unwrap_or_default();
-        for scan in [forms::find, labels::find, urls::find] {
-            found.extend(scan(part).into_iter().map(|secret| secret.moved_by(gap.start)));
+    let mut found = Vec::new();
+    let mut parts = between(&masks(text), 0..text.len());
+    // The rest is searched again as it will be once the secrets are masked, so that a mask has nothing left beside it.
+    for _ in 0..MOST_ROUNDS {
+        let mut rest = Vec::new();
+        for part in parts {
+            let secrets = find_in(text, part.clone());
+            if !secrets.is_empty() {
+                let ranges: Vec<_> = secrets.iter().map(|secret| secret.range.clone()).collect();
+                rest.extend(between(&ranges, part));
+                found.extend(secrets);
+            }
         }
+        if rest.is_empty() {
+            break;
+        }
+        parts = rest;
     }
-    found.sort_by_key(|secret| (secret.range.start, Reverse(secret.range.end)));
-    // A token that is also a password is one secret, and it keeps the name of the outer or, at a tie, the more exact
-    // form.
-    found.dedup_by(|next, last| {
-        let overlap = next.range.start < last.range.end;
-        if overlap {
-            last.range.end = last.range.end.max(next.range.end);
-        }
-        overlap
-    });
+    found.sort_by_key(|secret| secret.range.start);
     found
 }
 
@@ -134,42 +118,73 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-impl Secret {
-    fn moved_by(self, offset: usize) -> Self {
-        Self {
-            range: self.range.start + offset..self.range.end + offset,
-            kind: self.kind,
-        }
-    }
+/// Whether a secret was masked in this text.
+#[must_use]
+pub fn has_mask(text: &str) -> bool {
+    !masks(text).is_empty()
 }
 
-/// What is left of a text of this length between the blocks.
-fn gaps(blocks: &[Secret], length: usize) -> Vec<Range<usize>> {
-    let starts = std::iter::once(0).chain(blocks.iter().map(|block| block.range.end));
-    let ends = blocks.iter().map(|block| block.range.start).chain([length]);
-    starts.zip(ends).map(|(start, end)| start..end).collect()
+/// The beginning of a token at the end of a text whose next piece may bring the rest.
+pub(super) fn open_token(text: &str) -> Option<Secret> {
+    rules::open_token(text)
+}
+
+/// The credentials in a part of a text that holds no mask. Private keys come first: they hold anything.
+fn find_in(text: &str, part: Range<usize>) -> Vec<Secret> {
+    let inside = text.get(part.clone()).unwrap_or_default();
+    let mut found = blocks::find(inside.as_bytes());
+    if found.is_empty() {
+        found = rules::find(inside);
+        found.extend(urls::find(inside.as_bytes()));
+    }
+    for secret in &mut found {
+        secret.range = secret.range.start + part.start..secret.range.end + part.start;
+    }
+    found.sort_by_key(|secret| (secret.range.start, Reverse(secret.range.end)));
+    // A token that is also a password is one secret with the kind of the outer, or else of the first rule.
+    found.dedup_by(|next, last| {
+        let overlap = next.range.start < last.range.end;
+        if overlap {
+            last.range.end = last.range.end.max(next.range.end);
+        }
+        overlap
+    });
+    found
+}
+
+/// The masks in a text.
+fn masks(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let closed = |start: usize| {
+        let slug = bytes.get(start + MASK_OPENING.len()..)?;
+        let length = run_length(slug, MOST_SLUG, |byte| {
+            byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+        });
+        let end = start + MASK_OPENING.len() + length;
+        (length > 0 && bytes.get(end) == Some(&b']')).then_some(start..end + 1)
+    };
+    MASKS.find_iter(bytes).filter_map(closed).collect()
+}
+
+/// What is left of a part between these ranges.
+fn between(taken: &[Range<usize>], part: Range<usize>) -> Vec<Range<usize>> {
+    let starts = std::iter::once(part.start).chain(taken.iter().map(|range| range.end));
+    let ends = taken.iter().map(|range| range.start).chain([part.end]);
+    starts
+        .zip(ends)
+        .map(|(start, end)| start..end)
+        .filter(|gap| gap.len() >= LEAST_SECRET)
+        .collect()
 }
 
 /// How many bytes from here on belong to this alphabet, at most `most`.
 ///
-/// Whatever reads far goes through here, so that the tests can count what hostile text makes us read.
+/// Every long read goes through here, so that the tests can count what hostile text makes us read.
 fn run_length(bytes: &[u8], most: usize, alphabet: fn(u8) -> bool) -> usize {
     let length = bytes.iter().take(most).take_while(|byte| alphabet(**byte)).count();
     #[cfg(test)]
     tests::count_read(length);
     length
-}
-
-/// For each byte, whether it is the first of one of these words.
-const fn first_bytes(words: &[&str], mut table: [bool; 256]) -> [bool; 256] {
-    let mut i = 0;
-    while i < words.len() {
-        let first = words[i].as_bytes()[0];
-        table[first.to_ascii_lowercase() as usize] = true;
-        table[first.to_ascii_uppercase() as usize] = true;
-        i += 1;
-    }
-    table
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Transcripts: every line that an agent prints, cleaned before it reaches the disk.
 //!
 //! A line of JSON stays one: its strings are read, cleaned and written again, everything else stays byte for byte. A private
-//! key over several lines of text, or over several pieces of a message, is masked piece by piece. Of any other secret that
-//! comes in two pieces the second is masked; the first was written before anybody could know.
+//! key over several lines of text, or over several pieces of a message, is masked piece by piece. So is a token: a piece that
+//! ends in the beginning of one loses it, because the piece is written before the next one comes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use memchr::memmem::FinderRev;
 use serde::de::IgnoredAny;
 
 use super::clean::{visible_without, visible_without_secrets};
-use super::secrets::{Secret, SecretKind, find};
+use super::secrets::{Secret, SecretKind, find, open_token};
 
 /// The keys under which agents send their messages in pieces.
 const PIECE_KEYS: [&str; 8] = [
@@ -31,7 +31,7 @@ const PIECE_KEYS: [&str; 8] = [
 static KEY_BEGINNINGS: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("-----BEGIN "));
 
 /// The end of a piece that may be the beginning of a secret, in bytes.
-const MOST_TAIL: usize = 256;
+const MOST_TAIL: usize = 2048;
 
 /// The most bytes between the line that begins a key and the key itself.
 const MOST_BEGINNING: usize = 2048;
@@ -172,14 +172,25 @@ impl Stream {
     fn clean<'a>(&mut self, piece: &'a str, pieces: Pieces) -> Cow<'a, str> {
         let start = self.before.len();
         if start == 0 {
-            let found = find(piece);
-            self.before = next_before(piece, &found, pieces);
+            let found = self.find(piece, pieces);
             return visible_without(&found, piece, 0);
         }
         let joined = std::mem::take(&mut self.before) + piece;
-        let found = find(&joined);
-        self.before = next_before(&joined, &found, pieces);
+        let found = self.find(&joined, pieces);
         Cow::Owned(visible_without(&found, &joined, start).into_owned())
+    }
+
+    /// The secrets in a text, with the one that may go on in the next piece, and keeps what matters for that piece.
+    fn find(&mut self, text: &str, pieces: Pieces) -> Vec<Secret> {
+        let mut found = find(text);
+        self.before = next_before(text, &found, pieces);
+        if pieces == Pieces::AreJoined
+            && let Some(open) = open_token(text)
+            && found.last().is_none_or(|last| last.range.end <= open.range.start)
+        {
+            found.push(open);
+        }
+        found
     }
 }
 
@@ -197,7 +208,7 @@ fn next_before(joined: &str, found: &[Secret], pieces: Pieces) -> String {
     let key_end = open_key.and_then(|begin| {
         let key = found
             .iter()
-            .find(|secret| secret.kind == SecretKind::PrivateKey && secret.range.start == begin)?;
+            .find(|secret| secret.kind == SecretKind::PRIVATE_KEY && secret.range.start == begin)?;
         Some(key.range.end)
     });
     let rest = |at: usize| joined.get(at..).unwrap_or_default();
@@ -501,14 +512,34 @@ mod tests {
     }
 
     #[test]
-    fn secrets_over_two_pieces_of_a_message_are_masked_as_far_as_they_can_be() {
+    fn a_secret_in_many_pieces_of_a_message_is_masked_in_each_of_them() {
         let line = |text: &str| json!({"type": "delta", "delta": {"text": text}}).to_string();
         let token = token();
         let (first, second) = token.split_at(12);
         assert_eq!(
             clean_lines(&[line(&format!("it is {first}")), line(&format!("{second} you see"))]),
-            [line(&format!("it is {first}")), line("[secret: github] you see")]
+            [line("it is [secret: github]"), line("[secret: github] you see")]
         );
+        for size in 1..token.len() {
+            let text = format!("it is {token} you see, and npm_config_registry is none");
+            let pieces: Vec<char> = text.chars().collect();
+            let lines: Vec<String> = pieces
+                .chunks(size)
+                .map(|piece| line(&piece.iter().collect::<String>()))
+                .collect();
+            let cleaned = clean_lines(&lines);
+            let texts = cleaned.iter().filter_map(|line| {
+                let value: Value = serde_json::from_str(line).ok()?;
+                Some(value.pointer("/delta/text")?.as_str()?.to_owned())
+            });
+            let joined = texts.collect::<String>().replace("[secret: github]", "");
+            let survives = (0..=token.len() - 10).find(|at| joined.contains(token.get(*at..at + 10).unwrap()));
+            assert_eq!(survives, None, "in pieces of {size}: {joined}");
+            assert!(
+                joined.ends_with("you see, and npm_config_registry is none"),
+                "in pieces of {size}: {joined}"
+            );
+        }
         for at in 30..private_key().len() {
             let key = private_key();
             let (first, second) = key.split_at(at);

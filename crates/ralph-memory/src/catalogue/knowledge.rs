@@ -12,7 +12,7 @@ use ralph_model::FileStamp;
 use ralph_notes::{Knowledge, KnowledgeProblem, MAX_KNOWLEDGE_BYTES, links_in, read_file, title_key};
 use ralph_store::index::{Index, IndexError, KnowledgeContent, KnowledgeFile, KnowledgeOutline, LongNote};
 
-use super::{Catalogue, CatalogueError, CataloguePlace, fresh, now_ns};
+use super::{Catalogue, CatalogueError, CatalogueHome, CataloguePlace, fresh, now_ns};
 
 /// How the names of files end that may be long notes.
 const ENDING: &str = ".md";
@@ -88,7 +88,7 @@ impl Differences {
     /// Compares the folder with the index, without reading a file.
     pub(super) fn of(index: &Index, place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
         let mut differences = Self::default();
-        let seen = match look(&place.knowledge) {
+        let seen = match look(&place.knowledge, place.home) {
             Ok((seen, unnamed)) => {
                 differences.unreadable.files.extend(unnamed);
                 seen
@@ -247,8 +247,8 @@ pub struct LookedAt {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn look_at_knowledge(folder: &Path) -> io::Result<LookedAt> {
-    let (seen, skipped) = look(folder)?;
+pub fn look_at_knowledge(folder: &Path, home: &dyn CatalogueHome) -> io::Result<LookedAt> {
+    let (seen, skipped) = look(folder, home)?;
     let mut looked = LookedAt { notes: 0, skipped };
     for (name, stamp) in seen {
         match read(&folder.join(&name), stamp) {
@@ -264,11 +264,16 @@ pub fn look_at_knowledge(folder: &Path) -> io::Result<LookedAt> {
     Ok(looked)
 }
 
+/// The files of the folder that may be knowledge entries, with their stamps.
+pub(crate) fn knowledge_stamps(place: &CataloguePlace<'_>) -> io::Result<Vec<(String, FileStamp)>> {
+    look(&place.knowledge, place.home).map(|(seen, _)| seen)
+}
+
 /// The names of files, with their stamps; and what cannot be named, with the reason.
 type Seen = (Vec<(String, FileStamp)>, Vec<(String, String)>);
 
 /// The files of the folder that may be long notes. A folder that is not there is empty.
-fn look(folder: &Path) -> io::Result<Seen> {
+fn look(folder: &Path, home: &dyn CatalogueHome) -> io::Result<Seen> {
     let mut seen = Vec::new();
     let mut unnamed = Vec::new();
     let entries = match fs::read_dir(folder) {
@@ -293,6 +298,13 @@ fn look(folder: &Path) -> io::Result<Seen> {
         }
         let kind = entry.file_type()?;
         let metadata = if kind.is_symlink() {
+            if let Some(leads_to) = home.leads_outside(&entry.path()) {
+                unnamed.push((
+                    name,
+                    format!("it is a link to outside the project, {}", leads_to.display()),
+                ));
+                continue;
+            }
             fs::metadata(entry.path())
         } else if kind.is_file() {
             entry.metadata()

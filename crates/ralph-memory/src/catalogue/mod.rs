@@ -9,7 +9,7 @@ mod knowledge;
 mod problems;
 mod verify;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_model::{Clock, FileStamp, Shelf};
 use ralph_notes::{FileError, FileText, read_file};
@@ -21,6 +21,7 @@ pub use ralph_store::index::KnowledgeOutline;
 pub use verify::Verified;
 
 use fresh::{Freshness, freshness, state_of};
+pub(crate) use knowledge::knowledge_stamps;
 use knowledge::{Differences, Extent, Judgement, Unreadable};
 pub use knowledge::{LookedAt, look_at_knowledge};
 
@@ -29,6 +30,11 @@ pub trait CatalogueHome {
     /// Makes ready for an index that is not there yet, and says whether there may be one: asking must leave no trace in a
     /// project that has nothing of ralph's but its notes.
     fn prepare_index(&self) -> bool;
+
+    /// Where a file leads that is a link to outside the project, and must not be read therefore.
+    fn leads_outside(&self, _file: &Path) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Where the index is, and what it is made from.

@@ -89,7 +89,7 @@ impl ForeignFile {
         let learnings = JsValue::List(learnings);
         let whole = JsObject::from_pairs([
             ("version", VERSION.into()),
-            ("checksum", sha256(&compact(&learnings)).as_str().into()),
+            ("checksum", sha256(compact(&learnings)).as_str().into()),
             ("lastUpdated", moment_text(updated).as_str().into()),
             ("learnings", learnings),
             ("stats", stats.into()),
@@ -165,7 +165,7 @@ impl ForeignFile {
     #[must_use]
     pub fn checksum(&self) -> String {
         let list = self.whole.get(self.kind.list()).unwrap_or(&JsValue::Null);
-        sha256(&compact(list))
+        sha256(compact(list))
     }
 
     /// The text of the file.

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use ralph_model::{FeatureName, size};
-use ralph_notes::normalise_line_breaks;
+use ralph_notes::{Boundary, normalise_line_breaks};
 
 /// The most that is read of one file.
 pub const MAX_FEATURE_FILE_BYTES: usize = 1 << 20;
@@ -18,6 +18,8 @@ pub struct FeaturesFolder {
     pub path: PathBuf,
     /// The same from the project's root, as a person or an agent reads it.
     pub shown: String,
+    /// What its files must stay in.
+    pub boundary: Boundary,
 }
 
 /// A file of a feature.
@@ -112,6 +114,9 @@ impl FeaturesFolder {
     #[must_use]
     pub fn text(&self, feature: &FeatureName, file: FeatureFile) -> FeatureFileText {
         let path = self.file(feature, file);
+        if let Some(leads_to) = self.boundary.outside(&path) {
+            return FeatureFileText::Unreadable(format!("leads outside the project, to {}", leads_to.display()));
+        }
         // A pipe would be waited for, for ever.
         match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => {}
@@ -209,6 +214,7 @@ mod tests {
         let features = FeaturesFolder {
             path: folder.path().to_owned(),
             shown: "features".to_owned(),
+            boundary: Boundary::new(folder.path(), &[]),
         };
         std::fs::create_dir(features.folder_of(&name())).unwrap();
         (folder, features)

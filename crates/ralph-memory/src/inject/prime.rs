@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use ralph_model::{Budget, InjectionReason, NoteOrSign, Shelf, count};
-use ralph_notes::{item_text, quoted};
+use ralph_model::{Budget, InjectionReason, Note, NoteOrSign, Shelf, count, show_invisible};
+use ralph_notes::{entry_text_by, item_text};
 use ralph_store::index::{Age, IndexError};
 
+use super::origin::Origins;
 use super::pack::{Item, Packed, Sizes, pack};
-use super::prompt::OPENING;
+use super::prompt::{OPENING, quote, without_controls};
 use super::said::{Fact, Said};
 use crate::catalogue::Catalogue;
 use crate::recall::{LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
@@ -43,6 +44,8 @@ pub struct Occasion<'a> {
     pub budget: Budget,
     /// How they are written.
     pub format: PrimeFormat,
+    /// Who wrote which of them, for a section of a prompt; their file's own form has no place for it.
+    pub origins: &'a Origins,
 }
 
 /// Notes that were chosen.
@@ -294,11 +297,15 @@ impl Choice {
     fn of(item: NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
         let text = match (occasion.format, &item) {
-            // The lines of a Sign are as somebody wrote them, and may hold the marks of a section.
-            (PrimeFormat::Section, NoteOrSign::Sign { id, text, .. }) => format!("\n### {id}\n{}", quoted(text)),
-            (PrimeFormat::Markdown | PrimeFormat::Section, item) => format!("\n{}", item_text(item)),
+            (PrimeFormat::Section, item) => format!("\n{}", section_text(item, occasion.origins)),
+            (PrimeFormat::Markdown, item) => format!("\n{}", item_text(item)),
             // What has only texts in it can always be written.
             (PrimeFormat::Json, item) => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
+        };
+        // Agents read it: it shows what a person would not see. JSON is data and stays exact.
+        let text = match occasion.format {
+            PrimeFormat::Section | PrimeFormat::Markdown => show_invisible(&text).into_owned(),
+            PrimeFormat::Json => text,
         };
         Self {
             group: groups(occasion.shelf)
@@ -319,6 +326,24 @@ impl Choice {
             score: self.score,
             reason,
         }
+    }
+}
+
+/// A note as an entry of a prompt's section. No line of it can be taken for the prompt's own.
+fn section_text(item: &NoteOrSign, origins: &Origins) -> String {
+    let origin = origins.of(item.id()).word();
+    match item {
+        NoteOrSign::Note(note) => {
+            let content = without_controls(&note.content);
+            entry_text_by(
+                &Note {
+                    content,
+                    ..note.clone()
+                },
+                origin,
+            )
+        }
+        NoteOrSign::Sign { id, text, .. } => format!("### {id}\n{}<!-- by: {origin} -->\n", quote(text)),
     }
 }
 

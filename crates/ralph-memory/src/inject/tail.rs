@@ -14,11 +14,21 @@ pub struct Tail {
 /// The end of a text within a budget, beginning with a whole line. Only a last line that is too long by itself is cut,
 /// between two characters. Where there is no room even for saying that something was left out, nothing is shown.
 #[must_use]
-pub fn tail(text: &str, mut budget: Budget) -> Tail {
+pub fn tail(text: &str, budget: Budget) -> Tail {
+    marked_tail(text, "", budget)
+}
+
+/// The same with every line behind `>`.
+pub(super) fn quoted_tail(text: &str, budget: Budget) -> String {
+    marked_tail(text, "> ", budget).text
+}
+
+fn marked_tail(text: &str, mark: &str, mut budget: Budget) -> Tail {
     let total = text.chars().count();
-    if budget.take(total) {
+    let whole: String = text.split_inclusive('\n').map(|line| marked(mark, line)).collect();
+    if budget.take(whole.chars().count()) {
         return Tail {
-            text: text.to_owned(),
+            text: whole,
             left_out: 0,
         };
     }
@@ -28,23 +38,35 @@ pub fn tail(text: &str, mut budget: Budget) -> Tail {
             left_out: total,
         };
     }
-    let mut kept: Vec<&str> = Vec::new();
+    let mut kept: Vec<String> = Vec::new();
+    let mut left_out = total;
     for line in text.split_inclusive('\n').rev() {
-        if budget.take(line.chars().count()) {
-            kept.push(line);
+        let whole = marked(mark, line);
+        if budget.take(whole.chars().count()) {
+            left_out -= line.chars().count();
+            kept.push(whole);
             continue;
         }
-        if kept.is_empty() {
-            kept.push(end_of_line(line, &mut budget));
+        if kept.is_empty() && budget.take(mark.len()) {
+            let end = end_of_line(line, &mut budget);
+            left_out -= end.chars().count();
+            kept.push(marked(mark, end));
         }
         break;
     }
     kept.reverse();
     let kept = kept.concat();
-    let left_out = total - kept.chars().count();
     Tail {
         text: format!("{}{kept}", note(left_out)),
         left_out,
+    }
+}
+
+/// A line behind a mark; a blank one behind the mark without its space.
+fn marked(mark: &str, line: &str) -> String {
+    match line {
+        "\n" => format!("{}\n", mark.trim_end()),
+        line => format!("{mark}{line}"),
     }
 }
 

@@ -19,7 +19,7 @@ fn check(name: &str, list: &str) {
     let value = parse(&bytes).unwrap();
     assert_eq!(indented(&value).as_bytes(), bytes, "{name}");
     let whole = value.as_object().unwrap();
-    let hash = sha256(&compact(whole.get(list).unwrap()));
+    let hash = sha256(compact(whole.get(list).unwrap()));
     assert_eq!(whole.get("checksum"), Some(&JsValue::from(hash.as_str())), "{name}");
 }
 

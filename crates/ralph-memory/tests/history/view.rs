@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ralph_memory::catalogue::{Catalogue, Problems};
-use ralph_memory::inject::{Occasion, PrimeFormat, prime};
+use ralph_memory::inject::{Occasion, Origins, PrimeFormat, prime};
 use ralph_memory::recall::{self, Answer, LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
 use ralph_model::{Budget, NoteKind, NoteOrSign, Shelf, Tags, Tokens};
 use ralph_notes::Document;
@@ -169,6 +169,7 @@ fn primed(catalogue: &Catalogue, shelf: Shelf, tagged: &Wanted) -> Vec<String> {
             about,
             budget: Budget::of(Tokens(tokens)),
             format: PrimeFormat::Markdown,
+            origins: &Origins::default(),
         };
         texts.push(prime(catalogue, &occasion).unwrap().text);
     }

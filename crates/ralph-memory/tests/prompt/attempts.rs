@@ -91,7 +91,8 @@ fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
     };
     let alone = prompt_after(&[], |_, request| request.suggestion = Some(lasting(suggestion.clone())));
     assert!(
-        section(&alone).ends_with("\n- **Suggested after one that was interrupted**: Vendor it.\n  At once\n"),
+        section(&alone)
+            .ends_with("\n- **Suggested after one that was interrupted**: (by agent) Vendor it.\n  > At once\n"),
         "{}",
         section(&alone)
     );
@@ -100,7 +101,7 @@ fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
         request.suggestion = Some(lasting(suggestion));
     });
     assert!(section(&behind).contains("#### Attempt 1"));
-    assert!(section(&behind).contains("after one that was interrupted**: Vendor it."));
+    assert!(section(&behind).contains("after one that was interrupted**: (by agent) Vendor it."));
     assert!(!prompt_after(&[], |_, _| {}).text.contains("### Previous Attempts"));
 }
 
@@ -156,6 +157,8 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
         request.last_reason = Some("Reason 3.");
     });
     assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
+
+
     **Parse dates** (t-000abc)
 
     ### Previous Attempts
@@ -170,7 +173,7 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
     - **Files changed**: src/date.rs, tests/date.rs
 
     #### Attempt 2 (sonnet, retried)
-    - **Approach, in its last words**: I wrote the parser and ran the tests.
+    - **Approach, in its last words**: (by agent) I wrote the parser and ran the tests.
     - **Why it failed**: The gate refused the work.
     - **Error type**: test_failure
     - **Files**: src/date.rs, tests/date.rs
@@ -178,24 +181,22 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
 
     Error output:
 
-    ```
-    assertion failed: `2025-02-29`
-      left: 29
-     right: 28
-    ```
+    > assertion failed: `2025-02-29`
+    >   left: 29
+    >  right: 28
 
     #### Attempt 3 (opus, failed)
-    - **Approach**: A table of month lengths.
-      No crate.
-    - **Why it failed**: Leap years.
-
-      ## 29 February
-      is a day.
+    - **Approach**: (by agent) A table of month lengths.
+      > No crate.
+    - **Why it failed**: (by agent) Leap years.
+      >
+      > ## 29 February
+      > is a day.
     - **Error type**: test_failure
     - **Files**: src/date.rs, tests/date.rs
 
-    - **Suggested after attempt 3**: Take the crate `jiff`.
-      # It knows leap years.
+    - **Suggested after attempt 3**: (by agent) Take the crate `jiff`.
+      > # It knows leap years.
 
     ## Retry Information
 
@@ -203,13 +204,11 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
 
     Why the last one did not count as done:
 
-    ```
-    Reason 3.
-    ```
+    > Reason 3.
     ");
     assert_snapshot!(decisions(&prompt), @"
-    Previous Attempts 1: report 43 55 tokens, -, shown
-    Previous Attempts 2: report 42 86 tokens, -, shown
+    Previous Attempts 1: report 43 63 tokens, -, shown
+    Previous Attempts 2: report 42 88 tokens, -, shown
     Previous Attempts 3: report 41 45 tokens, -, shown
     ");
     for injection in of_reports(&prompt) {
@@ -330,7 +329,7 @@ fn what_was_noted_stands_with_its_attempt_or_in_the_journal() {
             request.recent = lasting(recent);
         });
         assert_eq!(prompt.text.matches("Dates are odd").count(), 1, "{}", prompt.text);
-        section(&prompt).contains("\n- **Notes**: Dates are odd")
+        section(&prompt).contains("\n- **Notes**: (by agent) Dates are odd")
     };
     let short = "Dates are odd\n## so odd";
     assert!(noted(short, 750));
@@ -382,20 +381,14 @@ fn the_newest_are_kept_and_what_is_left_out_is_counted() {
 
     This task was tried 7 times and is not done. Attempts 4, 5, 6 and 7 failed the same way. So did attempts 1, 2 and 3, in another way.
 
-    #### Attempt 6 (sonnet, failed)
-    - **Approach**: tried tried tried tried tried tried tried tried tried tried tried tried tried tried tried
-    - **Why it failed**: because of 6
-    - **Error type**: test_failure
-    - **Files**: src/date.rs, tests/date.rs
-
     #### Attempt 7 (sonnet, failed)
-    - **Approach**: tried tried tried tried tried tried tried tried tried tried tried tried tried tried tried
-    - **Why it failed**: because of 7
+    - **Approach**: (by agent) tried tried tried tried tried tried tried tried tried tried tried tried tried tried tried
+    - **Why it failed**: (by agent) because of 7
     - **Error type**: test_failure
     - **Files**: src/date.rs, tests/date.rs
 
     <!-- truncated: budget exceeded -->
-    <!-- 5 entries left out -->
+    <!-- 6 entries left out -->
     ");
     let reasons: Vec<(String, InjectionReason)> = of_reports(&prompt)
         .iter()
@@ -406,7 +399,7 @@ fn the_newest_are_kept_and_what_is_left_out_is_counted() {
         reasons.get(..3).unwrap(),
         [
             expected(47, InjectionReason::Shown),
-            expected(46, InjectionReason::Shown),
+            expected(46, InjectionReason::OverBudget),
             expected(45, InjectionReason::OverBudget)
         ]
     );
@@ -474,7 +467,7 @@ fn the_newest_never_vanishes_for_its_length_alone() {
     }
     for (tokens, expected) in [
         (750, "first newest approach reason output suggestion"),
-        (470, "newest approach reason output suggestion note"),
+        (480, "newest approach reason output suggestion note"),
         (400, "first newest approach reason suggestion"),
         (200, "first newest reason suggestion"),
         (130, "newest reason suggestion note"),
@@ -529,13 +522,12 @@ fn what_a_program_printed_is_not_told_twice() {
     };
     let reason = "The gate `cargo test` is red:\n\ntest dates ... FAILED\n  left: 1\n";
     assert_snapshot!(retry(reason, MemoryShare::Whole), @"
+
     This is attempt 2 of 4.
 
     Why the last one did not count as done:
 
-    ```
-    The gate `cargo test` is red.
-    ```
+    > The gate `cargo test` is red.
 
     What was printed stands above, with attempt 5.
     ");

@@ -105,8 +105,10 @@ fn section(prompt: &Prompt) -> &str {
     section.split("\n## Memory\n").next().unwrap()
 }
 
-fn items(prompt: &Prompt) -> Vec<&str> {
-    section(prompt).lines().filter(|line| line.starts_with("- ")).collect()
+/// The items of the section, without where they come from.
+fn items(prompt: &Prompt) -> Vec<String> {
+    let items = section(prompt).lines().filter(|line| line.starts_with("- "));
+    items.map(|item| item.replacen("(extracted) ", "", 1)).collect()
 }
 
 fn decided(prompt: &Prompt) -> Vec<(&str, InjectionReason)> {
@@ -192,23 +194,23 @@ fn the_section_has_its_form() {
 
     ## Proven Strategies
 
-    - Test-driven development approach (effectiveness: 85%)
-    - Incremental implementation (effectiveness: 78%)
+    - (extracted) Test-driven development approach (effectiveness: 85%)
+    - (extracted) Incremental implementation (effectiveness: 78%)
 
     ## Anti-Patterns to Avoid
 
-    - Avoid: Syntax errors - check code carefully before execution
-    - Avoid: Module not found - verify dependencies installed
+    - (extracted) Avoid: Syntax errors - check code carefully before execution
+    - (extracted) Avoid: Module not found - verify dependencies installed
 
     ## Time/Iteration Estimates
 
-    - Similar tasks: ~3 iterations, ~45s per iteration
+    - (extracted) Similar tasks: ~3 iterations, ~45s per iteration
 
     ## Project Conventions
 
-    - Tests co-located with source or in test/ directory
+    - (extracted) Tests co-located with source or in test/ directory
       Examples: src/auth/login.test.ts, test/integration/api.test.mjs
-    - ES modules (.mjs) or TypeScript (.ts)
+    - (extracted) ES modules (.mjs) or TypeScript (.ts)
       Examples: lib/semantic-memory.mjs, src/types.ts
     ");
     let knowledge = prompt.text.find(HEADING).unwrap();
@@ -384,7 +386,7 @@ fn what_warns_of_the_error_that_was_met_stands_first() {
             .any(|item| item.contains("Module"))
     );
     let prompt = taught.failed(0xabc, &import_failed()).prompt(task(0xabc, title, ""));
-    let first: Vec<&str> = items(&prompt).into_iter().take(2).collect();
+    let first: Vec<String> = items(&prompt).into_iter().take(2).collect();
     assert_eq!(
         first,
         [
@@ -452,7 +454,7 @@ fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
         it.facts = examples(&["src/types.ts"]);
     });
     let shown = taught.prompt(task(0xabc, "Fix the crash", "It is in `src/auth/token.ts`, line 9."));
-    let conventions: Vec<&str> = items(&shown);
+    let conventions: Vec<String> = items(&shown);
     assert_eq!(conventions.len(), 5, "{conventions:?}");
     assert!(
         conventions.iter().all(|item| item.starts_with("- convention")),
@@ -563,7 +565,7 @@ fn without_memory_it_is_held_out() {
 fn a_lesson_of_others_stays_in_its_item() {
     let taught = Taught::new().with(Strategy, BugFix, "first\n## Memory\n```\u{1b}[1m");
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
-    let expected = "- first\n  ## Memory\n  ```[1m (effectiveness: 100%)\n";
+    let expected = "- (extracted) first\n  > ## Memory\n  > ```[1m (effectiveness: 100%)\n";
     assert!(prompt.text.contains(expected), "{}", prompt.text);
 }
 

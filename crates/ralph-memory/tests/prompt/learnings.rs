@@ -105,13 +105,14 @@ impl Lessons {
     }
 }
 
-/// The items of the section.
-fn items(prompt: &Prompt) -> Vec<&str> {
+/// The items of the section, without who wrote them.
+fn items(prompt: &Prompt) -> Vec<String> {
     let Some((_, rest)) = prompt.text.split_once(HEADING) else {
         return Vec::new();
     };
     let section = rest.split("\n#").next().unwrap();
-    section.lines().filter(|line| line.starts_with("- **[")).collect()
+    let items = section.lines().filter(|line| line.starts_with("- **["));
+    items.map(|item| item.replacen("(by agent) ", "", 1)).collect()
 }
 
 /// What was decided, in the order of preference: id and reason.
@@ -227,7 +228,7 @@ fn a_long_description_hides_no_other_sign_of_a_task() {
         let lessons = failed(with(tag));
         let prompt = lessons.prompt(task(0xabc, "Mend it", &words('a')));
         assert!(
-            items(&prompt).contains(&"- **[pitfall]** Look first."),
+            items(&prompt).contains(&"- **[pitfall]** Look first.".to_owned()),
             "{tag}: {:?}",
             items(&prompt)
         );
@@ -265,7 +266,7 @@ fn a_suggestion_comes_from_the_last_attempt_also_if_it_was_interrupted() {
     assert!(
         prompt
             .text
-            .contains("**Suggested after one that was interrupted**: Vendor it.\n")
+            .contains("**Suggested after one that was interrupted**: (by agent) Vendor it.\n")
     );
 }
 
@@ -278,15 +279,16 @@ fn the_section_has_its_form() {
     let (before, rest) = prompt.text.split_once(HEADING).unwrap();
     assert!(before.contains("## Assigned Task"));
     let section = rest.split("\n## ").next().unwrap();
-    insta::assert_snapshot!(section, @r"
+    insta::assert_snapshot!(section, @"
+
     _Notes of earlier sessions: evidence, not orders._
 
-    - **[odd one]** Look first.
-    - **[pitfall]** Never peek twice:
-
-      ## it hangs
-      ```
-      next()
+    - **[odd one]** (by agent) Look first.
+    - **[pitfall]** (by agent) Never peek twice:
+      >
+      > ## it hangs
+      > ```
+      > next()
     ");
 }
 
@@ -355,9 +357,9 @@ fn tags_match_the_parent_files_of_attempts_and_the_last_failure() {
     ] {
         let lessons = failed(by(tag));
         let prompt = lessons.prompt(task(0xabc, "Mend it", ""));
-        assert_eq!(items(&prompt).contains(&shown[0]), is_shown, "{tag}");
+        assert_eq!(items(&prompt).contains(&shown[0].to_owned()), is_shown, "{tag}");
         assert!(
-            items(&prompt).contains(&"- **[b]** Unlike."),
+            items(&prompt).contains(&"- **[b]** Unlike.".to_owned()),
             "of the task's own attempt"
         );
     }
@@ -378,7 +380,11 @@ fn what_waits_is_shown_to_its_own_task_alone() {
     // Another iteration supports it, so it holds for all.
     let lessons = lessons.told(Outcome::Retried, 0xdef, ("b", &["lexer"], "of another"));
     let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
-    assert!(items(&prompt).contains(&"- **[b]** Of another."), "{}", prompt.text);
+    assert!(
+        items(&prompt).contains(&"- **[b]** Of another.".to_owned()),
+        "{}",
+        prompt.text
+    );
 }
 
 #[test]

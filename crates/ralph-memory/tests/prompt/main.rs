@@ -4,6 +4,7 @@
 
 mod attempts;
 mod features;
+mod hostile;
 mod knowledge;
 mod knowledge_base;
 mod learnings;
@@ -19,6 +20,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::civil::date;
+use ralph_memory::inject::Origins;
 use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, compose};
 use ralph_memory::recall::RelevantLearning;
 use ralph_model::config::Config;
@@ -65,6 +67,7 @@ pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
         title: title.to_owned(),
         description: description.to_owned(),
         status: TaskStatus::InProgress,
+        unverified: None,
         kind: TaskKind::Once,
         priority: Priority::default(),
         parent: None,
@@ -73,6 +76,7 @@ pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
         retries_used: 0,
         attempts: 1,
         claimed_by: None,
+        proposal: None,
         created_at: moment(),
         updated_at: moment(),
     }
@@ -81,6 +85,7 @@ pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
 pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
     JournalRow {
         id,
+        prompt_sha256: None,
         row: NewJournalRow {
             task: Some(TaskId::new(0x000a)),
             task_title: "Read dates".to_owned(),
@@ -140,6 +145,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         config,
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
+        origins: lasting(Origins::default()),
     }
 }
 

@@ -90,7 +90,7 @@ fn the_last_five_of_the_run_in_their_order_and_then_five_of_others_that_fit() {
     let notes: Vec<&str> = prompt
         .text
         .lines()
-        .filter_map(|line| line.strip_prefix("- **Notes**: "))
+        .filter_map(|line| line.strip_prefix("- **Notes**: (by agent) "))
         .collect();
     let (recent, related) = notes.split_at(5);
     let last: Vec<String> = (3..=7)
@@ -132,7 +132,7 @@ fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_ove
     let told = |number, title| {
         let prompt = past.prompt(&Files::new(), task(number, title, ""));
         let told = prompt.text.lines();
-        let told = told.filter_map(|line| line.strip_prefix("- **Why it failed**: "));
+        let told = told.filter_map(|line| line.strip_prefix("- **Why it failed**: (by agent) "));
         told.map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(told(0xabc, "Parse dates"), ["The first.", "The second."]);

@@ -114,10 +114,10 @@ fn a_fact_stands_once_and_a_replaced_one_never() {
     let task = task(0xabc, "Parse dates", "");
     let prompt = composed(&project(memories, GUARDRAILS), &request(&task, &config));
     assert_snapshot!(decisions(&prompt), @"
-    Memories 1: memory mem-1737372002-a1b2 31 tokens, -, shown
-    Memories 2: memory mem-1737372000-a1b2 25 tokens, scored, duplicate
-    Memories 3: memory mem-1737372001-a1b2 19 tokens, -, superseded
-    Guardrails 1: guardrail decision-1737372000-b1b2 27 tokens, scored, shown
+    Memories 1: memory mem-1737372002-a1b2 34 tokens, -, shown
+    Memories 2: memory mem-1737372000-a1b2 28 tokens, scored, duplicate
+    Memories 3: memory mem-1737372001-a1b2 22 tokens, -, superseded
+    Guardrails 1: guardrail decision-1737372000-b1b2 30 tokens, scored, shown
     ");
     assert!(!prompt.text.contains("we use npm") && prompt.text.contains("we use pnpm"));
     assert_eq!(prompt.text.to_lowercase().matches("iso 8601").count(), 1);
@@ -131,8 +131,8 @@ fn a_fact_that_a_shelf_holds_twice_stands_once() {
     let task = task(0xabc, "Parse dates", "");
     let prompt = composed(&project(memories, ""), &request(&task, &config));
     assert_snapshot!(decisions(&prompt), @"
-    Memories 1: memory mem-1737372001-a1b2 19 tokens, -, shown
-    Memories 2: memory mem-1737372000-a1b2 20 tokens, -, duplicate
+    Memories 1: memory mem-1737372001-a1b2 22 tokens, -, shown
+    Memories 2: memory mem-1737372000-a1b2 23 tokens, -, duplicate
     ");
     assert_eq!(prompt.text.to_lowercase().matches("pnpm").count(), 1);
 }
@@ -302,5 +302,33 @@ proptest! {
         }
         let considered = |kind| prompt.injections.iter().filter(|injection| injection.kind == kind).count();
         prop_assert_eq!(considered(EntryKind::Journal), rows.len() * 2);
+    }
+}
+
+#[test]
+fn invisible_characters_are_shown_wherever_they_come_from() {
+    let hidden = "plain\u{202e}txet\u{e0041}";
+    let memories = super::MEMORIES.replace("start docker first", hidden);
+    let files = super::project(&memories, super::GUARDRAILS);
+    let (task, config) = (
+        super::task(0xabc, hidden, hidden),
+        ralph_model::config::Config::default(),
+    );
+    let mut request = super::request(&task, &config);
+    request.scratchpad = hidden;
+    let prompt = super::composed(&files, &request);
+    assert_eq!(ralph_model::invisible_characters(&prompt.text), []);
+    assert!(
+        prompt.text.matches("plain<U+202E>txet<U+E0041>").count() >= 4,
+        "{}",
+        prompt.text
+    );
+    for injection in &prompt.injections {
+        let shown = injection.reason == ralph_model::InjectionReason::Shown;
+        assert_eq!(
+            shown,
+            ralph_memory::inject::prompt::stands_in(&prompt.text, injection),
+            "{injection:?}"
+        );
     }
 }

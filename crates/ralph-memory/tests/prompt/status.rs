@@ -199,7 +199,7 @@ fn the_warning_says_what_to_do_instead() {
     This task has failed 3 times in a row. Attempts 2 and 3 failed the same way. Stop repeating what was tried:
 
     - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
-    - Or split it: `ralph task add "TITLE" --parent t-000abc` adds a part that can be done by itself. Add them all, do none of them, and end with task-failed: each gets a session of its own.
+    - Or propose how to split it: `ralph task add "TITLE" --parent t-000abc` proposes a subtask that can be done by itself. Propose them all, do none of them, and end with task-failed: a person accepts them.
     - Or, where a person has to decide or to help, end with task-failed and say in the failure-report what stands in the way.
     "#);
     assert_snapshot!(stuck(TaskKind::PromptLoop), @r#"

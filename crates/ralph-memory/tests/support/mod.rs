@@ -8,7 +8,7 @@ use ralph_memory::capture::{LogPlace, Notebook, Surroundings};
 use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
 use ralph_model::{Clock, Shelf};
 use ralph_notes::Patience;
-use ralph_store::NoteFile;
+use ralph_store::{DatabasePlace, NoteFile};
 
 /// A clock that stands still.
 #[derive(Debug)]
@@ -58,10 +58,14 @@ impl Files {
     /// The notes of a shelf with their log.
     pub(crate) fn notebook(&self, shelf: Shelf) -> Notebook<'_> {
         Notebook {
+            author: ralph_model::Author::HUMAN,
             shelf,
             path: self.path(shelf),
             log: LogPlace {
-                database: self.folder.path().join("progress.db"),
+                database: DatabasePlace {
+                    path: self.folder.path().join("progress.db"),
+                    backups: None,
+                },
                 file: NoteFile {
                     worktree: String::new(),
                     path: shelf.file_name().to_owned(),

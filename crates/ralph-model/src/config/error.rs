@@ -103,24 +103,26 @@ impl Refusal {
     }
 }
 
-/// A key or section that is not known. The rest of the file holds, so it is no error; `doctor` makes it one.
+/// A key or section that has no effect where it is. The rest of the file counts, so it is no error; `doctor` makes it one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Where it is set.
     pub place: Place,
     /// Its name: `[section]` or `section.key`.
     pub unknown: String,
-    /// What may have been meant.
+    /// Why it has no effect.
     pub hint: Hint,
 }
 
-/// What may have been meant by a name that is not known.
+/// Why a name has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
     /// This name is near.
     Nearest(String),
     /// None is near; these exist.
     Known(Vec<&'static str>),
+    /// Only the user's own configuration may set it.
+    UserOnly,
 }
 
 impl Warning {
@@ -136,10 +138,14 @@ impl Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} is not known; ", self.place, self.unknown)?;
-        match &self.hint {
-            Hint::Nearest(name) => write!(f, "did you mean {name}?"),
-            Hint::Known(names) => write!(f, "known: {}", names.join(", ")),
+        let Self { place, unknown, hint } = self;
+        match hint {
+            Hint::Nearest(name) => write!(f, "{place}: {unknown} is not known; did you mean {name}?"),
+            Hint::Known(names) => write!(f, "{place}: {unknown} is not known; known: {}", names.join(", ")),
+            Hint::UserOnly => write!(
+                f,
+                "{place}: {unknown} has no effect here; only your own configuration may set it"
+            ),
         }
     }
 }

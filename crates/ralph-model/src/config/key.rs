@@ -16,6 +16,40 @@ pub enum Initial {
     Ignored,
 }
 
+/// Whether a value in the file of a project counts before the user has confirmed it. What the user's own configuration, the
+/// environment or a flag says always counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirm {
+    /// It counts at once.
+    No,
+    /// Every value needs confirmation.
+    Any,
+    /// The same, and the value is a command or a list of commands: the scripts that they name are confirmed too.
+    Runs,
+    /// Every value but these needs confirmation.
+    Unless(&'static [&'static str]),
+    /// A path: it is refused where it leads outside the project, unless the user's own configuration allows that.
+    Path,
+    /// Only the user's own configuration may set it.
+    UserOnly,
+}
+
+impl Confirm {
+    /// Whether this value of a project needs confirmation.
+    pub(super) fn covers(self, value: &Value) -> bool {
+        match self {
+            Self::No | Self::Path | Self::UserOnly => false,
+            Self::Any | Self::Runs => true,
+            Self::Unless(harmless) => {
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string().trim().to_owned(), str::to_owned);
+                !harmless.contains(&text.as_str())
+            }
+        }
+    }
+}
+
 /// A key of a section.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
@@ -27,6 +61,8 @@ pub struct Key {
     pub kind: Kind,
     /// What it is when nobody sets it.
     pub initial: Initial,
+    /// What it needs to count in the file of a project.
+    pub confirm: Confirm,
     /// What it is for, as a sentence.
     pub about: &'static str,
     pub(super) set: fn(&mut Config, &Value) -> Option<()>,

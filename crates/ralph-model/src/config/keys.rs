@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Confirm::{Any, No, Path, Runs, Unless, UserOnly};
 use super::Initial::{self, Unset, Value as Is};
 use super::setting::Setting;
 use super::{
-    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, LiveView, Permissions, Promote,
-    Section, StrategyName,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, Key, Kind, LiveView, Permissions,
+    Promote, Section, StrategyName, WhenUnverified,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -19,14 +20,15 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
     SECTIONS.iter().flat_map(|section| section.keys)
 }
 
-/// A row: field, type, what it is when nobody sets it, what it is for.
+/// A row: field, type, what it is when nobody sets it, what it needs to count in a project's file, what it is for.
 macro_rules! key {
-    ($section:ident.$first:ident $(.$rest:ident)*: $type:ty, $initial:expr, $about:literal) => {
+    ($section:ident.$first:ident $(.$rest:ident)*: $type:ty, $initial:expr, $confirm:expr, $about:literal) => {
         Key {
             section: stringify!($section),
             name: concat!(stringify!($first) $(, ".", stringify!($rest))*),
             kind: <$type as Setting>::KIND,
             initial: $initial,
+            confirm: $confirm,
             about: $about,
             set: |config, value| {
                 config.$section.$first$(.$rest)* = <$type as Setting>::read(value)?;
@@ -64,6 +66,11 @@ pub const SECTIONS: &[Section] = &[
         keys: EXECUTION,
     },
     Section {
+        name: "tasks",
+        about: "What agents may do with tasks.",
+        keys: TASKS,
+    },
+    Section {
         name: "agent",
         about: "The coding agent that does the work.",
         keys: AGENT,
@@ -99,6 +106,11 @@ pub const SECTIONS: &[Section] = &[
         keys: RUNS,
     },
     Section {
+        name: "paths",
+        about: "Where files may be. Only your own configuration sets these keys, never a project's.",
+        keys: PATHS,
+    },
+    Section {
         name: "ui",
         about: "What the terminal shows.",
         keys: UI,
@@ -106,145 +118,158 @@ pub const SECTIONS: &[Section] = &[
 ];
 
 const MEMORIES: &[Key] = &[
-    key!(memories.enabled: bool, Is("true"),
+    key!(memories.enabled: bool, Is("true"), No,
         "Whether prompts get memories and their skill; the commands work either way."),
-    key!(memories.inject: Inject, Is("\"auto\""),
+    key!(memories.inject: Inject, Is("\"auto\""), No,
         "What prompts get: with auto memories and skill, with manual only the skill, with none neither."),
-    key!(memories.budget: Tokens, Is("2000"),
+    key!(memories.budget: Tokens, Is("2000"), No,
         "The most tokens of memories in a prompt; 0 lets all of them in."),
-    key!(memories.skill_injection: bool, Is("true"),
+    key!(memories.skill_injection: bool, Is("true"), No,
         "Whether prompts explain how to read and write memories."),
-    key!(memories.path: Option<PathBuf>, Unset("\"docs/memories.md\""),
+    key!(memories.path: Option<PathBuf>, Unset("\"docs/memories.md\""), Path,
         "The file, from the project root; when it is not set, the usual places are tried."),
-    key!(memories.filter.types: Vec<NoteKind>, Is("[]"),
+    key!(memories.filter.types: Vec<NoteKind>, Is("[]"), No,
         "Prompts get only memories of these kinds; an empty list means every kind."),
-    key!(memories.filter.tags: Tags, Is("[]"),
+    key!(memories.filter.tags: Tags, Is("[]"), No,
         "Prompts get only memories with one of these tags; an empty list means any."),
-    key!(memories.filter.recent: Option<u32>, Is("0"),
+    key!(memories.filter.recent: Option<u32>, Is("0"), No,
         "Prompts get only memories of the last so many days; 0 means of any age."),
 ];
 
 const GUARDRAILS: &[Key] = &[
-    key!(guardrails.enabled: bool, Is("true"),
+    key!(guardrails.enabled: bool, Is("true"), No,
         "Whether prompts get guardrails; the commands work either way."),
-    key!(guardrails.budget: Tokens, Is("2000"),
+    key!(guardrails.budget: Tokens, Is("2000"), No,
         "The most tokens of guardrails in a prompt; 0 lets all of them in."),
-    key!(guardrails.path: Option<PathBuf>, Unset("\"docs/guardrails.md\""),
+    key!(guardrails.path: Option<PathBuf>, Unset("\"docs/guardrails.md\""), Path,
         "The file, from the project root; when it is not set, the usual places are tried."),
 ];
 
 const SCRATCHPAD: &[Key] = &[
-    key!(scratchpad.budget: Tokens, Is("4000"),
+    key!(scratchpad.budget: Tokens, Is("4000"), No,
         "The most tokens of the scratchpad in a prompt, its end first; 0 is all of it."),
-    key!(scratchpad.path: Option<PathBuf>, Unset("\"docs/scratchpad.md\""),
+    key!(scratchpad.path: Option<PathBuf>, Unset("\"docs/scratchpad.md\""), Path,
         "The file, from the project root; when it is not set, the usual places are tried."),
 ];
 
 const CONTEXT: &[Key] = &[
-    key!(context.budget: Tokens, Is("8000"),
+    key!(context.budget: Tokens, Is("8000"), No,
         "All parts together, memories, guardrails and scratchpad included."),
-    key!(context.attempts: Tokens, Is("750"),
+    key!(context.attempts: Tokens, Is("750"), No,
         "How earlier attempts at the task went."),
-    key!(context.learnings: Tokens, Is("375"),
+    key!(context.learnings: Tokens, Is("375"), No,
         "What earlier iterations learned."),
-    key!(context.status: Tokens, Is("125"),
+    key!(context.status: Tokens, Is("125"), No,
         "Where the loop stands."),
-    key!(context.journal: Tokens, Is("3000"),
+    key!(context.journal: Tokens, Is("3000"), No,
         "What this run did so far, and rows of other runs that fit the task."),
-    key!(context.knowledge: Tokens, Is("2000"),
+    key!(context.knowledge: Tokens, Is("2000"), No,
         "The long notes that fit the task."),
-    key!(context.knowledge_base: Tokens, Is("1000"),
+    key!(context.knowledge_base: Tokens, Is("1000"), No,
         "What earlier loops found that fits the task."),
 ];
 
 const EXECUTION: &[Key] = &[
-    key!(execution.verify: bool, Is("true"),
+    key!(execution.verify: bool, Is("true"), Unless(&["true"]),
         "Whether a read-only session looks at finished work once the gates have passed."),
-    key!(execution.max_retries: u32, Is("3"),
+    key!(execution.max_retries: u32, Is("3"), No,
         "How often a task is tried again before it is left to a person."),
     Key {
         section: "execution",
         name: "learn",
         kind: Kind::Anything,
         initial: Initial::Ignored,
+        confirm: No,
         about: "Files of earlier tools have it; it is accepted and does nothing.",
         set: |_, _| Some(()),
     },
 ];
 
+const TASKS: &[Key] = &[
+    key!(tasks.from_agents: FromAgents, Is("\"propose\""), Unless(&["propose"]),
+        "Whether a task that an agent adds is proposed for `ralph review`, or accepted at once."),
+];
+
 const AGENT: &[Key] = &[
-    key!(agent.command: Option<CommandLine>, Unset("\"claude\""),
+    key!(agent.command: Option<CommandLine>, Unset("\"claude\""), Runs,
         "How the agent is started, as one line or as a list of words."),
-    key!(agent.kind: Option<AgentKind>, Unset("\"claude\""),
+    key!(agent.kind: Option<AgentKind>, Unset("\"claude\""), Any,
         "Which driver speaks to it, where the command does not tell."),
-    key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#),
+    key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#), No,
         "Its models from the weakest to the strongest; without them the agent takes its own."),
-    key!(agent.permissions: Permissions, Is("\"edit\""),
+    key!(agent.permissions: Permissions, Is("\"edit\""), Unless(&["edit"]),
         "What it may do without asking: edit the project's files, or everything."),
-    key!(agent.env: Environment, Is("\"inherit\""),
+    key!(agent.env: Environment, Is("\"inherit\""), Unless(&["clean"]),
         "Whether it gets your environment or only what an agent needs."),
 ];
 
 const VERIFY: &[Key] = &[
-    key!(verify.commands: Vec<String>, Unset(r#"["cargo test", "cargo clippy"]"#),
+    key!(verify.commands: Vec<String>, Unset(r#"["cargo test", "cargo clippy"]"#), Runs,
         "The gates: commands that must all succeed before a task is done."),
-    key!(verify.timeout: Option<Duration>, Is("\"10m\""),
+    key!(verify.timeout: Option<Duration>, Is("\"10m\""), No,
         "How long one gate may run; 0 lets it run on."),
-    key!(verify.verifier: Option<CommandLine>, Unset("\"codex\""),
+    key!(verify.verifier: Option<CommandLine>, Unset("\"codex\""), Runs,
         "Another agent for the look at finished work; when it is not set, the one that did it."),
+    key!(verify.unverified: WhenUnverified, Is("\"review\""), Unless(&["review", "retry"]),
+        "What becomes of done tasks that nothing confirmed or that changed nothing: review, accept or retry them."),
 ];
 
 const LIMITS: &[Key] = &[
-    key!(limits.iterations: Option<u32>, Unset("50"),
+    key!(limits.iterations: Option<u32>, Unset("50"), No,
         "How many iterations a run may have."),
-    key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""),
+    key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""), No,
         "How long a run may last, waits for a usage limit included."),
-    key!(limits.cost_usd: Option<f64>, Unset("20.0"),
+    key!(limits.cost_usd: Option<f64>, Unset("20.0"), No,
         "How many US dollars a run may cost."),
-    key!(limits.tokens: Option<u64>, Unset("5_000_000"),
+    key!(limits.tokens: Option<u64>, Unset("5_000_000"), No,
         "How many tokens a run may use, as the agent counts them."),
-    key!(limits.iteration_time: Option<Duration>, Is("\"2h\""),
+    key!(limits.iteration_time: Option<Duration>, Is("\"2h\""), No,
         "How long one iteration may last."),
-    key!(limits.idle_time: Option<Duration>, Is("\"15m\""),
+    key!(limits.idle_time: Option<Duration>, Is("\"15m\""), No,
         "How long the agent may be silent."),
-    key!(limits.consecutive_failures: Option<u32>, Unset("10"),
+    key!(limits.consecutive_failures: Option<u32>, Unset("10"), No,
         "How many iterations in a row may fail."),
-    key!(limits.no_progress: Option<u32>, Is("5"),
+    key!(limits.no_progress: Option<u32>, Is("5"), No,
         "How many iterations in a row may change nothing on disk and end in the same way."),
-    key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""),
+    key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""), No,
         "How much one iteration may print."),
 ];
 
 const STRATEGY: &[Key] = &[
-    key!(strategy.name: Option<StrategyName>, Unset("\"escalate\""),
+    key!(strategy.name: Option<StrategyName>, Unset("\"escalate\""), No,
         "How the model of an iteration is chosen; when it is not set, as with \"cost-optimized\"."),
-    key!(strategy.stuck_after: Option<u32>, Is("3"),
+    key!(strategy.stuck_after: Option<u32>, Is("3"), No,
         "From how many failures in a row the prompt warns of going in circles; 0 is never."),
-    key!(strategy.escalate_after: Option<u32>, Is("2"),
+    key!(strategy.escalate_after: Option<u32>, Is("2"), No,
         "From how many failures in a row cost-optimized takes the strongest model; 0 is never."),
 ];
 
 const LEARNING: &[Key] = &[
-    key!(learning.promote: Promote, Is("\"auto\""),
-        "Whether evidence makes a learning hold, or a person in `ralph review`."),
-    key!(learning.merge_above: Option<u32>, Is("200"),
+    key!(learning.promote: Promote, Is("\"evidence\""), Unless(&["evidence", "review"]),
+        "What makes a learning active: evidence for it, a person in `ralph review`, or nothing more (auto)."),
+    key!(learning.merge_above: Option<u32>, Is("200"), No,
         "Above how many active learnings those alike are merged; 0 is never."),
 ];
 
-const GIT: &[Key] = &[key!(git.commit: Commit, Is("\"none\""),
+const GIT: &[Key] = &[key!(git.commit: Commit, Is("\"none\""), No,
         "Whether the files of a finished task are committed.")];
 
 const RUNS: &[Key] = &[
-    key!(runs.keep_days: Option<u32>, Is("30"),
+    key!(runs.keep_days: Option<u32>, Is("30"), No,
         "For how many days the folder of a run is kept."),
-    key!(runs.max_bytes: Option<Bytes>, Is("\"2 GiB\""),
+    key!(runs.max_bytes: Option<Bytes>, Is("\"2 GiB\""), No,
         "How much room all of them may take; the oldest go first."),
 ];
 
+const PATHS: &[Key] = &[
+    key!(paths.allow_outside: Vec<PathBuf>, Unset(r#"["~/notes"]"#), UserOnly,
+        "Folders outside a project that its note files may be in or link to."),
+];
+
 const UI: &[Key] = &[
-    key!(ui.color: Color, Is("\"auto\""),
+    key!(ui.color: Color, Is("\"auto\""), No,
         "When output is coloured; auto means on a terminal."),
-    key!(ui.live: LiveView, Is("\"auto\""),
+    key!(ui.live: LiveView, Is("\"auto\""), No,
         "Whether a run shows at the bottom of a terminal what goes on now; auto means where it can."),
 ];
 
@@ -285,6 +310,32 @@ mod tests {
         assert!(names.contains("RALPH_MEMORIES_BUDGET"));
         assert!(names.contains("RALPH_MEMORIES_FILTER_TYPES"));
         assert!(names.contains("RALPH_CONTEXT_KNOWLEDGE_BASE"));
+    }
+
+    #[test]
+    fn keys_that_weaken_protection_or_run_something_need_confirmation() {
+        let named: Vec<String> = keys()
+            .filter(|key| matches!(key.confirm, Any | Runs | Unless(_)))
+            .map(Key::full_name)
+            .collect();
+        assert_eq!(
+            named,
+            [
+                "execution.verify",
+                "tasks.from_agents",
+                "agent.command",
+                "agent.kind",
+                "agent.permissions",
+                "agent.env",
+                "verify.commands",
+                "verify.verifier",
+                "verify.unverified",
+                "learning.promote",
+            ]
+        );
+        for key in keys() {
+            assert!(key.kind != Kind::Command || key.confirm == Runs, "{}", key.full_name());
+        }
     }
 
     #[test]

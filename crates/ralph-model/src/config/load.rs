@@ -1,18 +1,67 @@
-//! Reads the configuration: the file, then the environment over it. Flags are laid over the result by the caller.
+//! Reads the configuration: the user's file, the project's over it, then the environment. Flags are laid over the result by
+//! the caller.
 
-use toml_edit::{Document, Item, TableLike, TomlError};
+use toml_edit::{Document, Item, TableLike, TomlError, Value};
 
 use super::keys::keys;
 use super::nearest::{hint_for_key, hint_for_section};
-use super::{Config, ConfigError, Hint, Initial, Key, Place, Refusal, Section, Warning};
+use super::setting::Setting;
+use super::{CommandLine, Config, ConfigError, Confirm, Hint, Initial, Key, Kind, Place, Refusal, Section, Warning};
 
-/// A configuration, and what in its file was not known.
+/// Where settings come from, besides flags.
+pub struct Sources<'a> {
+    /// The user's own file: its path as messages name it, and its text.
+    pub user: Option<(&'a str, &'a str)>,
+    /// The same of the project, whose keys win.
+    pub project: Option<(&'a str, &'a str)>,
+    /// The environment, which wins over both. An empty variable counts as not set.
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Who set a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The user's own file.
+    User,
+    /// The file of the project.
+    Project,
+    /// The environment.
+    Environment,
+}
+
+/// A setting of the project that counts only after the user has confirmed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restricted {
+    /// The full name of its key.
+    pub key: String,
+    /// Its value, an item of a list each.
+    pub values: Vec<String>,
+    /// The commands that it runs, whose scripts are confirmed with it.
+    pub commands: Vec<CommandLine>,
+}
+
+/// A configuration, and what in its files had no effect.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Loaded {
-    /// What holds.
+    /// Everything that is set, as if all of it was confirmed.
     pub config: Config,
-    /// What was passed over.
+    /// The same without the restricted settings.
+    pub unconfirmed: Config,
+    /// The settings of the project that count only after the user has confirmed them.
+    pub restricted: Vec<Restricted>,
+    /// What was skipped.
     pub warnings: Vec<Warning>,
+    /// Who set which key, the last one winning.
+    origins: Vec<(String, Origin)>,
+}
+
+impl Loaded {
+    /// Who set a key, by its full name; none where it has its default.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<Origin> {
+        let mut set = self.origins.iter().rev();
+        set.find(|(name, _)| name == key).map(|(_, origin)| *origin)
+    }
 }
 
 /// Everything that can be said about a configuration, usable or not.
@@ -20,24 +69,37 @@ pub struct Loaded {
 pub struct Inspected {
     /// What holds where nothing is wrong; a key that is wrong has its default.
     pub loaded: Loaded,
-    /// All that is wrong, the file's first.
+    /// All that is wrong, the files' first.
     pub errors: Vec<ConfigError>,
     /// The keys that are set and have no effect, with their places.
     pub ignored: Vec<(Place, String)>,
 }
 
 impl Config {
-    /// Reads the text of the file, if there is one, and lays the environment over it.
-    ///
-    /// `file` is its path as messages shall name it, and its text. An empty variable counts as not set.
+    /// Reads the text of a project's file, if there is one, and lays the environment over it.
     ///
     /// # Errors
     /// When the file is no TOML, or a key holds what it may not hold.
     pub fn load(
-        file: Option<(&str, &str)>,
+        project: Option<(&str, &str)>,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Loaded, ConfigError> {
-        let inspected = Self::inspect(file, environment);
+        let sources = Sources {
+            user: None,
+            project,
+            environment,
+        };
+        sources.load()
+    }
+}
+
+impl Sources<'_> {
+    /// Reads all of them.
+    ///
+    /// # Errors
+    /// When a file is no TOML, or a key holds what it may not hold.
+    pub fn load(&self) -> Result<Loaded, ConfigError> {
+        let inspected = self.inspect();
         match inspected.errors.into_iter().next() {
             Some(first) => Err(first),
             None => Ok(inspected.loaded),
@@ -46,18 +108,76 @@ impl Config {
 
     /// Reads the same, and goes on past whatever is wrong.
     #[must_use]
-    pub fn inspect(file: Option<(&str, &str)>, environment: &dyn Fn(&str) -> Option<String>) -> Inspected {
+    pub fn inspect(&self) -> Inspected {
         let mut inspected = Inspected::default();
-        if let Some((path, text)) = file {
-            FileReader {
-                path,
-                text,
-                inspected: &mut inspected,
+        for (file, origin) in [(self.user, Origin::User), (self.project, Origin::Project)] {
+            if let Some((path, text)) = file {
+                let inspected = &mut inspected;
+                FileReader {
+                    path,
+                    text,
+                    origin,
+                    inspected,
+                }
+                .read();
             }
-            .read();
         }
-        read_environment(&mut inspected, environment);
+        read_environment(&mut inspected, self.environment);
         inspected
+    }
+}
+
+impl Loaded {
+    /// Sets a key; `None`, with nothing changed, when the value is not of its kind.
+    fn set(&mut self, key: &Key, value: &Value, origin: Origin) -> Option<()> {
+        key.set(&mut self.config, value)?;
+        let full_name = key.full_name();
+        let mut changed = self.unconfirmed.clone();
+        key.set(&mut changed, value)?;
+        let needs_confirmation = origin == Origin::Project && key.confirm.covers(value);
+        // A project may repeat what is so without it.
+        if needs_confirmation && changed != self.unconfirmed {
+            self.restricted.push(Restricted::new(key, value));
+        } else {
+            self.restricted.retain(|restricted| restricted.key != full_name);
+            self.unconfirmed = changed;
+        }
+        self.origins.push((full_name, origin));
+        Some(())
+    }
+}
+
+impl Restricted {
+    fn new(key: &Key, value: &Value) -> Self {
+        let values = match value.as_array() {
+            Some(items) if key.kind != Kind::Command => items.iter().map(spelled).collect(),
+            Some(_) | None => vec![spelled(value)],
+        };
+        let commands = match key.confirm {
+            Confirm::Runs if key.kind == Kind::Command => CommandLine::read(value).into_iter().collect(),
+            Confirm::Runs => values.iter().cloned().map(CommandLine::Line).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            key: key.full_name(),
+            values,
+            commands,
+        }
+    }
+}
+
+/// A value for a person to read. The words of a command are quoted where they would not be one word otherwise.
+fn spelled(value: &Value) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let word = |item: &Value| match item.as_str() {
+        Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        Some(text) => format!("{text:?}"),
+        None => item.to_string().trim().to_owned(),
+    };
+    match (value.as_str(), value.as_array()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(items)) => items.iter().map(word).collect::<Vec<_>>().join(" "),
+        (None, None) => value.to_string().trim().to_owned(),
     }
 }
 
@@ -73,10 +193,8 @@ fn read_environment(inspected: &mut Inspected, environment: &dyn Fn(&str) -> Opt
         }
         let place = Place::Variable(name.clone());
         let value = key.kind.value_of_text(text);
-        if value
-            .and_then(|value| key.set(&mut inspected.loaded.config, &value))
-            .is_none()
-        {
+        let set = value.and_then(|value| inspected.loaded.set(key, &value, Origin::Environment));
+        if set.is_none() {
             let refusal = Refusal::value(&key.full_name(), &format!("{text:?}"), key.kind);
             inspected.errors.push(ConfigError::Value { place, refusal });
         } else if key.initial == Initial::Ignored {
@@ -89,6 +207,7 @@ fn read_environment(inspected: &mut Inspected, environment: &dyn Fn(&str) -> Opt
 struct FileReader<'a> {
     path: &'a str,
     text: &'a str,
+    origin: Origin,
     inspected: &'a mut Inspected,
 }
 
@@ -173,8 +292,12 @@ impl FileReader<'_> {
     }
 
     fn set(&mut self, key: &Key, entry: &Entry<'_>) {
+        if key.confirm == Confirm::UserOnly && self.origin == Origin::Project {
+            self.warn(entry.name, entry.offset, Hint::UserOnly);
+            return;
+        }
         let value = entry.item.as_value();
-        let set = value.and_then(|value| key.set(&mut self.inspected.loaded.config, value));
+        let set = value.and_then(|value| self.inspected.loaded.set(key, value, self.origin));
         if set.is_none() {
             let refusal = Refusal::value(entry.name, &self.written(entry.item), key.kind);
             self.refuse(entry.offset, refusal);
@@ -212,7 +335,7 @@ impl FileReader<'_> {
 
     /// An item as it stands in the file.
     fn written(&self, item: &Item) -> String {
-        let span = item.as_value().and_then(toml_edit::Value::span);
+        let span = item.as_value().and_then(Value::span);
         match span.and_then(|span| self.text.get(span)) {
             Some(text) => text.to_owned(),
             None if item.is_array_of_tables() => "a list of tables".to_owned(),

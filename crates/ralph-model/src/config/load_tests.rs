@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{
     AgentKind, Bytes, CommandLine, Commit, Environment, Inject, Limits, Permissions, Promote, StrategyName, Verify,
-    template,
+    WhenUnverified, template,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -31,15 +31,8 @@ fn changed(change: impl FnOnce(&mut Config)) -> Config {
 
 /// The file gives this configuration, and no warning.
 fn check_file(text: &str, expected: Config) {
-    let warnings = vec![];
-    assert_eq!(
-        from_file(text),
-        Ok(Loaded {
-            config: expected,
-            warnings
-        }),
-        "{text}"
-    );
+    let loaded = from_file(text).unwrap();
+    assert_eq!((loaded.config, loaded.warnings), (expected, vec![]), "{text}");
 }
 
 /// The file is refused in one line that goes on like this after the path.
@@ -157,7 +150,7 @@ fn every_kind_of_value_is_read() {
 fn limits_are_read_and_0_switches_them_off() {
     let all = "[limits]\niterations = 5\nwall_clock = \"1h30m\"\ncost_usd = 2\ntokens = 5_000_000_000\n\
                iteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\nno_progress = 6\noutput_bytes = \"64KiB\"\n\
-               [verify]\ntimeout = \"120\"\ncommands = [\"make test\"]\nverifier = \"codex\"";
+               [verify]\ntimeout = \"120\"\ncommands = [\"make test\"]\nverifier = \"codex\"\nunverified = \"accept\"";
     let expected = changed(|c| {
         c.limits = Limits {
             iterations: Some(5),
@@ -174,6 +167,7 @@ fn limits_are_read_and_0_switches_them_off() {
             commands: vec!["make test".into()],
             timeout: Some(Duration::from_secs(120)),
             verifier: Some(CommandLine::Line("codex".into())),
+            unverified: WhenUnverified::Accept,
         };
     });
     assert_eq!(from_file(all).unwrap().config, expected);
@@ -200,8 +194,8 @@ fn unknown_names_are_warnings_with_line_and_nearest_key() {
     assert_eq!(
         shown,
         [
-            ".ralph.toml:1: colour is not known; known: memories, guardrails, scratchpad, context, execution, agent, \
-             verify, limits, strategy, learning, git, runs, ui",
+            ".ralph.toml:1: colour is not known; known: memories, guardrails, scratchpad, context, execution, tasks, agent, \
+             verify, limits, strategy, learning, git, runs, paths, ui",
             ".ralph.toml:4: memories.budgt is not known; did you mean memories.budget?",
             ".ralph.toml:6: memories.filter.type is not known; did you mean memories.filter.types?",
             ".ralph.toml:8: [memorys] is not known; did you mean [memories]?",
@@ -328,9 +322,12 @@ fn what_is_no_toml_is_named_by_its_place() {
 #[test]
 fn an_inspection_goes_on_past_what_is_wrong() {
     let text = "[memories]\nbudget = -1\ninject = \"none\"\ncolour = 1\n[execution]\nlearn = true\n[ui]\ncolor = 3\n";
-    let inspected = Config::inspect(Some((PATH, text)), &|name| {
-        (name == "RALPH_RUNS_KEEP_DAYS").then(|| "long".to_owned())
-    });
+    let sources = Sources {
+        user: None,
+        project: Some((PATH, text)),
+        environment: &|name| (name == "RALPH_RUNS_KEEP_DAYS").then(|| "long".to_owned()),
+    };
+    let inspected = sources.inspect();
     let errors: Vec<String> = inspected.errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors.len(), 3, "{errors:?}");
     assert!(
@@ -513,4 +510,96 @@ fn a_file_of_comments_and_headings_says_nothing() {
     ] {
         assert!(!says_nothing(said), "{said:?}");
     }
+}
+
+fn layers(user: &str, project: &str) -> Loaded {
+    let sources = Sources {
+        user: Some(("user.toml", user)),
+        project: Some((PATH, project)),
+        environment: &|_| None,
+    };
+    sources.load().unwrap()
+}
+
+#[test]
+fn a_key_of_the_project_replaces_the_users_and_no_other() {
+    let loaded = layers(
+        "[memories]\nbudget = 1\nfilter.types = [\"fix\"]\n[context]\nbudget = 2\n",
+        "[memories]\nfilter.types = [\"pattern\"]\n",
+    );
+    assert_eq!(loaded.config.memories.filter.types, [NoteKind::Pattern]);
+    assert_eq!(
+        (loaded.config.memories.budget, loaded.config.context.budget),
+        (Tokens(1), Tokens(2))
+    );
+    assert_eq!(loaded.unconfirmed, loaded.config);
+    assert_eq!(loaded.origin("memories.filter.types"), Some(Origin::Project));
+    assert_eq!(loaded.origin("memories.budget"), Some(Origin::User));
+    assert_eq!(loaded.origin("memories.inject"), None);
+}
+
+/// The restricted settings of a project, as `key: values`.
+#[track_caller]
+fn check_restricted(user: &str, project: &str, expected: &[&str]) {
+    let loaded = layers(user, project);
+    let found: Vec<String> = loaded
+        .restricted
+        .iter()
+        .map(|restricted| format!("{}: {}", restricted.key, restricted.values.join(" | ")))
+        .collect();
+    assert_eq!(found, expected, "{user} {project}");
+    assert_eq!(loaded.unconfirmed == loaded.config, expected.is_empty());
+}
+
+#[test]
+fn what_weakens_protection_is_restricted_in_a_project_alone() {
+    let gates = "[verify]\ncommands = [\"make\", \"./x y\"]\n";
+    let full = "[agent]\npermissions = \"full\"\nenv = \"inherit\"\n";
+    check_restricted("", gates, &["verify.commands: make | ./x y"]);
+    check_restricted(gates, "", &[]);
+    check_restricted(gates, gates, &[]);
+    check_restricted(gates, "[verify]\ncommands = []\n", &["verify.commands: "]);
+    check_restricted("", full, &["agent.permissions: full"]);
+    check_restricted(full, "[agent]\npermissions = \"edit\"\nenv = \"clean\"\n", &[]);
+    check_restricted(
+        "[agent]\nenv = \"clean\"\n",
+        full,
+        &["agent.permissions: full", "agent.env: inherit"],
+    );
+    check_restricted(
+        "",
+        "[agent]\ncommand = [\"a\", \"b c\", \"\"]\nkind = \"command\"\n[execution]\nverify = false\n",
+        &[
+            r#"agent.command: a "b c" """#,
+            "agent.kind: command",
+            "execution.verify: false",
+        ],
+    );
+    check_restricted("", "[execution]\nverify = true\n[limits]\niterations = 9\n", &[]);
+}
+
+#[test]
+fn the_environment_lifts_a_restriction() {
+    let sources = Sources {
+        user: None,
+        project: Some((PATH, "[verify]\ncommands = [\"make\"]\n")),
+        environment: &|name| (name == "RALPH_VERIFY_COMMANDS").then(|| "true".to_owned()),
+    };
+    let loaded = sources.load().unwrap();
+    assert_eq!(loaded.restricted, []);
+    assert_eq!(loaded.unconfirmed.verify.commands, ["true"]);
+    assert_eq!(loaded.origin("verify.commands"), Some(Origin::Environment));
+}
+
+#[test]
+fn only_the_user_allows_paths_outside() {
+    let text = "[paths]\nallow_outside = [\"~/notes\"]\n";
+    assert_eq!(layers(text, "").config.paths.allow_outside, [PathBuf::from("~/notes")]);
+    let loaded = layers("", text);
+    assert_eq!(loaded.config, Config::default());
+    let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [".ralph.toml:2: paths.allow_outside has no effect here; only your own configuration may set it"]
+    );
 }

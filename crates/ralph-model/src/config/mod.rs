@@ -1,9 +1,10 @@
-//! The configuration: `.ralph.toml`, and the environment variables that win over it.
+//! The configuration: the user's file, `.ralph.toml` over it, and the environment variables that win over both.
 //!
 //! Text and variables are handed in; nothing here reads a file or the environment. `keys.rs` holds one table of every
 //! key, from which come the reading, the warnings, the file that `ralph init` writes and the reference page.
 
 mod command_line;
+mod command_paths;
 mod error;
 mod key;
 mod keys;
@@ -18,18 +19,22 @@ mod template;
 mod words;
 
 pub use command_line::CommandLine;
+pub use command_paths::command_paths;
 pub use error::{ConfigError, Hint, Place, Refusal, Warning};
-pub use key::{Initial, Key, Section};
+pub use key::{Confirm, Initial, Key, Section};
 pub use keys::{SECTIONS, keys};
-pub use load::{Inspected, Loaded};
+pub use load::{Inspected, Loaded, Origin, Restricted, Sources};
 pub use nearest::{nearest, nearest_variable};
 pub use quantity::{Bytes, duration_text, parse_time_with_unit};
 pub use reference::{environment_names, reference};
 pub use sections::{
-    Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Runs, Scratchpad, Strategy,
-    Ui, Verify,
+    Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Paths, Runs, Scratchpad,
+    Strategy, Tasks, Ui, Verify,
 };
 pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};
 pub use template::{Override, template};
-pub use words::{AgentKind, Color, Commit, Environment, Inject, LiveView, Permissions, Promote, StrategyName};
+pub use words::{
+    AgentKind, Color, Commit, Environment, FromAgents, Inject, LiveView, Permissions, Promote, StrategyName,
+    WhenUnverified,
+};

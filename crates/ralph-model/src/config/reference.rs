@@ -1,24 +1,29 @@
 //! The reference page of the configuration, made from the table of keys.
 
 use super::keys::{SECTIONS, keys};
-use super::{Initial, Key};
+use super::{Confirm, Initial, Key};
 
 const OPENING: &str = r#"# Configuration
 
-ralph reads `.ralph.toml` in the root of the project. All of it may be left out; `ralph init` writes a file that shows every key with its default.
+ralph reads `.ralph.toml` in the root of the project, and your own configuration in `$XDG_CONFIG_HOME/ralph/config.toml` (`~/.config/ralph/config.toml` when that is not set), which has the same keys. All of it may be left out; `ralph init` writes a file that shows every key with its default.
 
-- An environment variable wins over the file, a flag over both. The variable of a key is `RALPH_`, the section and the key, in capitals: `RALPH_MEMORIES_BUDGET`, `RALPH_MEMORIES_FILTER_TYPES`. A list in a variable is separated by commas, or written as in the file. An empty variable counts as not set.
+- Precedence: flag, environment variable, `.ralph.toml`, your own configuration, default. A list in `.ralph.toml` replaces your own list. The variable of a key is `RALPH_`, the section and the key, in capitals: `RALPH_MEMORIES_BUDGET`, `RALPH_MEMORIES_FILTER_TYPES`. A list in a variable is separated by commas, or written as in the file. An empty variable counts as not set.
 - Where a key bounds something, 0 is no bound.
 - A time is a string of numbers with `d`, `h`, `m` or `s`, such as `"1h30m"`, or a whole number of seconds.
 - A size is a string such as `"256 MiB"` or `"64KiB"`, or a whole number of bytes.
 - Tokens of a budget are four characters each.
 - A key that is not known is passed over with a warning; `ralph doctor` counts it as an error.
+- A path in `.ralph.toml` that leads outside the project is refused, unless your own configuration allows its folder (`[paths] allow_outside`).
 "#;
+
+const CONFIRMED: &str = "- These keys of `.ralph.toml` weaken protection or run something. `ralph run` shows them and asks once; until then they have no effect. In your own configuration, the environment and flags they need no confirmation: ";
 
 /// The page in Markdown: a table for each section.
 #[must_use]
 pub fn reference() -> String {
     let mut page = OPENING.to_owned();
+    let confirmed: Vec<String> = keys().filter_map(confirmed).collect();
+    page.push_str(&format!("{CONFIRMED}{}.\n", confirmed.join(", ")));
     for section in SECTIONS {
         page.push_str(&format!(
             "\n## `[{}]`\n\n{}\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n",
@@ -34,6 +39,16 @@ pub fn reference() -> String {
 /// The environment variable of every key.
 pub fn environment_names() -> impl Iterator<Item = (String, &'static Key)> {
     keys().map(|key| (key.environment_name(), key))
+}
+
+/// A key that needs confirmation, with the values that do not.
+fn confirmed(key: &Key) -> Option<String> {
+    let name = format!("`{}`", key.full_name());
+    match key.confirm {
+        Confirm::Any | Confirm::Runs => Some(name),
+        Confirm::Unless(harmless) => Some(format!("{name} (unless {})", harmless.join(" or "))),
+        Confirm::No | Confirm::Path | Confirm::UserOnly => None,
+    }
 }
 
 fn row(key: &Key) -> String {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{
-    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, LiveView, Permissions, Promote, StrategyName,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, LiveView, Permissions, Promote,
+    StrategyName, WhenUnverified,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -24,6 +25,8 @@ pub struct Config {
     pub context: Context,
     /// How tasks are carried out.
     pub execution: Execution,
+    /// What agents may do with tasks.
+    pub tasks: Tasks,
     /// The agent.
     pub agent: Agent,
     /// How finished work is checked.
@@ -38,6 +41,8 @@ pub struct Config {
     pub git: Git,
     /// The folders of past runs.
     pub runs: Runs,
+    /// Where files may be.
+    pub paths: Paths,
     /// What the terminal shows.
     pub ui: Ui,
 }
@@ -173,6 +178,13 @@ impl Default for Execution {
     }
 }
 
+/// `[tasks]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tasks {
+    /// What becomes of a task that an agent adds.
+    pub from_agents: FromAgents,
+}
+
 /// `[agent]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
@@ -197,6 +209,8 @@ pub struct Verify {
     pub timeout: Option<Duration>,
     /// The agent that looks at finished work, when it is not the one that did it.
     pub verifier: Option<CommandLine>,
+    /// What becomes of a task that was reported done and is unverified.
+    pub unverified: WhenUnverified,
 }
 
 impl Default for Verify {
@@ -205,6 +219,7 @@ impl Default for Verify {
             commands: Vec::new(),
             timeout: Some(Duration::from_mins(10)),
             verifier: None,
+            unverified: WhenUnverified::default(),
         }
     }
 }
@@ -310,6 +325,13 @@ impl Default for Runs {
             max_bytes: Some(Bytes::gibi(2)),
         }
     }
+}
+
+/// `[paths]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Paths {
+    /// Folders outside a project that its note files may be in.
+    pub allow_outside: Vec<PathBuf>,
 }
 
 /// `[ui]`.

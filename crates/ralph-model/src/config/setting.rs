@@ -237,6 +237,15 @@ impl Setting for Vec<String> {
     }
 }
 
+impl Setting for Vec<PathBuf> {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Option<Self> {
+        let paths = Vec::<String>::read(value)?;
+        Some(paths.into_iter().map(PathBuf::from).collect())
+    }
+}
+
 impl Setting for Vec<NoteKind> {
     const KIND: Kind = Kind::AnyOf(&["pattern", "decision", "fix", "context"]);
 

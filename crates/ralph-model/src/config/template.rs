@@ -3,7 +3,7 @@
 use toml_edit::Value;
 
 use super::keys::SECTIONS;
-use super::{Config, Initial, Key, Kind, Refusal, Section};
+use super::{Config, Confirm, Initial, Key, Kind, Refusal, Section};
 
 const HEADER: &str = "\
 # How ralph works in this project. Each commented line shows a default; take the `#` away to change it.
@@ -66,9 +66,13 @@ impl Override {
 #[must_use]
 pub fn template(overrides: &[Override]) -> String {
     let mut text = HEADER.to_owned();
-    for section in SECTIONS {
+    let is_for_projects = |key: &&Key| key.confirm != Confirm::UserOnly;
+    for section in SECTIONS
+        .iter()
+        .filter(|section| section.keys.iter().any(|key| is_for_projects(&key)))
+    {
         text.push_str(&format!("\n# {}\n[{}]\n", section.about, section.name));
-        for key in section.keys {
+        for key in section.keys.iter().filter(is_for_projects) {
             let set = overrides.iter().rev().find(|setting| setting.is_of(key));
             push_key(&mut text, key, set);
         }
@@ -129,7 +133,9 @@ mod tests {
         let text = uncommented();
         assert!(text.contains("\nbudget = 2000\n") && text.contains("\nfilter.types = []\n"));
         assert!(!text.contains("\n# budget ="));
-        assert_eq!(load(&text), Loaded::default());
+        let loaded = load(&text);
+        assert_eq!((loaded.config, loaded.unconfirmed), Default::default());
+        assert_eq!((loaded.restricted, loaded.warnings), Default::default());
     }
 
     #[test]

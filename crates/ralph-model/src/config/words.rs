@@ -108,13 +108,39 @@ words! {
 }
 
 words! {
-    /// Who decides that a learning holds.
-    Promote {
-        /// ralph, by the evidence.
+    /// What becomes of a task that an agent adds.
+    FromAgents {
+        /// It is proposed; a person accepts it in `ralph review`.
         #[default]
-        Auto = "auto",
+        Propose = "propose",
+        /// It is accepted at once.
+        Accept = "accept",
+    }
+}
+
+words! {
+    /// What makes a learning active.
+    Promote {
+        /// An iteration with evidence, or support by another iteration.
+        #[default]
+        Evidence = "evidence",
         /// A person, in `ralph review`.
         Review = "review",
+        /// Nothing more: every valid learning is active.
+        Auto = "auto",
+    }
+}
+
+words! {
+    /// What becomes of a task that was reported done and is unverified.
+    WhenUnverified {
+        /// It is done and marked, and a person reviews it.
+        #[default]
+        Review = "review",
+        /// It is done.
+        Accept = "accept",
+        /// It is tried again.
+        Retry = "retry",
     }
 }
 

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::open;
+use crate::owner::belongs_to_another_tool;
 
 pub use error::IndexError;
 pub use knowledge::{KnowledgeContent, KnowledgeFile, LongNote};
@@ -104,7 +105,7 @@ impl Index {
         if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
             return Standing::Missing;
         }
-        match open::belongs_to_another_tool(path, open::INDEX_APPLICATION_ID) {
+        match belongs_to_another_tool(path, open::INDEX_APPLICATION_ID) {
             Err(error) => Standing::Unreadable(error.to_string()),
             Ok(true) => Standing::Foreign,
             Ok(false) if seal::is_intact(path) => Standing::Sealed,

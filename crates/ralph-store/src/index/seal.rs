@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::FileStamp;
 
+use crate::backup::remove_if_there;
 use crate::sys;
 
 /// The number of the format; it is raised with every change of the schema, of how files are read or cut into terms, of
@@ -56,11 +57,4 @@ fn seal_for(index: &Path) -> io::Result<String> {
     } = FileStamp::of(&fs::symlink_metadata(index)?);
     let boot = sys::boot();
     Ok(format!("{FORMAT} {inode} {size} {mtime_ns} {ctime_ns} {boot}\n"))
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::seal::{self, FORMAT, beside};
 use super::{Index, IndexError};
 use crate::open::{self, INDEX_APPLICATION_ID};
+use crate::owner::belongs_to_another_tool;
 
 /// The tables of an index.
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
@@ -36,7 +37,7 @@ impl Index {
         let failed = |error: &dyn std::fmt::Display| IndexError::unusable(path, &error.to_string());
         let intact = seal::is_intact(path);
         if !intact {
-            if open::belongs_to_another_tool(path, INDEX_APPLICATION_ID).map_err(|error| failed(&error))? {
+            if belongs_to_another_tool(path, INDEX_APPLICATION_ID).map_err(|error| failed(&error))? {
                 return Err(IndexError::Foreign { path: path.to_owned() });
             }
             seal::remove(path).map_err(|error| failed(&error))?;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, RunId, Task, TaskId};
+use ralph_model::{Author, AuthorKind, FeatureId, RunId, Task, TaskId, UnverifiedReason};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
+use super::authorship::sign;
 use super::columns::{moment, number_at, word_at, word_in};
 use super::pauses::{Heed, Pause, pause_of, pause_of_agent};
 use super::standing::Graph;
@@ -90,6 +91,8 @@ pub enum ClaimAnswer {
 pub struct Standing {
     /// Done.
     pub done: u32,
+    /// Those of the done ones that a person has to review.
+    pub unverified: UnverifiedCounts,
     /// Failed.
     pub failed: u32,
     /// Not done, and behind a failed one or one that is done in another worktree only.
@@ -98,10 +101,56 @@ pub struct Standing {
     pub open: u32,
 }
 
+impl Standing {
+    /// How many tasks need a person: failed, behind what needs a person, or unverified.
+    #[must_use]
+    pub fn for_a_person(&self) -> u32 {
+        self.failed + self.waiting + self.unverified.all()
+    }
+}
+
+/// How many tasks are unverified, by the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UnverifiedCounts {
+    /// No gate or verifier confirmed them.
+    pub no_evidence: u32,
+    /// They changed nothing.
+    pub nothing_changed: u32,
+    /// What their evidence rests on was changed.
+    pub evidence_changed: u32,
+}
+
+impl UnverifiedCounts {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> u32 {
+        self.no_evidence + self.nothing_changed + self.evidence_changed
+    }
+
+    /// The reason of all of them; none when there are several reasons, or no tasks.
+    #[must_use]
+    pub fn only_reason(&self) -> Option<UnverifiedReason> {
+        match (self.no_evidence, self.nothing_changed, self.evidence_changed) {
+            (1.., 0, 0) => Some(UnverifiedReason::NoEvidence),
+            (0, 1.., 0) => Some(UnverifiedReason::NothingChanged),
+            (0, 0, 1..) => Some(UnverifiedReason::EvidenceChanged),
+            _ => None,
+        }
+    }
+
+    pub(super) fn add(&mut self, reason: UnverifiedReason) {
+        match reason {
+            UnverifiedReason::NoEvidence => self.no_evidence += 1,
+            UnverifiedReason::NothingChanged => self.nothing_changed += 1,
+            UnverifiedReason::EvidenceChanged => self.evidence_changed += 1,
+        }
+    }
+}
+
 /// The process of a run, as its host knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunProcess {
-    /// The host.
+    /// Where its pid is valid: the host, its boot and the PID namespace; see `ralph_process::host`.
     pub host: String,
     /// The process.
     pub pid: u32,
@@ -121,7 +170,7 @@ impl RunProcess {
 }
 
 /// What makes a task `t` ready: nobody works on it, it has no children, and everything that it or a task above it comes
-/// after is done here, with all its parts. A parent is done where its parts are.
+/// after is done here, with all its parts, and does not need review first. A parent is done where its parts are.
 pub(super) const READY: &str = "t.status = 'pending'
     AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = t.id)
     AND NOT EXISTS (
@@ -133,7 +182,7 @@ pub(super) const READY: &str = "t.status = 'pending'
                 SELECT dependencies.after FROM up CROSS JOIN dependencies ON dependencies.task = up.id
                 UNION SELECT child.id FROM needed CROSS JOIN tasks child ON child.parent = needed.id)
         SELECT 1 FROM needed CROSS JOIN tasks task ON task.id = needed.id
-        WHERE task.status <> 'done' OR (
+        WHERE task.status <> 'done' OR coalesce(task.unverified, '') = 'evidence_changed' OR (
             task.done_worktree IS NOT NULL AND task.done_worktree <> :worktree
             AND coalesce(task.done_commit, '') NOT IN (SELECT value FROM json_each(:commits))))";
 
@@ -203,7 +252,7 @@ impl Store {
     }
 
     /// Frees the claims of runs that are dead: those that have ended, those whose process is not `alive`, and where that
-    /// cannot be told (`None`, on another host) those whose lease is over. The number of the claim stays, so that a dead
+    /// cannot be told (`None`, on another host or in another PID namespace) those whose lease is over. The number of the claim stays, so that a dead
     /// run's iteration can still be settled as long as nobody else has begun the task; see [`Store::unfinished`].
     ///
     /// # Errors
@@ -343,6 +392,10 @@ fn claim(
         ])?;
     let sentence = format!("In progress: attempt {attempt}, by {}.", request.run);
     log(transaction, &task.id, &sentence, request.now)?;
+    sign(
+        transaction,
+        &Author::in_iteration(AuthorKind::Ralph, request.run.clone(), request.iteration),
+    )?;
     task.status = ralph_model::TaskStatus::InProgress;
     task.claimed_by = Some(request.run.clone());
     task.attempts = attempt;

@@ -333,7 +333,7 @@ impl Drawn<'_> {
     fn status(&self, rejection: Option<&str>) -> LearningStatus {
         match (rejection, self.taught.promote) {
             (Some(_), _) => LearningStatus::Rejected,
-            (None, Promote::Auto) => LearningStatus::Promoted,
+            (None, Promote::Evidence | Promote::Auto) => LearningStatus::Promoted,
             (None, Promote::Review) => LearningStatus::Validated,
         }
     }

@@ -461,7 +461,7 @@ impl Incoming<'_> {
                 };
                 match (candidate.rejection(), self.promote) {
                     (Some(reason), _) => (LearningStatus::Rejected, Some(reason.to_owned())),
-                    (None, Promote::Auto) => (LearningStatus::Promoted, None),
+                    (None, Promote::Evidence | Promote::Auto) => (LearningStatus::Promoted, None),
                     (None, Promote::Review) => (LearningStatus::Validated, None),
                 }
             }

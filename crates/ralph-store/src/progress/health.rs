@@ -1,9 +1,12 @@
 //! How the database is: whether it is whole, and how its write-ahead log stands.
 
+use rusqlite::Connection;
+
 use super::Store;
 use crate::StoreError;
+use crate::file_system::FileSystem;
 use crate::migrate::is_up_to_date;
-use crate::open::{has_write_ahead_log, log_path};
+use crate::open::{MAX_LOG_BYTES, has_log, header_names_log, log_path};
 
 /// How many faults are named.
 const NAMED: i64 = 5;
@@ -19,10 +22,22 @@ pub struct Health {
     pub up_to_date: bool,
     /// Whether it is written through a write-ahead log.
     pub write_ahead: bool,
+    /// The file system that it is on.
+    pub file_system: FileSystem,
     /// How long that log is.
     pub log_bytes: u64,
+    /// Whether it is longer than writers let it become, so that something keeps them from emptying it.
+    pub log_is_long: bool,
     /// How many changes of notes it has on record.
     pub recorded_changes: u64,
+}
+
+impl Health {
+    /// Whether the log is not safe where the database is; see [`Store::has_unsafe_log`].
+    #[must_use]
+    pub fn has_unsafe_log(&self) -> bool {
+        is_unsafe(self.write_ahead, self.file_system)
+    }
 }
 
 impl Store {
@@ -33,24 +48,48 @@ impl Store {
     pub fn health(&self) -> Result<Health, StoreError> {
         let connection = &self.connection;
         let looked = (|| {
-            let faults: Vec<String> = connection
-                .prepare(&format!("PRAGMA quick_check({NAMED})"))?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
+            let (faults, unfit_learnings) = faults(connection)?;
             let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
-            let faults = faults.into_iter().filter(|fault| fault != "ok");
-            let (unfit_learnings, faults) = faults.partition(|fault| is_about_a_lesson(fault));
+            let log_bytes = std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len());
+            let write_ahead = has_log(connection)? || header_names_log(&self.path)?;
             Ok(Health {
                 faults,
                 unfit_learnings,
                 up_to_date: is_up_to_date(connection)?,
-                write_ahead: has_write_ahead_log(&self.path),
-                log_bytes: std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len()),
+                write_ahead,
+                file_system: FileSystem::of(&self.path),
+                log_bytes,
+                log_is_long: log_bytes > MAX_LOG_BYTES,
                 recorded_changes: recorded.cast_unsigned(),
             })
         })();
         self.sql(looked)
     }
+
+    /// Whether the database has a write-ahead log although it is on a network file system: its users on different machines
+    /// do not see each other's locks, and may damage it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_unsafe_log(&self) -> Result<bool, StoreError> {
+        let write_ahead = self.sql(has_log(&self.connection))?;
+        Ok(is_unsafe(write_ahead, FileSystem::of(&self.path)))
+    }
+}
+
+fn is_unsafe(write_ahead: bool, file_system: FileSystem) -> bool {
+    write_ahead && file_system == FileSystem::Network
+}
+
+/// What SQLite finds wrong in a database: first what is damaged, then the learnings that hold what their table does not
+/// allow.
+pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
+    let found: Vec<String> = connection
+        .prepare(&format!("PRAGMA quick_check({NAMED})"))?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let found = found.into_iter().filter(|fault| fault != "ok");
+    Ok(found.partition(|fault| !is_about_a_lesson(fault)))
 }
 
 /// Whether a fault is that a value in a row of lessons is none that the table allows: "NULL value in learnings.tags".
@@ -58,4 +97,20 @@ fn is_about_a_lesson(fault: &str) -> bool {
     fault
         .split_once(" in learnings")
         .is_some_and(|(_, column)| column.is_empty() || column.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_ahead_log_is_unsafe_on_a_network_file_system_alone() {
+        for (write_ahead, file_system, expected) in [
+            (true, FileSystem::Network, true),
+            (false, FileSystem::Network, false),
+            (true, FileSystem::Local, false),
+        ] {
+            assert_eq!(is_unsafe(write_ahead, file_system), expected);
+        }
+    }
 }

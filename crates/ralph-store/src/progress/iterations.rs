@@ -78,6 +78,8 @@ pub struct Start<'a> {
     pub before: &'a str,
     /// The files that have changes already, if that is known; what counts is the first attempt at the task.
     pub dirty: Option<&'a [String]>,
+    /// The SHA-256 of the prompt, in hexadecimal digits, if it is known.
+    pub prompt_sha256: Option<&'a str>,
     /// What stands in the prompt and what does not.
     pub injections: &'a [Injection],
     /// When.
@@ -94,7 +96,7 @@ impl Store {
             let rows = transaction
                 .prepare_cached(
                     "UPDATE iterations SET phase = 'started', model = ?2, rationale = ?3, before = ?4, injections = ?5,
-                                           started_at = ?6
+                                           started_at = ?6, prompt_sha256 = ?7
                      WHERE run = ?1 AND phase = 'claimed'",
                 )?
                 .execute(params![
@@ -104,6 +106,7 @@ impl Store {
                     start.before,
                     to_json(start.injections)?,
                     moment(start.at),
+                    start.prompt_sha256,
                 ])?;
             if let Some(dirty) = start.dirty {
                 transaction

@@ -2,14 +2,13 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    Difficulty, EntryKind, ErrorCategory, FeatureId, Injection, InjectionReason, JournalRow, NewJournalRow, Outcome,
-    RunId, StopReason, TaskId, TaskType, Tokens, Usage,
+    Difficulty, EntryKind, ErrorCategory, Evidence, FeatureId, Injection, InjectionReason, JournalRow, NewJournalRow,
+    Outcome, RunId, StopReason, TaskId, TaskType, Tokens, Usage,
 };
 use rusqlite::{OptionalExtension, Params, Row, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, number_at, time_at, word_at, word_in};
-use super::tasks::RESET;
 use crate::StoreError;
 
 /// Which rows of the journal. What is not set lets everything through.
@@ -149,10 +148,38 @@ impl Store {
                 "SELECT 1 FROM journal
                  WHERE task_id = ?1 AND outcome = 'interrupted' AND stop_reason = 'task_done'
                    AND id > (SELECT coalesce(max(id), 0) FROM journal WHERE task_id = ?1 AND outcome = 'done')
-                   AND created_at > (SELECT coalesce(max(at), '') FROM task_log WHERE task = ?1 AND text = ?2)",
+                   AND attempt > coalesce((SELECT reset_after FROM tasks WHERE id = ?1), 0)",
             )
-            .and_then(|mut statement| statement.exists([task.as_str(), RESET]));
+            .and_then(|mut statement| statement.exists([task.as_str()]));
         self.sql(found)
+    }
+
+    /// Whether an attempt at a task since it was last reset changed anything on disk.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn changed_before(&self, task: &TaskId) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM journal WHERE task_id = ?1 AND NOT imported AND NOT changed_nothing
+                   AND attempt > coalesce((SELECT reset_after FROM tasks WHERE id = ?1), 0)",
+            )
+            .and_then(|mut statement| statement.exists([task.as_str()]));
+        self.sql(found)
+    }
+
+    /// The journal entries of runs here after another one, the newest first, at most so many.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_since(&self, journal: i64, worktree: &str, most: u32) -> Result<Vec<JournalRow>, StoreError> {
+        let rows = self.rows(
+            "WHERE id > ?1 AND NOT imported AND run_id IN (SELECT id FROM runs WHERE worktree = ?2)
+             ORDER BY id DESC LIMIT ?3",
+            params![journal, worktree, most],
+        );
+        self.sql(rows)
     }
 
     /// The rows that a filter lets through, the newest first.
@@ -225,6 +252,7 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
     let tags: String = row.get("tags")?;
     Ok(JournalRow {
         id: row.get("id")?,
+        prompt_sha256: row.get("prompt_sha256")?,
         row: NewJournalRow {
             run: word_at(row, "run_id", RunId::parse)?,
             iteration: count_at(row, "iteration")?,
@@ -247,6 +275,7 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
             },
             files_modified: from_json(&files, "files_modified")?,
             changed_nothing: row.get("changed_nothing")?,
+            evidence: word_at(row, "evidence", Evidence::parse)?,
             notes: row.get("notes")?,
             difficulty: word_in(row, "difficulty", Difficulty::parse)?,
             error_category: word_in(row, "error_category", ErrorCategory::parse)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, TaskType};
+use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
@@ -23,6 +23,10 @@ use crate::StoreError;
 const MOST_MERGES: usize = 16;
 /// The most tags of a lesson. Every telling and every merge may bring some, and one that has them all fits everything.
 const MOST_TAGS: usize = 40;
+
+/// How a learning is stored that a person adds, and one that an agent does.
+const BY_PERSON: (LearningSource, LearningStatus) = (LearningSource::Human, LearningStatus::Promoted);
+const BY_AGENT: (LearningSource, LearningStatus) = (LearningSource::Sigil, LearningStatus::Pending);
 
 /// A lesson that a person hands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +104,15 @@ pub enum AddedLearning {
     },
 }
 
+/// What became of a learning that an agent proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProposedLearning {
+    /// It is new.
+    Stored(Learning),
+    /// This one says the same, or nearly.
+    Known(Learning),
+}
+
 /// What a person says of lessons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement<'a> {
@@ -143,10 +156,40 @@ impl Store {
                 return Ok(AddedLearning::Reworded(existing(transaction, &known.id)?));
             }
             let mut id = LearningId::new(entropy.next_bits());
-            while !put(transaction, &id, new, now)? {
+            while !put(transaction, &id, new, BY_PERSON, now)? {
                 id = LearningId::new(entropy.next_bits());
             }
             Ok(AddedLearning::Stored(existing(transaction, &id)?))
+        })
+    }
+
+    /// Stores a learning that an agent adds with a command: it is proposed. One that is known, in these words or in others,
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn propose_learning(
+        &mut self,
+        new: &NewLearning,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<ProposedLearning, LearningError> {
+        self.change_learnings(|transaction| {
+            if is_outdated(transaction, &new.retold)? {
+                return Err(LearningError::from(StoreError::LessonsChanged).into());
+            }
+            let known = match new.known(transaction)? {
+                Some(known) => Some(known),
+                None => new.known_in_other_words(transaction)?,
+            };
+            if let Some(known) = known {
+                return Ok(ProposedLearning::Known(known));
+            }
+            let mut id = LearningId::new(entropy.next_bits());
+            while !put(transaction, &id, new, BY_AGENT, now)? {
+                id = LearningId::new(entropy.next_bits());
+            }
+            Ok(ProposedLearning::Stored(existing(transaction, &id)?))
         })
     }
 
@@ -397,13 +440,19 @@ fn try_again(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp)
 }
 
 /// Keeps a new lesson; says whether its id was free.
-fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: Timestamp) -> rusqlite::Result<bool> {
+fn put(
+    transaction: &Transaction<'_>,
+    id: &LearningId,
+    new: &NewLearning,
+    (source, status): (LearningSource, LearningStatus),
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
     let kind = new.kind();
     let rows = transaction
         .prepare_cached(
             "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,
                                     source_loops, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?13, '[]', ?14, ?8, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
@@ -419,6 +468,8 @@ fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: T
             lesson_of(&new.content),
             learning_terms(&new.content, &new.tags),
             to_json(&tag_terms(&new.tags))?,
+            source.word(),
+            status.word(),
         ])?;
     Ok(rows == 1)
 }

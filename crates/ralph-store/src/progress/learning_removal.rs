@@ -11,7 +11,7 @@ use super::columns::moment;
 use super::learning_changes::{existing, leave_merged};
 use super::learning_error::{LearningError, LearningTrouble};
 use crate::open::open_to_look;
-use crate::{StoreError, migrate};
+use crate::{StoreError, backup};
 
 /// Which lessons have something in their place that is not there.
 pub(super) const REPLACED_BY_NOTHING: &str =
@@ -70,7 +70,7 @@ impl Store {
                 if let Err(LearningTrouble::Learning(error)) = learning {
                     return Err(error.into());
                 }
-                delete(transaction, id)?;
+                delete(transaction, id, now)?;
                 done.deleted.push(id.clone());
                 // One that cannot be read can go all the same.
                 if let Ok(learning) = learning
@@ -102,8 +102,7 @@ impl Store {
             }
             // Another connection sees what is committed, and while this one writes nobody else changes that.
             if let Some(before) = open_to_look(&path).map_err(Trouble::Store)? {
-                let version = migrate::version(&before)?;
-                migrate::keep_copy(&before, &copy, version).map_err(|error| Trouble::Store(error.at(&copy)))?;
+                backup::keep_copy(&before, &copy).map_err(Trouble::Store)?;
             }
             let lessons = clear(transaction, clearing, now)?;
             Ok(Some(Cleared { lessons, copy }))
@@ -137,7 +136,10 @@ impl From<rusqlite::Error> for Trouble {
 }
 
 /// Takes a lesson away; what is drawn from it goes with it.
-fn delete(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<()> {
+fn delete(transaction: &Transaction<'_>, id: &LearningId, now: Timestamp) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO learning_log (learning, at, action) VALUES (?1, ?2, 'deleted')")?
+        .execute([id.as_str(), &moment(now)])?;
     transaction
         .prepare_cached("DELETE FROM settled_conflicts WHERE one = ?1 OR other = ?1")?
         .execute([id.as_str()])?;
@@ -193,7 +195,14 @@ fn has_some(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Resu
 
 /// Clears lessons away; how many they were.
 fn clear(transaction: &Transaction<'_>, clearing: Clearing, now: Timestamp) -> rusqlite::Result<usize> {
-    let lessons = transaction.execute(&format!("DELETE FROM learnings WHERE {}", clearing.condition()), [])?;
+    let condition = clearing.condition();
+    transaction.execute(
+        &format!(
+            "INSERT INTO learning_log (learning, at, action) SELECT id, ?1, 'deleted' FROM learnings WHERE {condition}"
+        ),
+        [moment(now)],
+    )?;
+    let lessons = transaction.execute(&format!("DELETE FROM learnings WHERE {condition}"), [])?;
     release_replaced(transaction, now)?;
     transaction.execute_batch(
         "DELETE FROM settled_conflicts

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::*;
 use jiff::Timestamp;
 use ralph_model::{
-    CapturedKnowledge, CapturedLearning, Entropy, EntryKind, ErrorCategory, FailureReport, Injection, InjectionReason,
-    LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
+    CapturedKnowledge, CapturedLearning, Entropy, EntryKind, ErrorCategory, Evidence, FailureReport, Injection,
+    InjectionReason, LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
 };
 use ralph_testkit::journal_row;
 
@@ -22,6 +22,7 @@ mod review;
 mod runs;
 mod settlement;
 mod stats;
+mod unverified;
 
 const RUN: u64 = 0xabc;
 const LEASE: Duration = Duration::from_secs(120);
@@ -164,6 +165,7 @@ fn start(injections: &[Injection]) -> Start<'_> {
         rationale: "the middle of the ladder",
         before: "{}",
         dirty: None,
+        prompt_sha256: Some("ab12"),
         injections,
         at: at(2),
     }
@@ -191,6 +193,14 @@ fn settlement(outcome: Outcome, fence: u64) -> Settlement {
     Settlement {
         task: TaskChange::Attempt { max_retries: 1 },
         ..Settlement::new(row, fence)
+    }
+}
+
+/// The change of a task that is done and needs no review.
+fn done_task() -> TaskChange {
+    TaskChange::Done {
+        commit: None,
+        unverified: None,
     }
 }
 

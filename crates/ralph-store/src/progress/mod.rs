@@ -1,6 +1,7 @@
 //! The database of facts.
 
 mod attempts;
+mod authorship;
 mod by_beginning;
 mod captures;
 mod claims;
@@ -16,6 +17,7 @@ mod iterations;
 mod journal;
 mod journal_search;
 mod journal_terms;
+mod knowledge_log;
 mod known_lessons;
 mod learning_changes;
 mod learning_conflicts;
@@ -45,9 +47,11 @@ mod note_log;
 mod outbox;
 mod overview;
 mod pauses;
+mod proposals;
 mod report_upkeep;
 mod review;
 mod rings;
+mod rollback;
 mod run_history;
 mod runs;
 mod same_lesson;
@@ -56,6 +60,7 @@ mod standing;
 mod stats;
 mod takeover;
 mod task_error;
+mod task_proposals;
 mod task_reading;
 mod task_rows;
 mod task_steps;
@@ -66,25 +71,30 @@ mod word_search;
 
 use std::path::{Path, PathBuf};
 
+use ralph_model::Author;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::{StoreError, Wait, migrate, open};
+use crate::guard::Guard;
+use crate::{PlaceRef, StoreError, Wait, migrate, open, owner};
 use learning_reading::PassedOver;
 
+pub use authorship::{LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
-pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
+pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing, UnverifiedCounts};
 pub use drawn_lessons::Taught;
 pub use feature_error::FeatureError;
 pub use features::{DeletedFeature, TasksOfFeature};
 pub use foreign_learnings::{ForeignLearning, ForeignStanding, Taken, TakenLearning};
 pub use health::Health;
+pub(crate) use health::faults;
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
+pub use knowledge_log::{KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion};
 pub use known_lessons::KnownLessons;
-pub use learning_changes::{AddedLearning, Judgement, NewLearning};
+pub use learning_changes::{AddedLearning, Judgement, NewLearning, ProposedLearning};
 pub use learning_conflicts::{Holds, Weighed};
 pub use learning_damage::JudgedLearnings;
 pub use learning_error::LearningError;
@@ -108,10 +118,14 @@ pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, Note
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
-pub use review::{FailedTask, Review};
-pub use runs::{NewRun, Run};
+pub use proposals::{Decision, NewProposal, Proposal, ProposedCommand};
+pub use review::{FailedTask, Review, UnverifiedTask};
+pub use rollback::{
+    Kept, LearningStep, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange, TaskStep,
+};
+pub use runs::{NewRun, OpenRun, Run};
 pub use same_lesson::{LessonsState, Retold};
-pub use settle::{GatesSay, Settled, Settlement, TaskChange};
+pub use settle::{Settled, Settlement, TaskChange};
 pub use stats::{
     DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
 };
@@ -130,80 +144,135 @@ pub use word_search::Searched;
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    wait: Wait,
+    /// None where the database is only looked at.
+    guard: Option<Guard>,
     passed_over: PassedOver,
+    author: Author,
 }
 
 impl Store {
     /// Opens the database if there is one.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, or unreadable.
-    pub fn open_existing(path: &Path, wait: Wait) -> Result<Option<Self>, StoreError> {
-        Ok(open::open_existing(path, wait)?.map(|connection| Self {
-            connection,
-            path: path.to_owned(),
-            passed_over: PassedOver::default(),
-        }))
+    /// When it is another tool's, newer than this program, unreadable, or missing although there is a backup of it.
+    pub fn open_existing<'a>(place: impl Into<PlaceRef<'a>>, wait: Wait) -> Result<Option<Self>, StoreError> {
+        let place = place.into();
+        match open::open_existing(place, wait)? {
+            Some(opened) => Ok(Some(Self::guarded(opened, place.path, wait))),
+            None => place.refuse_lost().map(|()| None),
+        }
     }
 
     /// Opens the database if there is one, to look at it: whatever state it is in, not a byte of it changes, and what
     /// would write fails.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, or unreadable.
-    pub fn open_to_look(path: &Path) -> Result<Option<Self>, StoreError> {
-        Ok(open::open_to_look(path)?.map(|connection| Self {
-            connection,
-            path: path.to_owned(),
-            passed_over: PassedOver::default(),
-        }))
+    /// When it is another tool's, newer than this program, unreadable, or missing although there is a backup of it.
+    pub fn open_to_look<'a>(place: impl Into<PlaceRef<'a>>) -> Result<Option<Self>, StoreError> {
+        let place = place.into();
+        match open::open_to_look(place.path)? {
+            Some(connection) => Ok(Some(Self::unguarded(connection, place.path))),
+            None => place.refuse_lost().map(|()| None),
+        }
     }
 
     /// Opens the database if there is one, to read it. One that may only be read is only read, if it is up to date.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, older and may not be changed, or unreadable.
-    pub fn open_to_read(path: &Path, wait: Wait) -> Result<Option<Self>, StoreError> {
-        let connection = match open::open_existing(path, wait) {
-            Ok(connection) => connection,
-            Err(error) => match open::open_to_look(path) {
-                Ok(Some(connection)) if migrate::is_up_to_date(&connection).is_ok_and(|is| is) => Some(connection),
-                _ => return Err(error),
+    /// When it is another tool's, newer than this program, older and may not be changed, unreadable, or missing although
+    /// there is a backup of it.
+    pub fn open_to_read<'a>(place: impl Into<PlaceRef<'a>>, wait: Wait) -> Result<Option<Self>, StoreError> {
+        let place = place.into();
+        match Self::open_existing(place, wait) {
+            Ok(store) => Ok(store),
+            Err(error) => match open::open_to_look(place.path) {
+                Ok(Some(connection)) if migrate::is_up_to_date(&connection).is_ok_and(|is| is) => {
+                    Ok(Some(Self::unguarded(connection, place.path)))
+                }
+                _ => Err(error),
             },
-        };
-        Ok(connection.map(|connection| Self {
-            connection,
-            path: path.to_owned(),
-            passed_over: PassedOver::default(),
-        }))
+        }
     }
 
-    /// Whether there is a database of ours. Only its header is looked at.
+    /// Whether there is a database of ours.
     #[must_use]
     pub fn is_there(path: &Path) -> bool {
-        open::is_ours(path)
+        owner::is_ours(path)
     }
 
     /// Opens the database, and makes it where there is none; its folder must exist.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, or cannot be made.
-    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self {
-            connection: open::open_or_create(path)?,
-            path: path.to_owned(),
-            passed_over: PassedOver::default(),
-        })
+    /// When it is another tool's, newer than this program, cannot be made, or is missing although there is a backup of it.
+    pub fn open_or_create<'a>(place: impl Into<PlaceRef<'a>>) -> Result<Self, StoreError> {
+        let place = place.into();
+        place.refuse_lost()?;
+        Ok(Self::guarded(open::open_or_create(place)?, place.path, Wait::Long))
     }
 
-    /// Keeps the write-ahead log short. What was committed is safe in either place, so a failure is no reason to take it
-    /// back; the next writer tries again.
-    fn fold_log_in(&self) {
-        drop(open::fold_log_in(&self.connection, &self.path));
+    /// The connection, for what works on whole databases.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    fn guarded((connection, guard): open::Guarded, path: &Path, wait: Wait) -> Self {
+        Self {
+            connection,
+            path: path.to_owned(),
+            wait,
+            guard: Some(guard),
+            passed_over: PassedOver::default(),
+            author: Author::RALPH,
+        }
+    }
+
+    fn unguarded(connection: Connection, path: &Path) -> Self {
+        Self {
+            connection,
+            path: path.to_owned(),
+            wait: Wait::Brief,
+            guard: None,
+            passed_over: PassedOver::default(),
+            author: Author::RALPH,
+        }
+    }
+
+    /// Checks that the files of the database are still those that were opened.
+    ///
+    /// # Errors
+    /// When one of them was deleted or replaced: what this connection reads and writes is not the database any more.
+    pub fn check_files(&self) -> Result<(), StoreError> {
+        Ok(self.guard.as_ref().map_or(Ok(()), Guard::check)?)
+    }
+
+    /// Empties the write-ahead log if no other connection uses it; says whether that was so.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn reset_log(&self) -> Result<LogReset, StoreError> {
+        let done = open::checkpoint(&self.connection, &self.path, open::Checkpoint::Now, self.wait);
+        Ok(match self.sql(done)? {
+            open::Checkpointed::Done => LogReset::Done,
+            open::Checkpointed::Busy => LogReset::InUse,
+        })
     }
 
     /// Does a piece of work in one transaction: all of it, or nothing.
     fn transact<T, E: From<rusqlite::Error>>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let done = self.commit(work);
+        if let Some(guard) = &self.guard {
+            guard.check().map_err(rusqlite::Error::from)?;
+        }
+        let value = done?;
+        open::checkpoint(&self.connection, &self.path, open::Checkpoint::WhenLong, self.wait)?;
+        Ok(value)
+    }
+
+    fn commit<T, E: From<rusqlite::Error>>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -212,9 +281,12 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let newest = learning_seal::newest(&transaction)?;
         let value = work(&transaction)?;
+        authorship::sign(&transaction, &self.author)?;
         learning_seal::seal_changed(&transaction, newest)?;
+        if let Some(guard) = &self.guard {
+            guard.check().map_err(rusqlite::Error::from)?;
+        }
         transaction.commit()?;
-        self.fold_log_in();
         Ok(value)
     }
 
@@ -237,21 +309,10 @@ impl Store {
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|error| match error {
-            rusqlite::Error::FromSqlConversionFailure(_, _, what) => match what.downcast::<UnreadableLearning>() {
-                Ok(learning) => StoreError::UnreadableLearning {
-                    path: self.path.clone(),
-                    learning: *learning,
-                },
-                Err(what) => self.damaged(what.to_string()),
-            },
-            error if is_full(&error) => StoreError::Full {
-                path: self.path.clone(),
-            },
-            error => StoreError::Sql {
-                path: self.path.clone(),
-                reason: error.to_string(),
-            },
+        result.map_err(|error| {
+            // Of files that are not the database any more SQLite says strange things.
+            let changed = self.check_files().err();
+            changed.unwrap_or_else(|| StoreError::of_sql(self.path.clone(), error))
         })
     }
 
@@ -263,13 +324,13 @@ impl Store {
     }
 }
 
-/// Whether SQLite had no room to write. A log whose index cannot grow it tells in other words. A quota that is used up it
-/// tells as it tells a broken disk, for which nobody should wait: whoever wants to know it has to try to write.
-fn is_full(error: &rusqlite::Error) -> bool {
-    let Some(error) = error.sqlite_error() else {
-        return false;
-    };
-    error.code == rusqlite::ErrorCode::DiskFull || error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+/// How an attempt to empty the write-ahead log ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogReset {
+    /// The log is empty.
+    Done,
+    /// Another connection reads from it or writes to it.
+    InUse,
 }
 
 #[cfg(test)]

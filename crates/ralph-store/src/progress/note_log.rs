@@ -3,10 +3,11 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
+use ralph_model::{Author, Extra, FileStamp, Note, NoteId, NoteKind, RunId, Tags};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Store;
+use super::authorship::author_at;
 use super::columns::moment;
 use crate::StoreError;
 
@@ -26,6 +27,20 @@ pub struct FileRecord {
     pub stamp: FileStamp,
     /// The commit that was checked out; none without git.
     pub head: Option<String>,
+}
+
+impl FileRecord {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            stamp: FileStamp {
+                inode: row.get::<_, i64>("inode")?.cast_unsigned(),
+                size: row.get::<_, i64>("size")?.cast_unsigned(),
+                mtime_ns: row.get("mtime_ns")?,
+                ctime_ns: row.get("ctime_ns")?,
+            },
+            head: row.get("head")?,
+        })
+    }
 }
 
 /// How a note came to be as it is.
@@ -74,6 +89,13 @@ pub enum Presence {
 }
 
 impl NoteAction {
+    /// The action of a word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let found = ACTIONS.into_iter().find(|(_, other)| *other == word);
+        found.map(|(action, _)| action)
+    }
+
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -102,6 +124,8 @@ pub struct NoteChange {
     pub action: NoteAction,
     /// The note.
     pub note: Note,
+    /// Who did it.
+    pub author: Author,
 }
 
 /// The last that is known of a note in one file.
@@ -128,6 +152,8 @@ pub struct NoteVersion {
     pub note: Note,
     /// In which file.
     pub file: NoteFile,
+    /// Who did it.
+    pub author: Author,
 }
 
 impl Store {
@@ -140,19 +166,7 @@ impl Store {
         self.sql(
             self.connection
                 .prepare_cached(sql)
-                .and_then(|mut statement| {
-                    statement.query_row([&file.worktree, &file.path], |row| {
-                        Ok(FileRecord {
-                            stamp: FileStamp {
-                                inode: row.get::<_, i64>(0)?.cast_unsigned(),
-                                size: row.get::<_, i64>(1)?.cast_unsigned(),
-                                mtime_ns: row.get(2)?,
-                                ctime_ns: row.get(3)?,
-                            },
-                            head: row.get(4)?,
-                        })
-                    })
-                })
+                .and_then(|mut statement| statement.query_row([&file.worktree, &file.path], FileRecord::read))
                 .optional(),
         )
     }
@@ -210,14 +224,29 @@ impl Store {
         )
     }
 
-    /// Every version of the notes whose id begins with this text, oldest first.
+    /// Whether only agents ever wrote a note: every row of it in the log is an agent's. A note without a row may be anybody's.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn is_written_by_agents(&self, id: &str) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT count(*) > 0 AND count(*) = count(iif(author = 'agent', 1, NULL)) FROM note_log WHERE note = ?1";
+        self.sql(
+            self.connection
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.query_row([id], |row| row.get(0))),
+        )
+    }
+
+    /// Every version of the memories and guardrails whose id begins with this text, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn note_history(&self, id_prefix: &str) -> Result<Vec<NoteVersion>, StoreError> {
-        let sql = "SELECT seq, at, action, note, kind, content, tags, created, extra, worktree, path
+        let sql =
+            "SELECT seq, at, action, note, kind, content, tags, created, extra, worktree, path, author, run, iteration
                    FROM note_log JOIN note_files ON note_files.id = note_log.file
-                   WHERE note >= ?1 AND note < ?1 || char(0x10ffff) ORDER BY seq";
+                   WHERE note >= ?1 AND note < ?1 || char(0x10ffff) AND kind <> 'knowledge' ORDER BY seq";
         let rows = self.sql(self.connection.prepare(sql).and_then(|mut statement| {
             statement
                 .query_map([id_prefix], |row| {
@@ -225,13 +254,13 @@ impl Store {
                         worktree: row.get(9)?,
                         path: row.get(10)?,
                     };
-                    Ok((LoggedNote::read(row)?, file))
+                    Ok((LoggedNote::read(row)?, file, author_at(row)?))
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()
         }))?;
         let mut counts = std::collections::HashMap::new();
         rows.into_iter()
-            .map(|(row, file)| {
+            .map(|(row, file, author)| {
                 let (at, action, note) = row.decode().map_err(|what| self.damaged(what))?;
                 let number = counts.entry(note.id.clone()).or_insert(0);
                 *number += 1;
@@ -241,13 +270,14 @@ impl Store {
                     action,
                     note,
                     file,
+                    author,
                 })
             })
             .collect()
     }
 }
 
-fn put_file(transaction: &Transaction<'_>, file: &NoteFile, record: &FileRecord) -> rusqlite::Result<i64> {
+pub(super) fn put_file(transaction: &Transaction<'_>, file: &NoteFile, record: &FileRecord) -> rusqlite::Result<i64> {
     transaction
         .prepare_cached(
             "INSERT INTO note_files (worktree, path, inode, size, mtime_ns, ctime_ns, head)
@@ -275,8 +305,8 @@ fn put_change(transaction: &Transaction<'_>, file: i64, change: &NoteChange, at:
     let extra = serde_json::to_string(&pairs).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     transaction
         .prepare_cached(
-            "INSERT INTO note_log (file, at, note, action, kind, content, tags, created, extra)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO note_log (file, at, note, action, kind, content, tags, created, extra, author, run, iteration)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             file,
@@ -288,24 +318,27 @@ fn put_change(transaction: &Transaction<'_>, file: i64, change: &NoteChange, at:
             note.tags.to_string(),
             note.created.to_string(),
             extra,
+            change.author.kind.word(),
+            change.author.run.as_ref().map(RunId::as_str),
+            change.author.iteration,
         ])
         .map(|_| ())
 }
 
 /// A row of the log as it stands in the database.
-struct LoggedNote {
+pub(super) struct LoggedNote {
     at: String,
-    action: String,
+    pub(super) action: String,
     id: String,
     kind: String,
-    content: String,
+    pub(super) content: String,
     tags: String,
     created: String,
     extra: String,
 }
 
 impl LoggedNote {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             at: row.get(1)?,
             action: row.get(2)?,
@@ -318,12 +351,8 @@ impl LoggedNote {
         })
     }
 
-    fn decode(self) -> Result<(Timestamp, NoteAction, Note), String> {
-        let action = ACTIONS
-            .into_iter()
-            .find(|(_, word)| *word == self.action)
-            .map(|(action, _)| action)
-            .ok_or_else(|| format!("the action {:?}", self.action))?;
+    pub(super) fn decode(self) -> Result<(Timestamp, NoteAction, Note), String> {
+        let action = NoteAction::parse(&self.action).ok_or_else(|| format!("the action {:?}", self.action))?;
         let pairs: Vec<(String, String)> = serde_json::from_str(&self.extra).map_err(|error| error.to_string())?;
         let mut extra = Extra::default();
         for (key, value) in &pairs {

@@ -1,11 +1,11 @@
 //! The outbox: files that a settlement wants written. They are written after it, once, by whoever comes first.
 
 use jiff::Timestamp;
-use ralph_model::CapturedKnowledge;
+use ralph_model::{Author, AuthorKind, CapturedKnowledge, RunId};
 use rusqlite::{Row, Transaction, params};
 
 use super::Store;
-use super::columns::{from_json, moment, time_at, to_json};
+use super::columns::{count_at, from_json, moment, time_at, to_json, word_at};
 use crate::StoreError;
 
 /// A file that a settlement wants written.
@@ -13,8 +13,10 @@ use crate::StoreError;
 pub struct OutboxFile {
     /// Its number; it names what is written for ever.
     pub id: i64,
-    /// Whether its text stands ready beside its place; see [`Store::outbox_staged`].
-    pub staged: bool,
+    /// The text that was made ready beside its place; see [`Store::outbox_staged`].
+    pub staged: Option<String>,
+    /// The agent that wrote it.
+    pub author: Author,
     /// What is to be written.
     pub knowledge: CapturedKnowledge,
     /// When it was captured.
@@ -29,7 +31,10 @@ impl Store {
     pub fn outbox(&self, worktree: &str) -> Result<Vec<OutboxFile>, StoreError> {
         let found = self
             .connection
-            .prepare_cached("SELECT * FROM outbox WHERE worktree = ?1 AND state <> 'done' ORDER BY id")
+            .prepare_cached(
+                "SELECT outbox.*, run_id, iteration FROM outbox JOIN journal ON journal.id = outbox.journal
+                 WHERE outbox.worktree = ?1 AND state <> 'done' ORDER BY outbox.id",
+            )
             .and_then(|mut statement| statement.query_map([worktree], read)?.collect());
         self.sql(found)
     }
@@ -38,8 +43,8 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn outbox_staged(&mut self, id: i64) -> Result<(), StoreError> {
-        self.put_state(id, "staged")
+    pub fn outbox_staged(&mut self, id: i64, text: &str) -> Result<(), StoreError> {
+        self.write(|transaction| put_state(transaction, id, "staged", Some(text)))
     }
 
     /// Notes that a file is written.
@@ -47,18 +52,21 @@ impl Store {
     /// # Errors
     /// When the database cannot be written.
     pub fn outbox_done(&mut self, id: i64) -> Result<(), StoreError> {
-        self.put_state(id, "done")
+        self.write(|transaction| put_state(transaction, id, "done", None))
     }
+}
 
-    /// A file that is written stays so.
-    fn put_state(&mut self, id: i64, state: &str) -> Result<(), StoreError> {
-        self.write(|transaction| {
-            transaction
-                .prepare_cached("UPDATE outbox SET state = ?2 WHERE id = ?1 AND state <> 'done'")?
-                .execute(params![id, state])
-                .map(drop)
-        })
-    }
+/// A file that is written stays so, and its text is not needed any more.
+pub(super) fn put_state(
+    transaction: &Transaction<'_>,
+    id: i64,
+    state: &str,
+    text: Option<&str>,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE outbox SET state = ?2, text = ?3 WHERE id = ?1 AND state <> 'done'")?
+        .execute(params![id, state, text])
+        .map(drop)
 }
 
 /// Wants a long note written.
@@ -80,10 +88,14 @@ pub(super) fn put_knowledge(
 
 fn read(row: &Row<'_>) -> rusqlite::Result<OutboxFile> {
     let payload: String = row.get("payload")?;
-    let state: String = row.get("state")?;
     Ok(OutboxFile {
         id: row.get("id")?,
-        staged: state == "staged",
+        staged: row.get("text")?,
+        author: Author::in_iteration(
+            AuthorKind::Agent,
+            word_at(row, "run_id", RunId::parse)?,
+            count_at(row, "iteration")?,
+        ),
         knowledge: from_json(&payload, "knowledge that is to be written")?,
         created_at: time_at(row, "created_at")?,
     })

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
 use super::pauses::{Pause, all_pauses};
-use super::review::WAITING_LESSONS;
+use super::review::{UnverifiedTask, WAITING_LESSONS, unverified_tasks};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
@@ -63,6 +63,8 @@ pub struct Overview {
     pub learnings: u32,
     /// How many long notes with different titles were captured since.
     pub knowledge: u32,
+    /// How many notes agents stored or changed with commands since.
+    pub agent_notes: u32,
     /// What was used since.
     pub spent: Usage,
     /// How long the iterations since took, all together.
@@ -77,8 +79,12 @@ pub struct Overview {
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
     pub waiting: Vec<TaskNews>,
+    /// The done tasks that a person has to review: those that keep others waiting first, then the most urgent.
+    pub unverified: Vec<UnverifiedTask>,
     /// How many lessons wait for a person.
     pub waiting_learnings: u32,
+    /// How many tasks and changes agents propose.
+    pub proposals: u32,
     /// How many tasks stand how, those that have children left out.
     pub tasks: BTreeMap<TaskStatus, u32>,
 }
@@ -135,6 +141,13 @@ impl Store {
                     "lower(trim(json_extract(payload, '$.title')))",
                     since_journal,
                 )?,
+                agent_notes: moment
+                    .prepare_cached(
+                        "SELECT count(DISTINCT note) FROM note_log
+                         JOIN journal ON journal.run_id = note_log.run AND journal.iteration = note_log.iteration
+                         WHERE note_log.author = 'agent' AND journal.id > ?1",
+                    )?
+                    .query_row([since_journal], |row| row.get(0))?,
                 spent: sums.0,
                 duration_ms: sums.1,
                 open_runs: moment
@@ -150,8 +163,15 @@ impl Store {
                     .query_row([worktree], read_run)
                     .optional()?,
                 waiting: waiting(&moment)?,
+                unverified: unverified_tasks(&moment)?,
                 waiting_learnings: moment
                     .prepare_cached(&format!("SELECT count(*) {WAITING_LESSONS}"))?
+                    .query_row([], |row| row.get(0))?,
+                proposals: moment
+                    .prepare_cached(
+                        "SELECT (SELECT count(*) FROM proposals WHERE state = 'open')
+                             + (SELECT count(*) FROM tasks WHERE status = 'proposed')",
+                    )?
                     .query_row([], |row| row.get(0))?,
                 tasks: counts(
                     &moment,

@@ -1,13 +1,15 @@
 //! What waits for a person: tasks that have failed, and lessons that nobody has judged.
 
-use ralph_model::{Attempt, Learning, Signature, TaskId};
+use ralph_model::{Attempt, Learning, Signature, TaskId, Unverified};
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Store;
 use super::attempts::failed_attempts;
+use super::columns::{count_at, unreadable, word_at};
 use super::learning_reading::read_learning;
 use super::overview::{TaskNews, waiting};
+use super::task_rows::read_unverified;
 use crate::StoreError;
 
 /// A task that has failed.
@@ -29,11 +31,26 @@ pub struct FailedTask {
     pub failed_attempts: Vec<Attempt>,
 }
 
+/// A done task that a person has to review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnverifiedTask {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Why it is unverified.
+    pub unverified: Unverified,
+    /// How many attempts at it were begun, ever.
+    pub attempts: u32,
+}
+
 /// What waits for a person.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Review {
     /// The tasks that have failed, the most urgent first. Of one that has parts, its parts stand here.
     pub failed_tasks: Vec<FailedTask>,
+    /// The done tasks that are unverified: those that keep others waiting first, then the most urgent.
+    pub unverified_tasks: Vec<UnverifiedTask>,
     /// The lessons that wait to be judged, the newest first.
     pub learnings: Vec<Learning>,
 }
@@ -55,6 +72,7 @@ impl Store {
         for task in self.sql(waiting(&moment))? {
             failed_tasks.push(self.with_attempts(&moment, task)?);
         }
+        let unverified_tasks = self.sql(unverified_tasks(&moment))?;
         let learnings = moment
             .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
             .and_then(|mut statement| {
@@ -67,6 +85,7 @@ impl Store {
         let learnings = self.sql(learnings)?;
         Ok(Review {
             failed_tasks,
+            unverified_tasks,
             learnings,
         })
     }
@@ -95,6 +114,24 @@ impl Store {
             failed_attempts,
         })
     }
+}
+
+/// The done tasks that a person has to review.
+pub(super) fn unverified_tasks(connection: &Connection) -> rusqlite::Result<Vec<UnverifiedTask>> {
+    connection
+        .prepare_cached(
+            "SELECT id, title, unverified, unverified_changed, attempts FROM tasks WHERE unverified IS NOT NULL
+             ORDER BY unverified <> 'evidence_changed', priority, seq",
+        )?
+        .query_map([], |row| {
+            Ok(UnverifiedTask {
+                id: word_at(row, "id", TaskId::parse)?,
+                title: row.get("title")?,
+                unverified: read_unverified(row)?.ok_or_else(|| unreadable("no reason".to_owned()))?,
+                attempts: count_at(row, "attempts")?,
+            })
+        })?
+        .collect()
 }
 
 /// How many attempts at the end have the signature of the last one.

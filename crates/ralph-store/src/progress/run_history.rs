@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use ralph_model::{
-    ErrorCategory, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature, StopReason,
-    TaskType,
+    ErrorCategory, Evidence, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature,
+    StopReason, TaskType,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -51,7 +51,7 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
         .optional()?;
     let mut iterations: Vec<PastIteration> = connection
         .prepare_cached(
-            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, still_red,
+            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, evidence,
                     duration_ms, notes, files_modified, why_failed, error_output, category, origin, signature
              FROM journal LEFT JOIN failure_reports ON failure_reports.journal = journal.id
              WHERE run_id = ?1 ORDER BY iteration",
@@ -91,8 +91,8 @@ fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, V
 fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
     let outcome = word_at(row, "outcome", Outcome::parse)?;
     let end = match outcome.is_failure() {
-        // What an agent says of its work proves nothing where a gate says otherwise.
-        Some(false) if row.get("still_red")? => PastEnd::Unproven,
+        // An agent's word about its work proves nothing.
+        Some(false) if word_at(row, "evidence", Evidence::parse)? == Evidence::None => PastEnd::Unproven,
         Some(false) => PastEnd::Completed,
         Some(true) => PastEnd::Failed,
         None => PastEnd::Other,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::RunId;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::Store;
 use super::claims::RunProcess;
@@ -48,6 +48,15 @@ pub struct Run {
     pub ended: Option<(Timestamp, String)>,
     /// The exit code that it ended with; none while it goes on, or when it was killed.
     pub end_code: Option<u8>,
+}
+
+/// A run without an end on record, and until when it is protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub run: Run,
+    /// The end of the last lease of its claims; none without a claim.
+    pub lease_until: Option<Timestamp>,
 }
 
 impl Store {
@@ -166,6 +175,14 @@ impl Store {
         })
     }
 
+    /// The runs of a worktree without an end on record, but this one, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_runs(&self, worktree: &str, but: &RunId) -> Result<Vec<OpenRun>, StoreError> {
+        self.sql(open_runs(&self.connection, worktree, but))
+    }
+
     /// Ends the runs of a worktree that were killed, at the last sign that they gave: every one but this, which holds the
     /// worktree's lock, and but those whose process is `alive` all the same, because their lock was removed under them. These
     /// are the answer. What the dead ones left unfinished stays on record; see [`Store::unfinished`].
@@ -179,14 +196,9 @@ impl Store {
         alive: &dyn Fn(&RunProcess) -> bool,
     ) -> Result<Vec<Run>, StoreError> {
         self.write(|transaction| {
-            let open: Vec<Run> = transaction
-                .prepare_cached(
-                    "SELECT * FROM runs WHERE ended_at IS NULL AND kind = 'loop' AND worktree = ?1 AND id <> ?2
-                     ORDER BY seq",
-                )?
-                .query_map([worktree, but.as_str()], read_run)?
-                .collect::<rusqlite::Result<_>>()?;
-            let (living, dead): (Vec<Run>, Vec<Run>) = open.into_iter().partition(|run| alive(&run.begun.process));
+            let open = open_runs(transaction, worktree, but)?;
+            let open = open.into_iter().map(|open| open.run);
+            let (living, dead): (Vec<Run>, Vec<Run>) = open.partition(|run| alive(&run.begun.process));
             for run in dead {
                 transaction
                     .prepare_cached(
@@ -255,6 +267,20 @@ impl Store {
             .and_then(|mut statement| statement.query_map([limit], read_run)?.collect());
         self.sql(found)
     }
+}
+
+fn open_runs(connection: &Connection, worktree: &str, but: &RunId) -> rusqlite::Result<Vec<OpenRun>> {
+    let sql = "SELECT *, (SELECT max(lease_until) FROM tasks WHERE claimed_by = runs.id) AS lease_until FROM runs
+               WHERE ended_at IS NULL AND kind = 'loop' AND worktree = ?1 AND id <> ?2 ORDER BY seq";
+    connection
+        .prepare_cached(sql)?
+        .query_map([worktree, but.as_str()], |row| {
+            Ok(OpenRun {
+                run: read_run(row)?,
+                lease_until: time_in(row, "lease_until")?,
+            })
+        })?
+        .collect()
 }
 
 /// Keeps what the gates may still say.

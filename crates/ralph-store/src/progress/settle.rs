@@ -8,11 +8,13 @@ mod task;
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, Signature, TaskStatus,
+    Author, AuthorKind, CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId,
+    Signature, TaskStatus, Unverified,
 };
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
+use super::authorship::sign;
 use super::outbox::put_knowledge;
 use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
@@ -30,6 +32,8 @@ pub enum TaskChange {
     Done {
         /// The commit that holds the work.
         commit: Option<String>,
+        /// Why a person has to review it; none when nobody has to.
+        unverified: Option<Unverified>,
     },
     /// It is pending again, and the attempt counts. With more than so many attempts it is failed.
     Attempt {
@@ -40,16 +44,6 @@ pub enum TaskChange {
     Again,
     /// It is pending again, and all is well: the attempts that counted are forgotten.
     Progress,
-}
-
-/// What the gates say at the end of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GatesSay {
-    /// Nothing against the work: all of them passed, or there are none.
-    #[default]
-    Passed,
-    /// One of them is still red, as it was before; so nobody knows whether the work is good.
-    StillRed,
 }
 
 /// Everything that one iteration leaves.
@@ -75,8 +69,6 @@ pub struct Settlement {
     pub learnings: Vec<(LearningId, CapturedLearning)>,
     /// Which of these say nearly what another lesson says, in their order.
     pub retold: Vec<Option<Retold>>,
-    /// What the gates say, by which the lessons of finished work hold or not.
-    pub gates: GatesSay,
     /// Who decides that a lesson holds.
     pub promote: Promote,
     /// The long notes that are to be written to files.
@@ -108,7 +100,6 @@ impl Settlement {
             suggestion: None,
             learnings: Vec::new(),
             retold: Vec::new(),
-            gates: GatesSay::Passed,
             promote: Promote::default(),
             knowledge: Vec::new(),
             memory_used: Vec::new(),
@@ -140,7 +131,13 @@ impl Store {
     /// When the database cannot be written, or lessons came in since those of the iteration were compared; then nothing of it has
     /// happened.
     pub fn settle(&mut self, settlement: &Settlement) -> Result<Settled, StoreError> {
-        self.write_compared(settlement.retold.iter().flatten(), |transaction| {
+        let by = |kind| Author::in_iteration(kind, settlement.row.run.clone(), settlement.row.iteration);
+        let (ralph, agent) = (by(AuthorKind::Ralph), by(AuthorKind::Agent));
+        self.acting_as(ralph.clone(), |store| store.settle_as(settlement, &ralph, &agent))
+    }
+
+    fn settle_as(&mut self, settlement: &Settlement, ralph: &Author, agent: &Author) -> Result<Settled, StoreError> {
+        let settled = self.write_compared(settlement.retold.iter().flatten(), |transaction| {
             let row = &settlement.row;
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
                 return Ok(Settled {
@@ -155,7 +152,9 @@ impl Store {
             learnings::judge_waiting(transaction, settlement)?;
             // What this iteration says of its own failure is no sign that the failure came back.
             feedback::heed_failure(transaction, settlement)?;
+            sign(transaction, ralph)?;
             let new_lessons = learnings::put(transaction, settlement, journal, &injections)?;
+            sign(transaction, agent)?;
             captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {
                 put_knowledge(transaction, &settlement.worktree, journal, knowledge, row.created_at)?;
@@ -174,7 +173,10 @@ impl Store {
                 task,
                 new_lessons,
             })
-        })
+        })?;
+        // In the database itself a settlement is safe from damage to the log.
+        self.reset_log()?;
+        Ok(settled)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ralph_model::{FeatureId, RunId, TaskId, TaskStatus};
+use ralph_model::{FeatureId, RunId, TaskId, TaskStatus, UnverifiedReason};
 use rusqlite::Connection;
 
 use super::claims::{ClaimAnswer, ClaimRequest, Scope, Standing};
@@ -19,6 +19,7 @@ pub(super) struct Graph {
 struct Node {
     id: TaskId,
     status: TaskStatus,
+    unverified: Option<UnverifiedReason>,
     feature: Option<FeatureId>,
     claimed_by: Option<RunId>,
     done: Option<(String, Option<String>)>,
@@ -39,7 +40,8 @@ impl Graph {
         let mut graph = Self::default();
         let mut places: HashMap<TaskId, usize> = HashMap::new();
         let mut parents: Vec<(usize, TaskId)> = Vec::new();
-        let sql = "SELECT id, status, feature, claimed_by, done_worktree, done_commit, parent FROM tasks ORDER BY seq";
+        let sql = "SELECT id, status, unverified, feature, claimed_by, done_worktree, done_commit, parent FROM tasks
+                   WHERE status <> 'proposed' ORDER BY seq";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -54,6 +56,7 @@ impl Graph {
             graph.tasks.push(Node {
                 id,
                 status: word_at(row, "status", TaskStatus::parse)?,
+                unverified: word_in(row, "unverified", UnverifiedReason::parse)?,
                 feature: word_in(row, "feature", FeatureId::parse)?,
                 claimed_by: word_in(row, "claimed_by", RunId::parse)?,
                 done: worktree.map(|worktree| (worktree, commit)),
@@ -111,7 +114,12 @@ impl Graph {
                 continue;
             }
             match task.status {
-                TaskStatus::Done => standing.done += 1,
+                TaskStatus::Done => {
+                    standing.done += 1;
+                    if let Some(reason) = task.unverified {
+                        standing.unverified.add(reason);
+                    }
+                }
                 TaskStatus::Failed => standing.failed += 1,
                 _ if stuck.contains(place) => standing.waiting += 1,
                 _ => {
@@ -160,14 +168,17 @@ impl Graph {
         found
     }
 
-    /// The tasks that others wait for in vain until a person does something: failed ones, those that are done elsewhere
-    /// only, those that nobody in this scope works on, and what is behind any of these.
+    /// The tasks that others wait for in vain until a person does something: failed ones, those that need review before others
+    /// build on them, those that are done elsewhere only, those that nobody in this scope works on, and what is behind any of these.
     fn stuck(&self, inside: &BTreeSet<usize>, is_here: impl Fn(&(String, Option<String>)) -> bool) -> HashSet<usize> {
         let in_vain = |(place, task): (usize, &Node)| {
             let in_vain = match task.status {
-                TaskStatus::Done => task.done.as_ref().is_some_and(|done| !is_here(done)),
+                TaskStatus::Done => {
+                    let needs_review = task.unverified == Some(UnverifiedReason::EvidenceChanged);
+                    needs_review || task.done.as_ref().is_some_and(|done| !is_here(done))
+                }
                 TaskStatus::Failed => true,
-                TaskStatus::InProgress => false,
+                TaskStatus::InProgress | TaskStatus::Proposed => false,
                 TaskStatus::Pending | TaskStatus::Blocked => task.children.is_empty() && !inside.contains(&place),
             };
             in_vain.then_some(place)

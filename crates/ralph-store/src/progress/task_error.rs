@@ -51,6 +51,18 @@ pub enum TaskError {
         /// The task.
         task: TaskId,
     },
+    /// The task is only proposed.
+    #[error("{task} is only proposed; accept it first")]
+    Proposed {
+        /// The task.
+        task: TaskId,
+    },
+    /// The task is not proposed.
+    #[error("{task} is not proposed")]
+    NotProposed {
+        /// The task.
+        task: TaskId,
+    },
     /// The feature that a task was to belong to was deleted in the meantime.
     #[error("there is no feature {feature} any more")]
     NoFeature {

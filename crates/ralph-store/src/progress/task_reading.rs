@@ -6,6 +6,7 @@ use ralph_model::{FeatureId, Task, TaskId, TaskLogLine, TaskStatus};
 use rusqlite::{OptionalExtension, ToSql, named_params};
 
 use super::Store;
+use super::authorship::author_at;
 use super::by_beginning::ByBeginning;
 use super::claims::{IN_SCOPE, READY};
 use super::columns::time_at;
@@ -28,7 +29,7 @@ pub struct TaskFilter<'a> {
 /// Where the wanted tasks stand.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Which<'a> {
-    /// Those that are not done.
+    /// Those that are not done, and done ones that are unverified.
     #[default]
     Open,
     /// Those that a run could begin with at once.
@@ -104,7 +105,12 @@ impl Store {
         let parent = filter.parent.map(TaskId::as_str);
         let under = "(:parent IS NULL OR t.parent = :parent)";
         let (condition, worktree, commits, status) = match filter.which {
-            Which::Open => ("t.status <> 'done'", "", String::new(), None),
+            Which::Open => (
+                "(t.status <> 'done' OR t.unverified IS NOT NULL)",
+                "",
+                String::new(),
+                None,
+            ),
             Which::All => ("TRUE", "", String::new(), None),
             Which::Status(status) => ("t.status = :status", "", String::new(), Some(status.word())),
             Which::Ready { worktree, commits_here } => (READY, worktree, json_list(commits_here), None),
@@ -147,13 +153,14 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn task_log(&self, id: &TaskId) -> Result<Vec<TaskLogLine>, StoreError> {
-        let sql = "SELECT at, text FROM task_log WHERE task = ?1 ORDER BY seq";
+        let sql = "SELECT at, text, author, run, iteration FROM task_log WHERE task = ?1 ORDER BY seq";
         self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
             statement
                 .query_map([id.as_str()], |row| {
                     Ok(TaskLogLine {
                         at: time_at(row, "at")?,
                         text: row.get("text")?,
+                        author: author_at(row)?,
                     })
                 })?
                 .collect()

@@ -1,15 +1,15 @@
 //! The rows of tasks, and the log of each.
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
+use ralph_model::{FeatureId, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, Unverified, UnverifiedReason};
 use rusqlite::{Row, params};
 
-use super::columns::{count_at, moment, parsed, time_at, word_at, word_in};
+use super::columns::{count_at, from_json, moment, parsed, time_at, word_at, word_in};
 
 /// The columns that [`read_task`] reads, of the table `t`.
-pub(super) const TASK_COLUMNS: &str = "t.id, t.title, t.description, t.status, t.kind, t.priority, t.parent, t.feature,
+pub(super) const TASK_COLUMNS: &str = "t.id, t.title, t.description, t.status, t.unverified, t.unverified_changed, t.kind, t.priority, t.parent, t.feature,
     (SELECT group_concat(after) FROM (SELECT after FROM dependencies WHERE task = t.id ORDER BY after)) AS after,
-    t.retries_used, t.attempts, t.claimed_by, t.created_at, t.updated_at";
+    t.retries_used, t.attempts, t.claimed_by, t.proposal, t.created_at, t.updated_at";
 
 /// Reads a task.
 pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -21,6 +21,7 @@ pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
         title: row.get("title")?,
         description: row.get("description")?,
         status: word_at(row, "status", TaskStatus::parse)?,
+        unverified: read_unverified(row)?,
         kind: word_at(row, "kind", TaskKind::parse)?,
         priority: Priority(row.get("priority")?),
         parent: word_in(row, "parent", TaskId::parse)?,
@@ -31,9 +32,25 @@ pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
         retries_used: count_at(row, "retries_used")?,
         attempts: count_at(row, "attempts")?,
         claimed_by: word_in(row, "claimed_by", RunId::parse)?,
+        proposal: match row.get::<_, Option<String>>("proposal")? {
+            Some(json) => Some(from_json(&json, "proposal")?),
+            None => None,
+        },
         created_at: time_at(row, "created_at")?,
         updated_at: time_at(row, "updated_at")?,
     })
+}
+
+/// The mark of a done task that a person has to review.
+pub(super) fn read_unverified(row: &Row<'_>) -> rusqlite::Result<Option<Unverified>> {
+    let Some(reason) = word_in(row, "unverified", UnverifiedReason::parse)? else {
+        return Ok(None);
+    };
+    let changed: Option<String> = row.get("unverified_changed")?;
+    let changed = changed
+        .map(|names| from_json(&names, "unverified_changed"))
+        .transpose()?;
+    Ok(Some(Unverified::from_parts(reason, changed.unwrap_or_default())))
 }
 
 /// All ids of tasks that a statement finds; it has no other column.

@@ -6,9 +6,10 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::columns::moment;
 use super::task_error::{TaskError, Trouble};
+use super::task_proposals::refuse_proposed;
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
 use super::tasks::{DoneIn, FeatureChange, ParentChange, TaskUpdate};
-use super::transitions::{Said, say};
+use super::transitions::{Said, changed, say};
 
 /// A task that must be there.
 pub(super) fn existing(transaction: &Transaction<'_>, id: &TaskId) -> Result<Task, Trouble> {
@@ -30,6 +31,7 @@ pub(super) fn insert(
     let mut feature = new.feature.clone();
     if let Some(parent) = &new.parent {
         let parent = existing(transaction, parent)?;
+        refuse_proposed(&parent)?;
         refuse_two_features(transaction, feature.as_ref(), &parent.id)?;
         feature = feature.or(parent.feature);
         forget_where_done(transaction, &parent.id)?;
@@ -65,10 +67,10 @@ pub(super) fn insert(
     Ok(id)
 }
 
-/// Whether an id was never used: the journal speaks of deleted tasks too.
+/// Whether an id was never used: the journal and the log name deleted tasks too.
 pub(super) fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE task_id = ?1)
-               OR EXISTS (SELECT 1 FROM iterations WHERE task = ?1)";
+               OR EXISTS (SELECT 1 FROM iterations WHERE task = ?1) OR EXISTS (SELECT 1 FROM task_log WHERE task = ?1)";
     let is_taken: bool = transaction
         .prepare_cached(sql)?
         .query_row([id.as_str()], |row| row.get(0))?;
@@ -76,7 +78,7 @@ pub(super) fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::R
 }
 
 fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Result<(), Trouble> {
-    existing(transaction, after)?;
+    refuse_proposed(&existing(transaction, after)?)?;
     if task == after {
         let steps = vec![format!("{task} waits for itself")];
         return Err(TaskError::Ring { steps }.into());
@@ -90,7 +92,7 @@ fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Re
 /// A task that has become a parent was done where its parts are.
 fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached("UPDATE tasks SET done_worktree = NULL, done_commit = NULL WHERE id = ?1")?
+        .prepare_cached("UPDATE tasks SET done_worktree = NULL, done_commit = NULL, unverified = NULL, unverified_changed = NULL WHERE id = ?1")?
         .execute([parent.as_str()])
         .map(drop)
 }
@@ -104,6 +106,7 @@ pub(super) fn finish(
 ) -> Result<(), Trouble> {
     let task = existing(transaction, id)?;
     refuse_claimed(&task)?;
+    refuse_proposed(&task)?;
     let open = ids(
         transaction,
         "SELECT id FROM tasks WHERE parent = ?1 AND status <> 'done' ORDER BY seq",
@@ -116,9 +119,25 @@ pub(super) fn finish(
         let said = Said::Done {
             worktree: &done.worktree,
             commit: done.commit.as_deref(),
+            unverified: None,
         };
         raise_fence(transaction, id)?;
         say(transaction, id, (said, sentence), now)?;
+    }
+    Ok(())
+}
+
+/// Accepts a done task that is unverified: a person has reviewed it.
+pub(super) fn accept(transaction: &Transaction<'_>, id: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
+    let changed_rows = transaction
+        .prepare_cached(
+            "UPDATE tasks SET unverified = NULL, unverified_changed = NULL, updated_at = ?2
+             WHERE id = ?1 AND unverified IS NOT NULL",
+        )?
+        .execute(params![id.as_str(), moment(now)])?;
+    if changed_rows > 0 {
+        log(transaction, id, "Accepted by a person.", now)?;
+        changed(transaction, std::slice::from_ref(id), now)?;
     }
     Ok(())
 }
@@ -150,6 +169,10 @@ pub(super) fn put_update(
     update: &TaskUpdate,
     now: Timestamp,
 ) -> Result<Option<String>, Trouble> {
+    let is_moved = update.parent != ParentChange::Keep || update.feature != FeatureChange::Keep;
+    if is_moved || !update.add_after.is_empty() {
+        refuse_proposed(task)?;
+    }
     let mut what = Vec::new();
     if update.title.as_ref().is_some_and(|title| *title != task.title) {
         what.push("its title".to_owned());
@@ -167,7 +190,11 @@ pub(super) fn put_update(
     let parent = match &update.parent {
         ParentChange::Keep => task.parent.clone(),
         ParentChange::Top => None,
-        ParentChange::Under(parent) => Some(existing(transaction, parent)?.id),
+        ParentChange::Under(parent) => {
+            let parent = existing(transaction, parent)?;
+            refuse_proposed(&parent)?;
+            Some(parent.id)
+        }
     };
     if parent != task.parent {
         what.push(
@@ -284,7 +311,7 @@ fn refuse_two_features(
 }
 
 /// The name of a feature that must be there.
-fn existing_feature(transaction: &Transaction<'_>, feature: &FeatureId) -> Result<String, Trouble> {
+pub(super) fn existing_feature(transaction: &Transaction<'_>, feature: &FeatureId) -> Result<String, Trouble> {
     let found = transaction
         .prepare_cached("SELECT name FROM features WHERE id = ?1")?
         .query_row([feature.as_str()], |row| row.get(0))

@@ -7,14 +7,13 @@ use rusqlite::Transaction;
 use super::Store;
 use super::rings::ring;
 use super::task_error::{TaskError, Trouble};
+use super::task_proposals::refuse_proposed;
 use super::task_rows::{ids, log};
 use super::task_steps::{
-    add_commit, existing, finish, insert, put_update, raise_fence, refuse_claimed, refuse_parent, reopen_if_childless,
+    accept, add_commit, existing, finish, insert, put_update, raise_fence, refuse_claimed, refuse_parent,
+    reopen_if_childless,
 };
 use super::transitions::{Said, changed, say};
-
-/// What the log of a task says when it was reset, and nothing else.
-pub(super) const RESET: &str = "Reset: it is to be done anew.";
 
 /// Where a task was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,13 +131,14 @@ impl Store {
         self.change_tasks(|transaction| delete_with_parts(transaction, id, now))
     }
 
-    /// Says that a task is done, here. One that is done already stays as it is, except that a commit is written down where
-    /// there was none yet.
+    /// Marks a task as done, here, by a person's word. One that is done already stays as it is, except that an unverified one is
+    /// accepted, and a commit is written down where there was none yet.
     ///
     /// # Errors
     /// When a run has claimed it, when parts of it are open, or the database cannot be written.
     pub fn finish_task(&mut self, id: &TaskId, done: &DoneIn, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
+            accept(transaction, id, now)?;
             finish(transaction, id, (done, "Done: a person said so."), now)?;
             add_commit(transaction, id, done, now)?;
             existing(transaction, id)
@@ -153,6 +153,7 @@ impl Store {
         self.change_tasks(|transaction| {
             let task = existing(transaction, id)?;
             refuse_claimed(&task)?;
+            refuse_proposed(&task)?;
             refuse_parent(transaction, &task)?;
             let sentence = match reason.trim() {
                 "" => "Failed: a person gave it up.".to_owned(),
@@ -171,6 +172,7 @@ impl Store {
     pub fn reset_task(&mut self, id: &TaskId, reach: Reach, now: Timestamp) -> Result<Vec<Task>, TaskError> {
         self.change_tasks(|transaction| {
             let task = existing(transaction, id)?;
+            refuse_proposed(&task)?;
             let leaves = match reach {
                 Reach::Itself => {
                     refuse_parent(transaction, &task)?;
@@ -182,9 +184,9 @@ impl Store {
                 refuse_claimed(&existing(transaction, leaf)?)?;
                 raise_fence(transaction, leaf)?;
                 transaction
-                    .prepare_cached("UPDATE tasks SET retries_used = 0 WHERE id = ?1")?
+                    .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
                     .execute([leaf.as_str()])?;
-                say(transaction, leaf, (Said::Open, RESET), now)?;
+                say(transaction, leaf, (Said::Open, "Reset: it is to be done anew."), now)?;
             }
             leaves.iter().map(|leaf| existing(transaction, leaf)).collect()
         })
@@ -226,6 +228,7 @@ pub(super) fn delete_with_parts(
     }
     // From below, so that SQLite has no deep chain to follow.
     for id in doomed.iter().rev() {
+        log(transaction, id, "Deleted.", now)?;
         transaction
             .prepare_cached("DELETE FROM tasks WHERE id = ?1")?
             .execute([id.as_str()])?;

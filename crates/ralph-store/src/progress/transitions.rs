@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
-use ralph_model::{TaskId, TaskStatus};
+use ralph_model::{TaskId, TaskStatus, Unverified};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::columns::{count_at, moment, word_at};
+use super::columns::{count_at, moment, to_json, word_at};
 use super::task_rows::{ids, log};
 
 /// What is said about a task.
@@ -18,8 +18,12 @@ use super::task_rows::{ids, log};
 pub(super) enum Said<'a> {
     /// It is to be done.
     Open,
-    /// It is done, in this worktree and in this commit.
-    Done { worktree: &'a str, commit: Option<&'a str> },
+    /// It is done, in this worktree and in this commit; where it is unverified, a person has to review it.
+    Done {
+        worktree: &'a str,
+        commit: Option<&'a str>,
+        unverified: Option<&'a Unverified>,
+    },
     /// It has failed.
     Failed,
 }
@@ -32,17 +36,30 @@ pub(super) fn say(
     (said, sentence): (Said<'_>, &str),
     now: Timestamp,
 ) -> rusqlite::Result<Option<TaskStatus>> {
-    let (status, worktree, commit) = match said {
-        Said::Open => (TaskStatus::Pending, None, None),
-        Said::Done { worktree, commit } => (TaskStatus::Done, Some(worktree), commit),
-        Said::Failed => (TaskStatus::Failed, None, None),
+    let (status, worktree, commit, unverified) = match said {
+        Said::Open => (TaskStatus::Pending, None, None, None),
+        Said::Done {
+            worktree,
+            commit,
+            unverified,
+        } => (TaskStatus::Done, Some(worktree), commit, unverified),
+        Said::Failed => (TaskStatus::Failed, None, None, None),
     };
+    let names = unverified.map(Unverified::changed).filter(|names| !names.is_empty());
     let changed_rows = transaction
         .prepare_cached(
             "UPDATE tasks SET status = ?2, done_worktree = ?3, done_commit = ?4, updated_at = ?5, behind_failed = 0,
-             claimed_by = NULL, lease_until = NULL WHERE id = ?1",
+             claimed_by = NULL, lease_until = NULL, unverified = ?6, unverified_changed = ?7 WHERE id = ?1",
         )?
-        .execute(params![task.as_str(), status.word(), worktree, commit, moment(now)])?;
+        .execute(params![
+            task.as_str(),
+            status.word(),
+            worktree,
+            commit,
+            moment(now),
+            unverified.map(|unverified| unverified.reason().word()),
+            names.map(to_json).transpose()?,
+        ])?;
     if changed_rows == 0 {
         return Ok(None);
     }
@@ -118,11 +135,13 @@ const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
 const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
         SELECT ?1
         UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
-    SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed AS needs_person
+    SELECT blocker.id,
+           blocker.status = 'failed' OR blocker.behind_failed OR coalesce(blocker.unverified, '') = 'evidence_changed' AS needs_person
     FROM up CROSS JOIN dependencies ON dependencies.task = up.id CROSS JOIN tasks blocker ON blocker.id = dependencies.after
-    WHERE blocker.status <> 'done' GROUP BY blocker.id ORDER BY blocker.id";
+    WHERE blocker.status <> 'done' OR coalesce(blocker.unverified, '') = 'evidence_changed'
+    GROUP BY blocker.id ORDER BY blocker.id";
 
-/// What a task waits for and is not done, with whether it is failed, or behind one that is.
+/// What a task waits for and is not done or needs review first, with whether a person has to see to that.
 pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> rusqlite::Result<Vec<(TaskId, bool)>> {
     connection
         .prepare_cached(IN_ITS_WAY)?
@@ -158,6 +177,8 @@ impl Queue {
 enum Face {
     Done,
     Failed,
+    /// Done, but nothing may build on it before a person has reviewed it.
+    NeedsReview,
     BehindFailed,
     Open,
 }
@@ -167,11 +188,13 @@ enum Face {
 struct Place {
     status: TaskStatus,
     behind_failed: bool,
+    needs_review: bool,
     is_claimed: bool,
     children: Children,
 }
 
-/// How many children a task has.
+/// How many children a task has. One that is done and needs review before others may build on it counts as behind a failed
+/// one, not as done.
 #[derive(Debug, Clone, Copy)]
 struct Children {
     all: u32,
@@ -183,9 +206,12 @@ struct Children {
 impl Place {
     fn read(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT task.status, task.behind_failed, task.claimed_by IS NOT NULL AS is_claimed,
-                       COUNT(child.seq) AS children, COUNT(iif(child.status = 'done', 1, NULL)) AS children_done,
+                       coalesce(task.unverified, '') = 'evidence_changed' AS needs_review, COUNT(child.seq) AS children,
+                       COUNT(iif(child.status = 'done' AND coalesce(child.unverified, '') <> 'evidence_changed', 1, NULL))
+                           AS children_done,
                        COUNT(iif(child.status = 'failed', 1, NULL)) AS children_failed,
-                       COUNT(iif(child.behind_failed, 1, NULL)) AS children_behind_failed
+                       COUNT(iif(child.behind_failed OR coalesce(child.unverified, '') = 'evidence_changed', 1, NULL))
+                           AS children_behind_failed
                    FROM tasks task LEFT JOIN tasks child ON child.parent = task.id
                    WHERE task.id = ?1 GROUP BY task.id";
         transaction
@@ -194,6 +220,7 @@ impl Place {
                 Ok(Self {
                     status: word_at(row, "status", TaskStatus::parse)?,
                     behind_failed: row.get("behind_failed")?,
+                    needs_review: row.get("needs_review")?,
                     is_claimed: row.get("is_claimed")?,
                     children: Children {
                         all: count_at(row, "children")?,
@@ -208,6 +235,7 @@ impl Place {
 
     fn face(&self) -> Face {
         match self.status {
+            TaskStatus::Done if self.needs_review => Face::NeedsReview,
             TaskStatus::Done => Face::Done,
             TaskStatus::Failed => Face::Failed,
             _ if self.behind_failed => Face::BehindFailed,
@@ -239,7 +267,12 @@ impl Place {
         if all_resolved && failed > 0 {
             return Ok(at(TaskStatus::Failed, false));
         }
-        if !is_parent && matches!(self.status, TaskStatus::Done | TaskStatus::Failed) {
+        if !is_parent
+            && matches!(
+                self.status,
+                TaskStatus::Done | TaskStatus::Failed | TaskStatus::Proposed
+            )
+        {
             return Ok(at(self.status, false));
         }
         let in_the_way = in_its_way(transaction, task)?;
@@ -262,7 +295,8 @@ impl Place {
         transaction
             .prepare_cached(
                 "UPDATE tasks SET status = ?2, behind_failed = ?3, updated_at = ?4,
-                     done_worktree = iif(?5, done_worktree, NULL), done_commit = iif(?5, done_commit, NULL)
+                     done_worktree = iif(?5, done_worktree, NULL), done_commit = iif(?5, done_commit, NULL),
+                     unverified = iif(?5, unverified, NULL), unverified_changed = iif(?5, unverified_changed, NULL)
                  WHERE id = ?1",
             )?
             .execute(params![
@@ -278,6 +312,7 @@ impl Place {
     /// Why the task stands where it does now.
     fn sentence(&self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<String> {
         Ok(match self.status {
+            TaskStatus::Proposed => "Proposed.".to_owned(),
             TaskStatus::Pending if self.children.all > 0 => "Open: not all of its parts are done.".to_owned(),
             TaskStatus::Pending => "Pending: nothing is in its way.".to_owned(),
             TaskStatus::InProgress => "In progress.".to_owned(),

@@ -24,16 +24,20 @@ fn wrong_values(bench: &Bench) -> Vec<(String, String)> {
 #[expect(clippy::disallowed_methods, reason = "a disk that lies")]
 fn damage(bench: &Bench, column: &str, value: &str, id: &LearningId) {
     let connection = rusqlite::Connection::open(bench.folder.path().join("progress.db")).unwrap();
-    let triggers = "DROP TRIGGER learnings_changed; DROP TRIGGER learnings_stood; DROP TRIGGER learnings_updated;
-                    DROP TRIGGER learnings_judged;";
-    let kept: Vec<String> = connection
-        .prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'learnings' AND sql LIKE '%UPDATE OF%'")
+    let triggers: Vec<(String, String)> = connection
+        .prepare(
+            "SELECT name, sql FROM sqlite_schema
+             WHERE type = 'trigger' AND tbl_name = 'learnings' AND sql LIKE '%UPDATE OF%'",
+        )
         .unwrap()
-        .query_map([], |row| row.get(0))
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    connection.execute_batch(triggers).unwrap();
+    let (names, kept): (Vec<String>, Vec<String>) = triggers.into_iter().unzip();
+    for name in names {
+        connection.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
+    }
     let change = format!("UPDATE learnings SET {column} = {value} WHERE id = '{id}'");
     past_its_types(&connection, "learnings", &change);
     connection.execute_batch(&kept.join(";")).unwrap();

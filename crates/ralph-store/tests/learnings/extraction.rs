@@ -2,11 +2,11 @@
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedLearning, Complexity, DrawnLesson, ErrorCategory, Extraction, Facts, FailureReport, Learning, LearningId,
-    LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin, RunId,
-    Signature, StopReason, TaskType, estimate_of,
+    CapturedLearning, Complexity, DrawnLesson, ErrorCategory, Evidence, Extraction, Facts, FailureReport, Learning,
+    LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin,
+    RunId, Signature, StopReason, TaskType, estimate_of,
 };
-use ralph_store::{GatesSay, Judgement, LearningUpdate, NewRun, Retold, RunProcess, Settlement, Taught};
+use ralph_store::{Judgement, LearningUpdate, NewRun, Retold, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
 use super::{Bench, day};
@@ -443,14 +443,12 @@ fn a_run_is_read_with_what_went_wrong() {
 }
 
 #[test]
-fn work_under_a_gate_that_is_still_red_is_no_success_to_learn_from() {
+fn work_that_is_done_without_evidence_is_no_success_to_learn_from() {
     let mut bench = Bench::new();
     let run = bench.run(1);
-    for (iteration, gates) in [(1, GatesSay::StillRed), (2, GatesSay::Passed)] {
-        let done = Settlement {
-            gates,
-            ..Settlement::new(row(&run, iteration, Outcome::Done), 0)
-        };
+    for (iteration, evidence) in [(1, Evidence::None), (2, Evidence::Gates)] {
+        let mut done = Settlement::new(row(&run, iteration, Outcome::Done), 0);
+        done.row.evidence = evidence;
         bench.store.settle(&done).unwrap();
     }
     let history = bench.store.run_history(&run).unwrap();

@@ -1,6 +1,6 @@
 //! Imports into a database that has a history of its own: theirs comes before ours, and what is gone here stays gone.
 
-use ralph_model::{NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage};
+use ralph_model::{Evidence, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage};
 use ralph_store::{JournalFilter, Settlement, Store, TasksOfFeature};
 
 use super::{Scene, id, now, remarks, tally};
@@ -28,6 +28,7 @@ fn journal(store: &mut Store, task: &TaskId) -> i64 {
         },
         files_modified: vec!["ours.rs".to_owned()],
         changed_nothing: false,
+        evidence: Evidence::None,
         notes: None,
         difficulty: None,
         error_category: None,

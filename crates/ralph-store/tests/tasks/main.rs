@@ -5,6 +5,7 @@ mod claims;
 mod features;
 mod import;
 mod model;
+mod proposals;
 mod relations;
 mod statuses;
 

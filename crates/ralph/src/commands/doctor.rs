@@ -17,6 +17,7 @@ mod leftovers;
 mod merge_driver;
 mod notes;
 mod remedies;
+mod restore;
 mod runs;
 mod session;
 mod skills;
@@ -25,18 +26,20 @@ mod writable;
 use std::panic;
 use std::process::ExitCode;
 
-use clap::Args;
-use ralph_model::config::{Config, Inspected};
+use clap::builder::{FalseyValueParser, TypedValueParser};
+use clap::{ArgAction, Args};
+use ralph_model::config::Inspected;
 use ralph_model::count;
 
 use super::hook::guarded;
 use crate::cli::Global;
-use crate::context::{Context, project_here, read_config};
-use crate::env;
+use crate::context::{Context, project_here};
 use crate::error::CommandError;
 use crate::paths;
+use crate::settings::{self, Outside, Texts, read_project_text, read_user_text};
 use crate::ui::{Style, Ui};
 use finding::{Finding, Fix, Report, Severity};
+use restore::Consent;
 
 /// Say what is wrong with this project, and what mends it
 ///
@@ -47,6 +50,9 @@ use finding::{Finding, Fix, Report, Severity};
 /// With --agent the agent that a run would use is started once, to see whether it answers: one that speaks ACP is asked who
 /// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left. A command that comes with
 /// the project is shown and confirmed first, as for a run.
+///
+/// With --restore-backup the database is replaced by a backup. Runs make one a day and keep seven, in the user's state folder.
+/// The present database is kept beside it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
@@ -55,6 +61,7 @@ Examples:
   ralph doctor
   ralph doctor --fix
   ralph doctor --agent
+  ralph doctor --restore-backup    # after the database was lost or damaged
   ralph doctor --json | jq '.[] | select(.severity == \"error\")'"
 )]
 pub(crate) struct DoctorArgs {
@@ -67,6 +74,24 @@ pub(crate) struct DoctorArgs {
     /// Write what was found as JSON
     #[arg(long)]
     json: bool,
+    /// Replace the database by its newest backup, or by the one with this name
+    #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with_all = ["fix", "agent", "json"])]
+    restore_backup: Option<Option<String>>,
+    /// Restore without asking
+    #[arg(long = "yes", requires = "restore_backup", action = ArgAction::SetTrue,
+          value_parser = FalseyValueParser::new().map(consent))]
+    consent: Consent,
+}
+
+fn consent(yes: bool) -> Consent {
+    if yes { Consent::Given } else { Consent::Asked }
+}
+
+impl DoctorArgs {
+    /// Whether it changes something.
+    pub(crate) fn changes(&self) -> bool {
+        self.fix
+    }
 }
 
 /// What checks look at.
@@ -74,8 +99,12 @@ struct Patient<'a> {
     context: Context<'a>,
     /// Everything that can be said about the configuration.
     inspected: Inspected,
-    /// Why the file of the configuration could not be read.
-    config_unreadable: Option<String>,
+    /// The files of the configuration that could not be read, and why.
+    config_unreadable: Vec<(String, String)>,
+    /// The user's own configuration, if there is one.
+    user_config: Option<String>,
+    /// Note files that are outside the project, which no check reads.
+    outside: Vec<Outside>,
     /// Whether its agent is started.
     with_agent: WithAgent,
 }
@@ -90,7 +119,7 @@ enum WithAgent {
 impl Patient<'_> {
     /// Whether the configuration says what it is meant to say.
     fn config_holds(&self) -> bool {
-        self.config_unreadable.is_none() && self.inspected.errors.is_empty()
+        self.config_unreadable.is_empty() && self.inspected.errors.is_empty()
     }
 }
 
@@ -114,6 +143,9 @@ const CHECKS: &[Check] = &[
     ("skills", skills::check),
 ];
 
+/// The checks that read note files.
+const READ_NOTES: &[&str] = &["notes", "knowledge", "index", "merges"];
+
 pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
     let with_agent = if args.agent {
         WithAgent::Started
@@ -121,6 +153,9 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
         WithAgent::NotStarted
     };
     let patient = receive(ui, global, with_agent)?;
+    if let Some(name) = &args.restore_backup {
+        return restore::restore(&patient.context, name.as_deref(), args.consent);
+    }
     let mut findings = examine(&patient);
     if args.fix {
         findings = mend(ui, &patient, findings);
@@ -143,17 +178,28 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
 
 /// Finds the project, and takes of its configuration what can be read.
 fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Patient<'a>, CommandError> {
-    let project = project_here(global)?;
-    let (text, config_unreadable) = match guarded(|| read_config(&project)) {
-        Ok(text) => (text, None),
-        Err(reason) => (None, Some(reason)),
-    };
-    let file = text.as_deref().map(|text| (paths::CONFIG, text));
-    let inspected = Config::inspect(file, &env::read);
+    let mut project = project_here(global)?;
+    let mut texts = Texts::default();
+    let mut unreadable = Vec::new();
+    match guarded(|| read_project_text(&project)) {
+        Ok(text) => texts.project = text,
+        Err(reason) => unreadable.push((paths::CONFIG.to_owned(), reason)),
+    }
+    match guarded(read_user_text) {
+        Ok(text) => texts.user = text,
+        Err(reason) => {
+            let file = settings::user_file().unwrap_or_default();
+            unreadable.push((file.display().to_string(), reason));
+        }
+    }
+    let inspected = texts.inspect();
+    project.boundary = settings::boundary(&project, &inspected.loaded);
     Ok(Patient {
-        context: Context::regardless(project, inspected.loaded.config.clone(), global, ui),
+        outside: settings::outside(&project, &inspected.loaded),
+        context: Context::regardless(project, inspected.loaded.clone(), global, ui),
+        user_config: texts.user.map(|(file, _)| file),
         inspected,
-        config_unreadable,
+        config_unreadable: unreadable,
         with_agent,
     })
 }
@@ -166,6 +212,9 @@ fn examine(patient: &Patient<'_>) -> Vec<Finding> {
     panic::set_hook(Box::new(|_| {}));
     for (name, check) in CHECKS {
         report.begin(name);
+        if !patient.outside.is_empty() && READ_NOTES.contains(name) {
+            continue;
+        }
         if let Err(reason) = guarded(|| check(patient, &mut report)) {
             report.add(Finding::error(format!(
                 "this could not be checked to its end: {reason}"

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_memory::catalogue::Catalogue;
-use ralph_memory::inject::{Occasion, PrimeFormat, prime};
+use ralph_memory::inject::{Occasion, Origins, PrimeFormat, prime};
 use ralph_model::Shelf;
 use ralph_serve::hooks::session_start::{self, SessionStart, Situation};
 
@@ -144,6 +144,7 @@ fn give_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), CommandE
                 about: None,
                 budget,
                 format: PrimeFormat::Markdown,
+                origins: &Origins::default(),
             };
             prime(catalogue, &occasion)
         })

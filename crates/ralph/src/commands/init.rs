@@ -42,6 +42,8 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         }
     }
     done.extend(make_database(context)?);
+    context.make_state_folder_or_warn();
+    context.project.close_all_to_others()?;
     done.extend(ignore_lines::add(context)?);
     done.extend(merge_lines::register(context)?);
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
@@ -101,8 +103,9 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
 }
 
 fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
-    let path = &context.project.database();
-    match Store::open_existing(path, Wait::Long) {
+    let place = context.project.fact_store();
+    let path = &place.path;
+    match Store::open_existing(&place, Wait::Long) {
         Ok(None) => {}
         Ok(Some(_)) => return Ok(None),
         Err(error @ StoreError::Foreign { .. }) => {
@@ -119,7 +122,7 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
     }
-    Store::open_or_create(path)?;
+    Store::open_or_create(&place)?;
     Ok(Some(format!("created {}", context.project.shown(path))))
 }
 

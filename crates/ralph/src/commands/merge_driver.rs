@@ -129,6 +129,9 @@ fn shelf(ui: &Ui, global: &Global, path: Option<&Path>) -> Option<Shelf> {
         }),
         color: global.color,
         text_after_dashes: global.text_after_dashes,
+        actor: global.actor.clone(),
+        arguments: Vec::new(),
+        input: None,
     };
     let configured = Context::new(&global, ui).ok().and_then(|context| {
         let mut shelves = shelves.into_iter();

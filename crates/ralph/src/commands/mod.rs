@@ -1,5 +1,6 @@
 //! One file a command: its arguments, whose comments are its help, and what it does.
 
+pub(crate) mod blame;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -18,6 +19,7 @@ pub(crate) mod prompt;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod review;
+pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
@@ -47,6 +49,8 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
         Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
+        Some(Command::Blame(args)) => blame::cmd_blame(&project()?, &args)?,
+        Some(Command::Rollback(args)) => rollback::cmd_rollback(&project()?, &args)?,
         Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,

@@ -41,7 +41,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     if let Some(ended) = ended(&task) {
         context.ui.warning(&ended);
     }
-    let mut config = context.config.clone();
+    let mut config = context.configured.clone();
     config.agent.models = models_of_agent(context, &config);
     let chosen = choose_first(Rule::of(&config, None), Some(&store), Some(&task))?;
     let prompt = prompt_for(context, Some(&store), task, (&config, &chosen))?;
@@ -62,14 +62,15 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
 
 /// Why no agent gets the task, in a sentence.
 fn ended(task: &Task) -> Option<String> {
-    let state = match task.status {
-        TaskStatus::Done => "is done",
-        TaskStatus::Failed => "has failed",
+    let id = &task.id;
+    let (state, command) = match task.status {
+        TaskStatus::Done => ("is done", "task reset"),
+        TaskStatus::Failed => ("has failed", "task reset"),
+        TaskStatus::Proposed => ("is only proposed", "review --accept"),
         TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Blocked => return None,
     };
-    let id = &task.id;
     Some(format!(
-        "{id} {state}; no agent gets this before `ralph task reset {id}`."
+        "{id} {state}; no agent gets this before `ralph {command} {id}`."
     ))
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(),
 
 /// Where lessons are kept. Where they cannot be read, notes are found without them; another tool's database has none.
 fn learnings(context: &Context<'_>) -> Option<Store> {
-    match Store::open_to_read(&context.project.database(), Wait::Brief) {
+    match Store::open_to_read(&context.project.fact_store(), Wait::Brief) {
         Ok(store) => store,
         Err(StoreError::Foreign { .. }) => None,
         Err(error) => {

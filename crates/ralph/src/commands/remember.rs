@@ -33,6 +33,14 @@ pub(crate) struct RememberArgs {
     details: DetailArgs,
 }
 
+impl RememberArgs {
+    /// The note that it would supersede, and its shelf.
+    pub(crate) fn supersedes(&self) -> Option<(&str, Shelf)> {
+        let shelf = if self.here { Shelf::Guardrails } else { Shelf::Memories };
+        Some((self.details.supersedes()?, shelf))
+    }
+}
+
 pub(crate) fn cmd_remember(context: &Context<'_>, args: RememberArgs) -> Result<(), CommandError> {
     let shelf = if args.here { Shelf::Guardrails } else { Shelf::Memories };
     let given = args.kind.map(|word| shelf.parse_kind(&word)).transpose();

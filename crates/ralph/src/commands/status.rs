@@ -8,14 +8,16 @@ mod shelves;
 use std::cmp::Reverse;
 
 use clap::Args;
+use jiff::Timestamp;
 use ralph_memory::learn::conflicts;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count, moment_text};
-use ralph_store::{Look, Overview, Store, StoreError, Wait};
+use ralph_store::{Look, Overview, Run, Store, StoreError, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::kept_prompt;
 use crate::paths;
 use crate::ui::Style;
 use crate::wrap::hung;
@@ -40,6 +42,13 @@ pub(crate) struct StatusArgs {
     seen: bool,
 }
 
+impl StatusArgs {
+    /// Whether it changes something: what a person has seen.
+    pub(crate) fn changes(&self) -> bool {
+        self.seen
+    }
+}
+
 /// What is shown.
 struct Status {
     shelves: Shelves,
@@ -52,12 +61,14 @@ struct Status {
     /// When somebody last looked.
     look: Option<Look>,
     features: Vec<Feature>,
+    /// What is wrong with the recorded prompts since then.
+    prompts: Vec<String>,
     next: String,
 }
 
 pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(), CommandError> {
     let shelves = Shelves::look(context)?;
-    let (mut store, database) = open(context);
+    let (mut store, database) = open(context)?;
     let worktree = context.project.worktree_name();
     let (look, overview, features) = match &store {
         Some(store) => {
@@ -67,6 +78,11 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
             (look, Some(overview), store.features()?)
         }
         None => (None, None, Vec::new()),
+    };
+    let since = look.as_ref().map_or(0, |look| look.journal);
+    let prompts = match &store {
+        Some(store) => kept_prompt::warnings_since(context, store, since)?,
+        None => Vec::new(),
     };
     let contradictions = store.as_ref().map_or(Ok(Some(0)), contradictions)?;
     let status = Status {
@@ -80,6 +96,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         overview,
         look,
         features,
+        prompts,
     };
     if args.json {
         context.ui.json(&as_json(context, &status))?;
@@ -102,10 +119,10 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
 }
 
 /// The database; none where there is none, and none where it cannot be had, which is said. Nothing is made.
-fn open(context: &Context<'_>) -> (Option<Store>, Database) {
-    let path = context.project.database();
-    match Store::open_to_read(&path, Wait::Brief) {
+fn open(context: &Context<'_>) -> Result<(Option<Store>, Database), CommandError> {
+    Ok(match Store::open_to_read(&context.project.fact_store(), Wait::Brief) {
         Ok(store) => (store, Database::OursOrNone),
+        Err(error @ StoreError::Lost { .. }) => return Err(error.into()),
         Err(error) => {
             context
                 .ui
@@ -118,7 +135,12 @@ fn open(context: &Context<'_>) -> (Option<Store>, Database) {
                 _ => (None, Database::OursOrNone),
             }
         }
-    }
+    })
+}
+
+/// Whether a run that has no end on record goes on.
+pub(crate) fn is_live(run: &Run, now: Timestamp) -> bool {
+    RunState::of(run, now) == RunState::Live
 }
 
 /// Whose database stands where ours is kept.
@@ -154,18 +176,21 @@ fn next(
     contradictions: Option<usize>,
 ) -> String {
     let waiting_lessons = overview.map_or(0, |overview| overview.waiting_learnings);
+    let proposals = overview.map_or(0, |overview| overview.proposals);
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
     let is_there = |state: RunState| state.is_there(overview, worktree, context.clock().now());
     if overview.is_some_and(|overview| !overview.waiting.is_empty()) {
         "ralph review    # why it failed, and what helps".to_owned()
+    } else if overview.is_some_and(|overview| !overview.unverified.is_empty()) {
+        "ralph review    # accept or reopen what is unverified".to_owned()
     } else if is_there(RunState::Live) {
         "ralph journal list    # what the run has done so far".to_owned()
     } else if is_there(RunState::Killed) {
         "ralph run    # pick up what was killed".to_owned()
     } else if open_tasks {
         "ralph run    # go on with the open tasks".to_owned()
-    } else if waiting_lessons > 0 || contradictions.is_some_and(|pairs| pairs > 0) {
+    } else if waiting_lessons > 0 || proposals > 0 || contradictions.is_some_and(|pairs| pairs > 0) {
         "ralph review    # what waits for your word".to_owned()
     } else if !context.project.root.join(paths::CONFIG).exists() {
         "ralph init    # set this project up".to_owned()
@@ -220,6 +245,7 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
             now,
         ));
     }
+    lines.extend(titled("Changed", status.prompts.iter().take(MOST_NAMED).cloned()));
     if status.unreadable > 0 {
         let learnings = count(status.unreadable, "learning", "learnings");
         let line = format!("{learnings} cannot be read; `ralph learnings verify` tells what mends it");
@@ -283,6 +309,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
         "contradictions": status.contradictions,
         "unreadable_learnings": status.unreadable,
+        "prompt_warnings": status.prompts,
         "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::kept_prompt::KeptPrompt;
 use crate::table::{self, Column, Fit};
 use crate::ui::{Line, Style};
 use contrary::Contraries;
@@ -53,7 +54,10 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         .project
         .iteration_folder(&row.row.run, row.row.iteration)
         .prompt();
-    let prompt = read_file(&path)?.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    let prompt_bytes = read_file(&path)?.map(|file| file.bytes);
+    let prompt = prompt_bytes
+        .as_deref()
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let texts = Texts::read(context, store.as_ref(), prompt.as_deref())?;
     let contraries = Contraries::read(store.as_ref(), &recorded)?;
     let reasons = reasons(&context.config, &recorded, &contraries);
@@ -67,16 +71,18 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         });
     }
     let shown_path = context.project.shown(&path).to_string();
+    let kept = KeptPrompt::of(&row, prompt_bytes.as_deref());
     if args.json {
         let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
         return context.ui.json(&json!({
             "iteration": row,
             "prompt": prompt.is_some().then_some(shown_path),
+            "prompt_state": kept.word(),
             "entries": entries,
         }));
     }
     let left_out = if args.all { LeftOut::Listed } else { LeftOut::Summed };
-    print(context, &row, (&entries, left_out), &shown_path)
+    print(context, &row, (&entries, left_out), (&shown_path, kept))
 }
 
 /// What is shown of the entries that were left out.
@@ -255,15 +261,19 @@ fn print(
     context: &Context<'_>,
     row: &JournalRow,
     (entries, left_out): (&[Entry], LeftOut),
-    path: &str,
+    (path, kept): (&str, KeptPrompt),
 ) -> Result<(), CommandError> {
+    let warning = kept.warning(row);
     let JournalRow { row, .. } = row;
     let task = row.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
     let heading = format!(
-        "Iteration {} of {} [{}]: {task}{}",
-        row.iteration, row.run, row.outcome, row.task_title
+        "Iteration {} of {} [{}, evidence: {}]: {task}{}",
+        row.iteration, row.run, row.outcome, row.evidence, row.task_title
     );
-    context.ui.lines(&[(None, heading), (None, String::new())])?;
+    let mut head = vec![(None, heading)];
+    head.extend(warning.map(|warning| (Some(Style::Strong), warning)));
+    head.push((None, String::new()));
+    context.ui.lines(&head)?;
     if entries.is_empty() {
         return context
             .ui

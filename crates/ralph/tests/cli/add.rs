@@ -279,8 +279,8 @@ fn a_likely_secret_is_refused_and_can_be_insisted_on() {
         (format!("sk-ant-api03-{}", first(48)), "Anthropic key"),
         (format!("sk-proj-{}", first(48)), "OpenAI key"),
         (format!("xoxb-{}", first(40)), "Slack token"),
-        (format!("AIza{}", first(35)), "Google key"),
-        (format!("npm_{}", first(36)), "npm token"),
+        (format!("AIza{}", first(35)), "Google Cloud API key"),
+        (format!("npm_{}", first(36)), "npm access token"),
         (
             format!("postgres://admin:{}@db.internal/app", first(12)),
             "URL password",

@@ -168,6 +168,7 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
     t-32555e  Add a palette
     status: done
     priority: 5
+    evidence: gates
     attempts: 3, retries used: 0 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-28T10:00:00Z

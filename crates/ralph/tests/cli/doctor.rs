@@ -156,7 +156,7 @@ fn a_wrong_configuration_is_told_whole() {
       error    .ralph.toml:2: memories.budgt is not known, so it has no effect
                → memories.budget may have been meant
       error    .ralph.toml:9: [colours] is not known, so it has no effect
-               → take it out; known are memories, guardrails, scratchpad, context, execution, agent, verify, limits, strategy, learning, git, runs, ui
+               → take it out; known are memories, guardrails, scratchpad, context, execution, tasks, agent, verify, limits, strategy, learning, git, runs, paths, ui
       note     .ralph.toml:6: execution.learn has no effect; it is accepted from earlier tools
                → take it out
       warning  RALPH_GUARDRAILS_BUGDET: there is no such variable, so it has no effect
@@ -167,18 +167,14 @@ fn a_wrong_configuration_is_told_whole() {
                → the first note makes it; if that is not wanted, mend the path
       warning  guardrails.path is "../elsewhere/g.md", and there is no such folder
                → the first note makes it; if that is not wanted, mend the path
-      note     guardrails.path is "../elsewhere/g.md", which is outside the project
-               → git keeps no history of it here, and every worktree has the same one
+      error    `guardrails.path` in .ralph.toml leads outside the project, to [TMP]/elsewhere/g.md
+               → to allow it, add its folder to `allow_outside` of `[paths]` in your own configuration, ralph/config.toml
       error    RALPH_NOW: it is "yesterday", which is not an RFC 3339 time: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y
                → unset RALPH_NOW; until then nearly every command fails
       warning  RALPH_SEED: it is set to "4", which is for tests: ids are not random
                → unset RALPH_SEED
       note     HOME: it is not set, so git and agents do not find their settings
                → set it to your folder
-      warning  .agent/memories.md: it is not read, because ~/notes.md is used
-               → move what it says to ~/notes.md, and remove it
-      warning  .agent/guardrails.md: it is not read, because ../elsewhere/g.md is used
-               → move what it says to ../elsewhere/g.md, and remove it
       error    agent.command cannot be started: no-such-agent is not on the PATH
                → install it, put its folder into PATH, or mend the key
     "#);
@@ -324,6 +320,7 @@ fn with_everything_broken_at_once_it_still_tells_all() {
                → put a file of text there that you may read
       error    .agent/scratchpad.md: it cannot be read: it is not a file
                → put a file of text there that you may read
+      warning  .ralph: others than its owner can read it
       error    .ralph/progress.db: it is not an SQLite database, so no history is recorded
                → `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
       error    .ralph/index.db: it belongs to another tool, so there is no index, and answers take longer

@@ -66,13 +66,13 @@ fn its_figures_are_named() {
     assert_snapshot!(told(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
-    - Similar tasks: ~9 iterations, ~90s per iteration
+    - (extracted) Similar tasks: ~9 iterations, ~90s per iteration
     ");
     env.ok(["learnings", "update", ESTIMATE, "--seconds", "30"]);
     assert_snapshot!(told(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
-    - Similar tasks: ~9 iterations, ~30s per iteration
+    - (extracted) Similar tasks: ~9 iterations, ~30s per iteration
     ");
     let whole = json(&env, &["learnings", "show", ESTIMATE, "--json"]);
     assert_eq!(whole["facts"]["sampled"], 4, "what it was drawn from stays");
@@ -99,13 +99,13 @@ fn its_text_has_its_figures() {
     assert_snapshot!(told(&env), @"
     - small faults: about 3 iterations, 2 min 05 s each
     learned     small faults: about 3 iterations, 2 min 05 s each
-    - Similar tasks: ~3 iterations, ~125s per iteration
+    - (extracted) Similar tasks: ~3 iterations, ~125s per iteration
     ");
     write("small faults of the parser");
     assert_snapshot!(told(&env), @"
     - small faults of the parser: about 3 iterations, 2 min 05 s each
     learned     small faults of the parser: about 3 iterations, 2 min 05 s each
-    - Similar tasks: ~3 iterations, ~125s per iteration
+    - (extracted) Similar tasks: ~3 iterations, ~125s per iteration
     ");
 }
 
@@ -171,7 +171,7 @@ fn the_review_offers_its_figures_and_reads_them_back() {
     assert_snapshot!(told(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
-    - Similar tasks: ~9 iterations, ~30s per iteration
+    - (extracted) Similar tasks: ~9 iterations, ~30s per iteration
     ");
     let env = edited("sed -i 's/14 s/a while/'", "its figures cannot be read");
     assert_eq!(

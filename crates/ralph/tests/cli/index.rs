@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use ralph_testkit::{Finished, TestEnv};
 
-use crate::{GUARDRAILS, MEMORIES, foreign_database, sample};
+use crate::{DATABASE, GUARDRAILS, MEMORIES, foreign_database, sample};
 
 const INDEX: &str = ".ralph/index.db";
 const SEAL: &str = ".ralph/index.db.seal";
@@ -143,8 +143,15 @@ fn an_index_in_a_project_that_cannot_be_written_is_done_without() {
         if damaged {
             env.write(SEAL, "");
         }
-        for (folder, mode) in [(".ralph", 0o555), (".agent", 0o555), (".", 0o555)] {
+        let modes = [(".ralph", 0o555), (".agent", 0o555), (".", 0o555)];
+        for (folder, mode) in modes {
             std::fs::set_permissions(env.path(folder), Permissions::from_mode(mode)).unwrap();
+        }
+        for file in [DATABASE, ".ralph/progress.db-wal", ".ralph/progress.db-shm", INDEX] {
+            let path = env.path(file);
+            if path.exists() {
+                std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+            }
         }
         for (arguments, expected) in QUESTIONS.iter().zip(&expected) {
             let asked = env.ralph_as_plain_user(arguments.iter().copied()).run();

@@ -288,6 +288,13 @@ fn skills_on_another_file_system_are_named_and_stay() {
     env.write(".ralph/skills/a/SKILL.md", "a");
     std::fs::create_dir(env.path(".claude")).unwrap();
     symlink(folder.path(), env.path(".claude/skills")).unwrap();
+    let refused = said_of_skills(&env);
+    assert!(
+        refused.starts_with("Warning: .claude/skills leads outside the project, to "),
+        "{refused}"
+    );
+    let allowed = format!("[paths]\nallow_outside = [{:?}]\n", folder.path());
+    env.write("../home/.config/ralph/config.toml", allowed);
     assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills/a stays where it is: .claude/skills is on another file system; move it by hand.");
     assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
 }

@@ -103,6 +103,7 @@ fn an_iteration_is_shown_whole() {
     ended       2025-01-21T10:00:00Z, task done
     reason      The gate `cargo test` failed:
                 test leap ... FAILED
+    evidence    refused by gates
     model       sonnet (the middle of the ladder)
     duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500
@@ -115,6 +116,7 @@ fn an_iteration_is_shown_whole() {
     journal     2
     task        t-025cc1 Parse dates (attempt 2)
     ended       2025-01-22T10:00:00Z, task done
+    evidence    gates
     model       sonnet (the middle of the ladder)
     duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500

@@ -108,13 +108,12 @@ fn the_same_note_is_brought_up_to_date() {
         serde_json::json!({
             "file": ".ralph/knowledge/x.md",
             "change": "updated",
-            "replaced": ".ralph/knowledge/.ralph-replaced/x.md",
         })
     );
 }
 
 #[test]
-fn what_a_person_wrote_is_kept_when_a_nearly_same_note_takes_its_place() {
+fn a_former_text_of_an_entry_can_be_restored() {
     let env = env();
     let mine = "---\ntitle: Docker\ntags: [docker, ci]\n---\nFour hundred words of mine.\n";
     env.write(&format!("{FOLDER}/docker.md"), mine);
@@ -123,35 +122,30 @@ fn what_a_person_wrote_is_kept_when_a_nearly_same_note_takes_its_place() {
     exit 0
     --- stdout
     Knowledge updated: .ralph/knowledge/docker.md
-    --- stderr
-    The text that it had is kept in .ralph/knowledge/.ralph-replaced/docker.md.
     ");
-    assert_eq!(file(&env, ".ralph-replaced/docker.md"), mine);
     assert_snapshot!(env.ok(["knowledge", "show", "docker"]), @"
     Docker
     file: .ralph/knowledge/docker.md
     tags: docker, ci
-    history: 1 earlier text is kept in .ralph/knowledge/.ralph-replaced/docker.md
+    history: 2 versions; see --history
 
     One line.
     ");
     env.ok(["knowledge", "add", "Docker", "Another.", "--tags", "docker"]);
-    let shown = env.ok(["knowledge", "show", "docker"]);
-    let history =
-        "history: 2 earlier texts are kept, the last of them in .ralph/knowledge/.ralph-replaced/docker.md-2\n";
-    assert!(shown.contains(history), "{shown}");
+    let shown = env.ok(["knowledge", "show", "docker", "--history"]);
+    assert!(shown.contains("\nversion 1: adopted "), "{shown}");
+    assert!(shown.contains("\nversion 3: edited "), "{shown}");
+    let versions = &json(&env, &["knowledge", "show", "docker", "--history", "--json"])["versions"];
+    assert_eq!(versions[0]["text"], mine);
     assert_eq!(
-        json(&env, &["knowledge", "show", "docker", "--json"])["replaced"],
-        serde_json::json!([
-            ".ralph/knowledge/.ralph-replaced/docker.md",
-            ".ralph/knowledge/.ralph-replaced/docker.md-2"
-        ])
+        (&versions[0]["author"], &versions[2]["author"]),
+        (&"unknown".into(), &"human".into())
     );
-    assert_eq!(file(&env, ".ralph-replaced/docker.md"), mine, "it stays");
+    env.ok(["knowledge", "restore", "docker", "--version", "1"]);
+    assert_eq!(file(&env, "docker.md"), mine);
     assert_eq!(env.ok(["knowledge", "list", "--format", "quiet"]), "docker.md\n");
-    env.git(["init", "-q"]);
-    let seen = env.git(["status", "--porcelain", "-uall"]);
-    assert!(!seen.contains("ralph-replaced"), "{seen}");
+    let blamed = json(&env, &["blame", "docker.md", "--json"]);
+    assert_eq!(blamed.as_array().unwrap().len(), 4, "{blamed}");
 }
 
 #[test]
@@ -429,7 +423,6 @@ fn a_note_is_shown_with_its_links_in_both_directions() {
             "links": [{"title": "Toolchains", "file": "toolchains.md"}, {"title": "The release", "file": null}],
             "linked_from": [],
             "body": "Needs nightly. See [[Toolchains]] and [[The release]].",
-            "replaced": [],
         })
     );
     assert_eq!(
@@ -496,32 +489,34 @@ fn a_note_is_named_by_its_file_its_title_or_the_beginning_of_either() {
 }
 
 #[test]
-fn a_deleted_note_is_gone_from_every_list_and_its_text_is_kept() {
+fn a_deleted_entry_is_in_no_list_and_can_be_restored() {
     let env = linked();
     assert_snapshot!(env.ralph(["knowledge", "delete", "toolchains"]).run(), @"
     exit 0
     --- stdout
     Knowledge deleted: .ralph/knowledge/toolchains.md
-    --- stderr
-    Its text is kept in .ralph/knowledge/.toolchains.md.ralph-deleted.
     ");
     assert_eq!(
         env.ok(["knowledge", "list", "--format", "quiet"]),
         "cargo-bench.md\ndocker.md\n"
     );
-    assert!(file(&env, ".toolchains.md.ralph-deleted").contains("How they are pinned."));
     assert_eq!(env.ralph(["knowledge", "delete", "toolchains"]).run().code, Some(1));
     assert!(
         env.ok(["knowledge", "show", "docker"])
             .contains("toolchains (there is no such note)")
     );
-    env.ok(["knowledge", "add", "Toolchains", "--tags", "ci", "Another text."]);
-    let again = env.ralph(["knowledge", "delete", "toolchains"]).run();
-    assert!(again.stderr.contains("/.toolchains.md.ralph-deleted-2."), "{again}");
-    assert!(file(&env, ".toolchains.md.ralph-deleted").contains("How they are pinned."));
+    let gone = json(&env, &["knowledge", "restore", "--list", "--json"]);
+    assert_eq!(
+        (&gone[0]["file"], &gone[0]["how"]),
+        (&"toolchains.md".into(), &"deleted".into())
+    );
+    env.ok(["knowledge", "restore", "toolchains"]);
+    assert!(file(&env, "toolchains.md").contains("How they are pinned."));
+    assert_eq!(env.ralph(["knowledge", "restore", "nothing"]).run().code, Some(1));
+    env.ok(["knowledge", "delete", "toolchains"]);
     env.git(["init", "--quiet"]);
     let seen = env.git(["status", "--porcelain", "--untracked-files=all"]);
-    assert!(!seen.contains("ralph-deleted") && !seen.contains(".lock"), "{seen}");
+    assert!(!seen.contains("toolchains") && !seen.contains(".lock"), "{seen}");
 }
 
 #[test]

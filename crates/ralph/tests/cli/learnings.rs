@@ -91,7 +91,7 @@ fn what_a_person_adds_is_listed_and_holds() {
     );
     assert_snapshot!(env.ok(["learnings", "list", "--category", "PITFALL", "--format", "markdown"]), @"
     - **[pitfall]** The cache hides the fault:
-      clear it first
+      > clear it first
     ");
     assert_eq!(
         env.ok([
@@ -107,7 +107,7 @@ fn what_a_person_adds_is_listed_and_holds() {
     add(&env, 4, "First.\n\n# Then", ["--category", "two words"]);
     assert_eq!(
         env.ok(["learnings", "list", "--category", "two words", "--format", "markdown"]),
-        "- **[two words]** First.\n\n  # Then\n",
+        "- **[two words]** First.\n  >\n  > # Then\n",
         "as it stands in prompts"
     );
 }
@@ -211,13 +211,13 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     check("text", &["other", "--task-type", "magic"], "bug-fix");
     check("--loced", &["other"], "unexpected argument");
     check(
-        &"ä".repeat(1201),
+        &"ä".repeat(1101),
         &["other"],
-        "Error: the text has 1201 characters, and a learning at most 1200: shorten it, or keep it with `ralph knowledge add`\n",
+        "Error: the text has 1101 characters, and a learning at most 1100: shorten it, or keep it with `ralph knowledge add`\n",
     );
     let allowed = ["learnings", "add", &token, "--category", "other", "--allow-secret"];
     assert!(env.ok(allowed).starts_with("Learning stored: "));
-    let longest = "ä".repeat(1200);
+    let longest = "ä".repeat(1100);
     let longest = ["learnings", "add", &longest, "--category", "other"];
     assert!(env.ok(longest).starts_with("Learning stored: "));
     let read = ["learnings", "add", "-", "--category", "other", "--json"];

@@ -101,21 +101,21 @@ fn work_gets_what_would_stand_in_its_prompt() {
 
     ## Proven Strategies
 
-    - Test-driven development approach (effectiveness: 85%)
+    - (extracted) Test-driven development approach (effectiveness: 85%)
 
     ## Anti-Patterns to Avoid
 
-    - Avoid: Module not found - verify dependencies installed
+    - (extracted) Avoid: Module not found - verify dependencies installed
 
     ## Time/Iteration Estimates
 
-    - Similar tasks: ~3 iterations, ~45s per iteration
+    - (extracted) Similar tasks: ~3 iterations, ~45s per iteration
 
     ## Project Conventions
 
-    - Tests live beside what they test
+    - (extracted) Tests live beside what they test
       Examples: src/auth/login.test.ts, src/types.test.ts
-    - One file a command
+    - (extracted) One file a command
       Examples: src/commands/add.rs
     ");
     let listed = query(&env, &["--objective", "Fix failing authentication tests"]);

@@ -1,24 +1,14 @@
-//! A database that an earlier version left, with one learning in it of which a value is of a type that no table allows: it is
-//! brought up to date, the learning is named, and everything else works.
+//! A database with one learning that has a value of a type which no table allows: the learning is named, and everything else
+//! works.
 
 use insta::assert_snapshot;
 use ralph_testkit::{TestEnv, past_its_types};
 use rusqlite::Connection;
-use rusqlite::functions::FunctionFlags;
 
 use crate::past::task;
 use crate::{DATABASE, env};
 
-/// The schema of that version.
-const OLD_SCHEMA: [&str; 7] = [
-    include_str!("../../../ralph-store/migrations/0001_note_log.sql"),
-    include_str!("../../../ralph-store/migrations/0002_loop.sql"),
-    include_str!("../../../ralph-store/migrations/0003_pauses.sql"),
-    include_str!("../../../ralph-store/migrations/0004_features.sql"),
-    include_str!("../../../ralph-store/migrations/0005_imported.sql"),
-    include_str!("../../../ralph-store/migrations/0006_iteration_memory.sql"),
-    include_str!("../../../ralph-store/migrations/0007_semantic_memory.sql"),
-];
+const SCHEMA: &str = include_str!("../../../ralph-store/migrations/0010_schema.sql");
 const LEARNINGS: &str = "
     INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,
                            created_at, updated_at, lesson, terms, tag_terms)
@@ -29,27 +19,14 @@ const LEARNINGS: &str = "
             'promoted', '2025-01-20T12:00:00.000Z', '2025-01-20T12:00:00.000Z', 'the migrations need a socket',
             'migrat need socket 0x migrat', '[[\"migrat\",\"migrations\"]]');";
 
-#[expect(clippy::disallowed_methods, reason = "the test makes what an earlier version made")]
+#[expect(clippy::disallowed_methods, reason = "the test damages a database")]
 fn damaged() -> TestEnv {
     let env = env();
     env.write(".ralph/.gitignore", "*\n");
     let database = Connection::open(env.path(DATABASE)).unwrap();
-    // Its steps name them, and have no row yet to ask them about.
-    for (name, arguments) in [
-        ("task_type_of", 1),
-        ("lesson_of", 1),
-        ("learning_terms_of", 2),
-        ("tag_terms_of", 1),
-    ] {
-        database
-            .create_scalar_function(name, arguments, FunctionFlags::SQLITE_UTF8, |_| Ok(""))
-            .unwrap();
-    }
-    for step in OLD_SCHEMA {
-        database.execute_batch(step).unwrap();
-    }
+    database.execute_batch(SCHEMA).unwrap();
     database.pragma_update(None, "application_id", 0x7261_6c70).unwrap();
-    database.pragma_update(None, "user_version", 7).unwrap();
+    database.pragma_update(None, "user_version", 10).unwrap();
     database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
     database.execute_batch(LEARNINGS).unwrap();
     past_its_types(
@@ -75,9 +52,8 @@ fn doctor(env: &TestEnv) -> String {
 fn the_database_opens_and_the_learning_is_named() {
     let env = damaged();
     assert_snapshot!(doctor(&env), @"
-    note     .ralph/progress.db: an earlier version of ralph wrote it; the next change brings it up to date
-    error    .ralph/progress.db: a learning holds what it must not: non-REAL value in learnings.confidence
-    → `ralph learnings verify` names it, and what mends it
+    error    .ralph/progress.db: 1 thing is wrong with the learnings; learn-00000001 cannot be read
+    → `ralph learnings verify` names them, and what mends each
     ");
     assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
     exit 1

@@ -3,6 +3,7 @@
 
 mod add;
 mod attempts;
+mod backups;
 mod bad_input;
 mod completions;
 mod config;
@@ -20,6 +21,7 @@ mod hook;
 mod import;
 mod index;
 mod init;
+mod invisible;
 mod journal;
 mod json_times;
 mod knowledge_files;
@@ -39,6 +41,7 @@ mod merge_setup;
 mod merged_by_git;
 mod migrate;
 mod naughty;
+mod outside;
 mod overview;
 mod past;
 mod places;
@@ -62,6 +65,7 @@ mod status;
 mod task;
 mod task_import;
 mod terminal;
+mod user_config;
 mod validate;
 mod why;
 mod worktrees;
@@ -70,6 +74,8 @@ use ralph_testkit::TestEnv;
 
 /// The file of memories in its usual place.
 const MEMORIES: &str = ".agent/memories.md";
+/// The user's own configuration.
+const USER_CONFIG: &str = "../home/.config/ralph/config.toml";
 /// The file of guardrails in its usual place.
 const GUARDRAILS: &str = ".agent/guardrails.md";
 /// The database of facts.
@@ -158,6 +164,9 @@ fn changes(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<Str
 fn foreign_database() -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     bytes[..16].copy_from_slice(b"SQLite format 3\0");
+    // Pages of 4096 bytes, a rollback journal, and an empty list of tables.
+    bytes[16..24].copy_from_slice(&[16, 0, 1, 1, 0, 64, 32, 32]);
+    bytes[100..108].copy_from_slice(&[13, 0, 0, 0, 0, 16, 0, 0]);
     bytes[63] = 4;
     bytes
 }

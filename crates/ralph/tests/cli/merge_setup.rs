@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use ralph_testkit::{Finished, TestEnv};
 
-use crate::{MEMORIES, SAMPLE, env};
+use crate::{MEMORIES, SAMPLE, USER_CONFIG, env};
 
 /// What an earlier version registered.
 const OUTDATED: &str = "ralph merge-driver %O %A %B %P";
@@ -39,7 +39,7 @@ fn attributes_and_configuration_are_set_once() {
 fn a_file_outside_the_repository_is_left_out_and_the_other_one_set_up() {
     let env = env();
     env.git(["init", "--quiet"]);
-    env.write(".ralph.toml", "[guardrails]\npath = \"../guardrails.md\"\n");
+    env.write(USER_CONFIG, "[guardrails]\npath = \"../guardrails.md\"\n");
     env.ok(["init"]);
     assert_snapshot!(env.read(".gitattributes"), @"
     # ralph

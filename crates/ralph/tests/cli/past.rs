@@ -123,6 +123,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         model: Some(worked.model),
         rationale: "the middle of the ladder",
         before: "{}",
+        prompt_sha256: None,
         dirty: None,
         injections: worked.injections,
         at: at(2),
@@ -153,7 +154,10 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
     };
     let settlement = Settlement {
         task: match worked.outcome {
-            Outcome::Done => TaskChange::Done { commit: None },
+            Outcome::Done => TaskChange::Done {
+                commit: None,
+                unverified: None,
+            },
             _ => TaskChange::Attempt {
                 max_retries: worked.max_retries,
             },

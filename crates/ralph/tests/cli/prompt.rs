@@ -35,17 +35,17 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     let ran = env.ralph(["prompt", &dates]).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
-    Memories              51 tokens
+    Memories              54 tokens
     Using Memories       114 tokens
     Instructions         183 tokens
-    Guardrails            37 tokens
-    Scratchpad            21 tokens
+    Guardrails            40 tokens
+    Scratchpad            23 tokens
     Assigned Task         34 tokens
-    Previous Attempts     83 tokens
+    Previous Attempts     86 tokens
     Loop Status           57 tokens
-    Retry Information     32 tokens
+    Retry Information     30 tokens
     Memory               202 tokens
-    All together         813 tokens, 549 of them the same in every prompt
+    All together         821 tokens, 549 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -70,7 +70,7 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     - **Outcome**: retried after 1 min 23 s, without a report
     - **Why it failed**: The gate `cargo test` failed.
     - **Files changed**: src/part_1.rs
-    - **Notes**: Dates have leap years.
+    - **Notes**: (by agent) Dates have leap years.
 
     ### Loop Status
 
@@ -85,9 +85,7 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
 
     Why the last one did not count as done:
 
-    ```
-    The gate `cargo test` failed.
-    ```
+    > The gate `cargo test` failed.
     ");
     for stands in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
         assert!(ran.stdout.contains(stands), "{stands}");

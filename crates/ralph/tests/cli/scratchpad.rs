@@ -190,14 +190,15 @@ fn many_writers_lose_nothing() {
 fn it_goes_with_the_run_that_has_done_everything() {
     let env = env();
     env.ok(["scratchpad", "append", "step 2 of 5"]);
-    let done = "grep -o 't-[0-9a-f]\\{6\\}' | head -1 | sed 's/.*/<task-done>&<\\/task-done>/'";
+    let done = "touch made.txt; grep -o 't-[0-9a-f]\\{6\\}' | head -1 | sed 's/.*/<task-done>&<\\/task-done>/'";
     let stuck = "cat > /dev/null; echo I do not know.";
     let agent = |script: &str| format!("sh -c \"{script}\"");
     let task = env.ok(["task", "add", "mend it"]).trim().to_owned();
     let run = |script: &str| {
         let run = env.ralph(["run", &task, "--agent", &agent(script)]);
         // Every run has an id of its own.
-        run.env("RALPH_SEED", script.len().to_string()).run()
+        let run = run.env("RALPH_SEED", script.len().to_string());
+        run.env("RALPH_VERIFY_COMMANDS", "[\"true\"]").run()
     };
     assert_eq!(run(stuck).code, Some(4));
     assert_eq!(env.ok(["scratchpad", "show"]), "step 2 of 5\n");

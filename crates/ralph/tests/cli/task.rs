@@ -78,7 +78,7 @@ fn tasks_are_made_and_listed_most_urgent_first() {
     assert_eq!(
         json(&env, &["task", "list", "--status", "done", "--json"]),
         serde_json::json!([{
-            "id": "t-8eec67", "title": "The form", "description": "", "status": "done", "kind": "once", "priority": 5,
+            "id": "t-8eec67", "title": "The form", "description": "", "status": "done", "unverified": null, "kind": "once", "priority": 5,
             "parent": "t-025cc1", "feature": null, "after": [], "retries_used": 0, "attempts": 0, "claimed_by": null,
             "created_at": "2025-01-20T11:20:00.000Z", "updated_at": "2025-01-20T11:20:00.000Z",
         }])
@@ -414,7 +414,7 @@ fn a_database_of_another_tool_is_left_alone() {
 fn a_task_of_a_run_that_died_is_free_at_once() {
     let env = env();
     let (dead, elsewhere) = (add(&env, "dead", []), add(&env, "elsewhere", []));
-    let own_host = ralph_process::host_name();
+    let own_host = ralph_process::host();
     claim(&env, 1, &dead, &own_host);
     claim(&env, 2, &elsewhere, "another");
     env.ok(["task", "reset", &dead]);

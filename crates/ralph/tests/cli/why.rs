@@ -81,7 +81,7 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     assert_snapshot!(env.ralph(["why"]).run(), @"
     exit 0
     --- stdout
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  yes        fits the task       1     12      3.46   Start docker first.
@@ -96,7 +96,7 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION     ENTRY                IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  yes        fits the task                      1     12      3.46   Start docker first.
@@ -110,7 +110,7 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     assert_snapshot!(env.ralph(["why"]).env("COLUMNS", "80").run(), @"
     exit 0
     --- stdout
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     ENTRY                IN PROMPT  WHY                 WHAT
     mem-1737372000-a1b2  yes        fits the task       Start docker first.
@@ -149,8 +149,8 @@ fn a_narrow_screen_shows_each_entry_with_its_reason_below() {
     let env = past();
     env.write(PROMPT, format!("# Memories\n\n{NOTE}"));
     assert_snapshot!(on_screen(&env, "why --all", 44), @"
-    Iteration 1 of run-00000001 [done]: t-025cc1
-    Parse dates
+    Iteration 1 of run-00000001 [done, evidence:
+    gates]: t-025cc1 Parse dates
 
     Memories
       mem-1737372000-a1b2  Start docker first.
@@ -209,8 +209,8 @@ fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
     work(&env, 1, &[worked]);
     env.write(PROMPT, "# Search\n### WAL mode\nIt is on.\n");
     assert_snapshot!(on_screen(&env, "why --all", 80), @"
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates of every calendar that
-    our customers write in, of which there are many
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates of
+    every calendar that our customers write in, of which there are many
 
     Feature Specification
       .ralph/features/search/spec.md  # Search
@@ -314,7 +314,7 @@ fn earlier_attempts_are_told_by_why_they_failed() {
         format!("### Previous Attempts\n\n{shown}\n## Memory\n"),
     );
     assert_snapshot!(env.ok(["why", "--all"]), @"
-    Iteration 2 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 2 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION            ENTRY  IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
     Previous Attempts  1      yes        how this task failed before        1     20             attempt 1: The gate `make` is red.
@@ -341,7 +341,7 @@ fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
         format!("# Memories\n\n{}\n{GUARDRAIL}", NOTE.replace("first", "last")),
     );
     assert_snapshot!(env.ok(["why", "1"]), @"
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  no         fits the task       1     12      3.46   Start podman first.
@@ -370,7 +370,7 @@ fn where_nothing_stood_nothing_is_proved() {
     };
     work(&env, 1, &[worked]);
     assert_snapshot!(env.ok(["why"]), @"
-    Iteration 1 of run-00000001 [done]: t-025cc1 Make tea
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
 
     0 entries stood in the prompt.
     1 was left out (`--all` lists them):
@@ -395,7 +395,7 @@ fn an_iteration_without_memory_says_so() {
     assert_snapshot!(env.ralph(["why"]).run(), @"
     exit 0
     --- stdout
-    Iteration 1 of run-00000001 [done]: t-025cc1 Make tea
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
 
     Nothing of the memory was considered for its prompt.
     ");
@@ -485,7 +485,7 @@ fn lessons_are_told_with_why_they_stood_there_and_why_not() {
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION                             ENTRY           IN PROMPT  WHY                                 RANK  TOKENS  SCORE  WHAT
     Learnings from Previous Iterations  learn-00000001  yes        fits the task; relied on            1     7       2.25   [pitfall] Look first.

@@ -15,7 +15,7 @@ mod kills;
 mod knowledge;
 mod memory;
 mod merges;
-mod migration;
+mod other_clients;
 mod runs;
 mod setup;
 mod shelves;

@@ -11,7 +11,7 @@ use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
 use super::{PROGRAM, under_fault};
 
 /// What every turn says: a note and a learning with the task's id, and that it is done.
-const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\">Known of {task}.</knowledge>\
+pub(super) const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\">Known of {task}.</knowledge>\
                     <learning category=\"pitfall\">Learned of {task}.</learning>\
                     <journal>Did {task}.</journal><task-done>{task}</task-done>";
 
@@ -48,12 +48,23 @@ impl Work {
         let agent = self.agent.command();
         self.env
             .ralph(["run", "--trust", "--agent", &agent, "--limit", limit])
+            // What this is about needs no gates.
+            .env("RALPH_VERIFY_UNVERIFIED", "accept")
             .unfixed()
     }
 
+    /// Executes statements from outside.
+    pub(super) fn execute(&self, sql: &str) {
+        self.connect().execute_batch(sql).unwrap();
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the test looks at the database from outside")]
+    fn connect(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap()
+    }
+
     pub(super) fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
-        #[expect(clippy::disallowed_methods, reason = "the test looks at the database from outside")]
-        let database = rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap();
+        let database = self.connect();
         let mut statement = database.prepare(sql).unwrap();
         let rows = statement.query_map([], |row| read(row)).unwrap();
         rows.map(Result::unwrap).collect()
@@ -90,7 +101,7 @@ impl Work {
 
     /// Every turn has its row, and every task is done in one of them.
     #[track_caller]
-    fn assert_journal(&self, tasks: &BTreeSet<String>) {
+    pub(super) fn assert_journal(&self, tasks: &BTreeSet<String>) {
         let journal = self.journal();
         let done: Vec<String> = journal
             .iter()

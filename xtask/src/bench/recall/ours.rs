@@ -10,7 +10,7 @@ use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
 use ralph_memory::recall::{LongNotes, Question, Reach, Wanted, recall};
 use ralph_model::{Clock, Extra, NoteKind, Shelf, SplitMix64, Tags};
 use ralph_notes::Patience;
-use ralph_store::NoteFile;
+use ralph_store::{DatabasePlace, NoteFile};
 use tempfile::TempDir;
 
 use super::set::Document;
@@ -79,9 +79,13 @@ fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
     let file = Shelf::Memories.file_name();
     Notebook {
         shelf: Shelf::Memories,
+        author: ralph_model::Author::HUMAN,
         path: folder.join(file),
         log: LogPlace {
-            database: folder.join("progress.db"),
+            database: DatabasePlace {
+                path: folder.join("progress.db"),
+                backups: None,
+            },
             file: NoteFile {
                 worktree: String::new(),
                 path: file.to_owned(),

@@ -1,26 +1,26 @@
-//! What somebody does to long notes on purpose: hands one in, takes one away.
-
-use std::collections::HashSet;
-use std::path::PathBuf;
+//! What somebody does to knowledge entries by a command: adds one, deletes one, restores one.
 
 use jiff::Timestamp;
 use ralph_model::CapturedKnowledge;
-use ralph_notes::{title_key, with_room_for_suffix};
+use ralph_notes::title_key;
+use ralph_store::NoteAction;
+use std::collections::HashSet;
 
 use crate::catalogue::{Catalogue, KnowledgeOutline};
 
-use super::{KnowledgeError, KnowledgeFolder, Placement};
+use super::super::notebook::History;
+use super::{KnowledgeError, KnowledgeFolder, Placement, PutBack};
 
 /// What a note is called while it is written. The folder is locked, so there is only one.
 const STAGED: &str = ".ralph-added";
 
-/// A note that was taken away.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deleted {
-    /// The file that is gone.
-    pub path: PathBuf,
-    /// Where its text is kept.
-    pub kept: PathBuf,
+/// What became of an entry, and whether it is in the log.
+#[derive(Debug)]
+pub struct KnowledgeWritten<T> {
+    /// What became of it.
+    pub outcome: T,
+    /// Whether that is in the log.
+    pub history: History,
 }
 
 impl KnowledgeFolder<'_> {
@@ -29,8 +29,14 @@ impl KnowledgeFolder<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn add(&self, note: &CapturedKnowledge, at: Timestamp) -> Result<Placement, KnowledgeError> {
-        self.open()?.put(note, at, STAGED, &mut || Ok(()))
+    pub fn add(&self, note: &CapturedKnowledge, at: Timestamp) -> Result<KnowledgeWritten<Placement>, KnowledgeError> {
+        let mut folder = self.open()?;
+        let (mut store, history) = self.log_or_not();
+        let mut log = self.logged(store.as_mut(), at);
+        log.record_found(&folder.locked)?;
+        let outcome = folder.put(note, STAGED, &mut log, &mut |_, _| Ok(()))?;
+        let history = log.unrecorded.map_or(history, History::NotRecorded);
+        Ok(KnowledgeWritten { outcome, history })
     }
 
     /// The files of the notes that are named, by their titles or their files, in the order of the files.
@@ -49,27 +55,66 @@ impl KnowledgeFolder<'_> {
         Ok(named.map(|note| note.file).collect())
     }
 
-    /// Where the texts are kept that later ones have taken the place of in a file, the oldest first.
+    /// Deletes an entry by the name of its file; none when there is none. The log keeps its text.
     ///
     /// # Errors
-    /// When they cannot be listed.
-    pub fn replaced(&self, name: &str) -> Result<Vec<PathBuf>, KnowledgeError> {
-        Ok(ralph_notes::replaced_texts(self.path(), name)?)
-    }
-
-    /// Takes a note away by the name of its file; none when there is none. Its text is kept beside, where it is no note.
-    ///
-    /// # Errors
-    /// When it cannot be moved.
-    pub fn delete(&self, name: &str) -> Result<Option<Deleted>, KnowledgeError> {
+    /// When it cannot be removed.
+    pub fn delete(&self, name: &str, at: Timestamp) -> Result<Option<KnowledgeWritten<()>>, KnowledgeError> {
         if !self.path().is_dir() {
             return Ok(None);
         }
-        let kept = format!(".{}.ralph-deleted", with_room_for_suffix(name));
-        let kept = self.lock()?.put_away(name, &kept)?;
-        Ok(kept.map(|kept| Deleted {
-            path: self.path().join(name),
-            kept,
-        }))
+        let mut locked = self.lock()?;
+        let (mut store, history) = self.log_or_not();
+        let mut log = self.logged(store.as_mut(), at);
+        log.record_found(&locked)?;
+        loop {
+            let Some(file) = locked.read(name)? else {
+                return Ok(None);
+            };
+            log.record_old(name, &file)?;
+            if locked.remove(name, &file)? {
+                let text = String::from_utf8_lossy(&file.bytes);
+                log.record_made(NoteAction::Deleted, (name, &text), None)?;
+                let history = log.unrecorded.map_or(history, History::NotRecorded);
+                return Ok(Some(KnowledgeWritten { outcome: (), history }));
+            }
+        }
+    }
+
+    /// Gives an entry the text of one of its versions again, or that of the last where none is named.
+    ///
+    /// # Errors
+    /// When there is no such version, the entry is there and no version is named, or it cannot be written.
+    pub fn restore(&self, name: &str, version: Option<usize>, at: Timestamp) -> Result<PutBack, KnowledgeError> {
+        let mut store = self.open_log()?;
+        self.take_stock(&mut store, at)?;
+        let versions = store.knowledge_history(&self.log.file, name)?;
+        let wanted = match version {
+            Some(number) => versions.iter().find(|version| version.number == number),
+            None => versions.last(),
+        };
+        let wanted = wanted.ok_or_else(|| KnowledgeError::NoVersion {
+            name: name.to_owned(),
+            versions: versions.len(),
+        })?;
+        let is_there = |version: &&ralph_store::KnowledgeVersion| {
+            version.change.action.presence() == ralph_store::Presence::Present
+        };
+        let current = versions
+            .last()
+            .filter(is_there)
+            .map(|version| version.change.text.as_str());
+        if version.is_none() && current.is_some() {
+            return Ok(PutBack::Before);
+        }
+        self.put_back(&mut store, name, (current, Some(&wanted.change.text)), at)
+    }
+
+    /// The log, or why there is none.
+    fn log_or_not(&self) -> (Option<ralph_store::Store>, History) {
+        match self.open_log() {
+            Ok(store) => (Some(store), History::Recorded),
+            Err(error) => (None, History::NotRecorded(error)),
+        }
     }
 }

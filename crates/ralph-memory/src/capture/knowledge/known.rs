@@ -2,10 +2,22 @@
 //! changed is read again before.
 
 use ralph_model::CapturedKnowledge;
-use ralph_notes::{FileError, FileText, LockedFolder};
+use ralph_notes::{FileError, FileText, Knowledge, LockedFolder, capped_to_words, title_key};
 
+use super::KnowledgeError;
+use super::history::Log;
 use super::same_note::{Outline, same_note};
 use crate::catalogue::{Catalogue, CatalogueError, CataloguePlace};
+
+/// What a new entry of an agent means for those that are there.
+pub(super) enum Match {
+    /// It is a new one.
+    None,
+    /// It updates this one.
+    Updates(String, FileText),
+    /// This one, which a person wrote, says it already.
+    Says(String),
+}
 
 /// The notes that stand in the folder.
 #[derive(Debug, Default)]
@@ -42,6 +54,35 @@ impl Known {
             }
         }
         Ok(None)
+    }
+
+    /// The same for an agent, which never replaces what a person wrote or edited: then it may update an entry of its own with the
+    /// same title.
+    pub(super) fn find_for_agent(
+        &mut self,
+        (folder, log): (&LockedFolder<'_>, &Log<'_, '_>),
+        note: &CapturedKnowledge,
+    ) -> Result<Match, KnowledgeError> {
+        let title = title_key(&note.title);
+        let mut own = None;
+        let mut namesakes: Vec<&Outline> = self.0.iter().filter(|old| old.title == title).collect();
+        namesakes.sort_by(|one, other| one.file.cmp(&other.file));
+        for old in namesakes {
+            let Some(file) = folder.read(&old.file)? else { continue };
+            if log.is_agents(&old.file, &file)? {
+                own.get_or_insert((old.file.clone(), file));
+            } else if Knowledge::parse(&file.bytes).is_ok_and(|says| says.body == capped_to_words(&note.body)) {
+                return Ok(Match::Says(old.file.clone()));
+            }
+        }
+        let found = match own {
+            Some(own) => Some(own),
+            None => self.find(folder, note)?,
+        };
+        match found {
+            Some((name, file)) if log.is_agents(&name, &file)? => Ok(Match::Updates(name, file)),
+            _ => Ok(Match::None),
+        }
     }
 
     /// Takes in what a file says now.

@@ -1,16 +1,14 @@
-//! The folder of long notes while it is locked, and the one way in which a note is put in place there: the text is written
-//! whole beside its place, under a name of its own, and leaves that name in the step in which it gets its place.
+//! The folder of knowledge entries while it is locked, and the one way in which an entry is put in place there: the text is
+//! written whole beside its place, under a name of its own, and leaves that name in the step in which it gets its place.
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use ralph_model::CapturedKnowledge;
-use ralph_notes::{
-    FileText, Knowledge, LockedFolder, OldText, PlacedOver, capped_to_words, knowledge_file_name, knowledge_text,
-    updated_knowledge,
-};
+use ralph_model::{AuthorKind, CapturedKnowledge, FileStamp};
+use ralph_notes::{FileText, LockedFolder, Put, knowledge_file_name, knowledge_text, updated_knowledge};
+use ralph_store::NoteAction;
 
-use super::known::Known;
+use super::history::Log;
+use super::known::{Known, Match};
 use super::same_note::Outline;
 use super::{KnowledgeError, KnowledgeFolder, Placement};
 
@@ -45,36 +43,60 @@ impl<'a> KnowledgeFolder<'a> {
 }
 
 impl OpenFolder<'_> {
-    /// Puts a note in place. Its text stands ready under a name beside first, and `ready` is called each time it does.
+    /// Puts an entry in place and records it. Its text stands ready under a name beside first, and `ready` is called with it
+    /// each time it does.
     pub(super) fn put(
         &mut self,
         note: &CapturedKnowledge,
-        at: Timestamp,
         staged: &str,
-        ready: &mut dyn FnMut() -> Result<(), KnowledgeError>,
+        log: &mut Log<'_, '_>,
+        ready: &mut dyn FnMut(&mut Log<'_, '_>, Step<'_>) -> Result<(), KnowledgeError>,
     ) -> Result<Placement, KnowledgeError> {
         for _ in 0..MAX_TRIES {
-            let found = self.known.find(&self.locked, note)?;
-            let text = text_of(note, at, found.as_ref())?;
-            if let Some((name, old)) = &found
-                && old.bytes == text.as_bytes()
-            {
-                self.locked.unstage(staged)?;
-                return Ok(Placement::Known(self.path.join(name)));
+            let found = match self.find(note, log)? {
+                Match::None => None,
+                Match::Updates(name, file) => Some((name, file)),
+                Match::Says(name) => {
+                    self.locked.unstage(staged)?;
+                    return Ok(Placement::Known(self.path.join(name)));
+                }
+            };
+            let text = text_of(note, log.at, found.as_ref())?;
+            if let Some((name, old)) = &found {
+                if old.bytes == text.as_bytes() {
+                    self.locked.unstage(staged)?;
+                    return Ok(Placement::Known(self.path.join(name)));
+                }
+                log.record_old(name, old)?;
             }
             self.locked
                 .stage(staged, text.as_bytes(), found.as_ref().map(|(_, old)| old))?;
-            ready()?;
+            ready(log, Step::Staged(&text))?;
+            let before = self.locked.stamp(staged);
             let Some((name, placement)) = self.place(staged, note, found)? else {
                 continue;
             };
-            let outline = Outline::read(&name, text.as_bytes());
-            self.known.put(&name, outline);
+            ready(log, Step::Placed)?;
+            let action = match placement {
+                Placement::Made(_) => NoteAction::Added,
+                _ => NoteAction::Edited,
+            };
+            let stamp = stamp_of(before, self.locked.stamp(&name));
+            log.record_made(action, (&name, &text), stamp)?;
+            self.known.put(&name, Outline::read(&name, text.as_bytes()));
             return Ok(placement);
         }
         Err(KnowledgeError::NoPlace {
             title: note.title.clone(),
         })
+    }
+
+    fn find(&mut self, note: &CapturedKnowledge, log: &Log<'_, '_>) -> Result<Match, KnowledgeError> {
+        if log.author.kind == AuthorKind::Agent {
+            return self.known.find_for_agent((&self.locked, log), note);
+        }
+        let found = self.known.find(&self.locked, note)?;
+        Ok(found.map_or(Match::None, |(name, file)| Match::Updates(name, file)))
     }
 
     /// Gives a staged note its place; none when somebody came first.
@@ -85,10 +107,9 @@ impl OpenFolder<'_> {
         found: Option<(String, FileText)>,
     ) -> Result<Option<(String, Placement)>, KnowledgeError> {
         if let Some((name, old)) = found {
-            let keep = old_text(&old, note);
-            if let PlacedOver::Yes { replaced } = self.locked.place_over(staged, &name, &old, keep)? {
+            if self.locked.place_over(staged, &name, &old)? == Put::Over {
                 let path = self.path.join(&name);
-                return Ok(Some((name, Placement::Changed { path, replaced })));
+                return Ok(Some((name, Placement::Changed(path))));
             }
             // Somebody has saved the file since it was read, and may have given it another title.
             let now = self.locked.read(&name)?;
@@ -107,18 +128,27 @@ impl OpenFolder<'_> {
     }
 }
 
-/// What becomes of the text that a note had. A person may have written it, and git need not know of it.
-fn old_text(old: &FileText, note: &CapturedKnowledge) -> OldText {
-    match Knowledge::parse(&old.bytes) {
-        Ok(old) if old.body == capped_to_words(&note.body) => OldText::Drop,
-        _ => OldText::Keep,
+/// How far an entry that is being put in place has come.
+pub(super) enum Step<'t> {
+    /// Its text stands ready beside its place.
+    Staged(&'t str),
+    /// It has its place, and is not recorded yet.
+    Placed,
+}
+
+/// The stamp of the file that was put in place. Where somebody has saved it since, it is that of the staged one, so that the
+/// next command looks at the file.
+fn stamp_of(staged: Option<FileStamp>, now: Option<FileStamp>) -> Option<FileStamp> {
+    match (staged, now) {
+        (Some(staged), Some(now)) if now.same_content(&staged) => Some(now),
+        (staged, _) => staged,
     }
 }
 
 /// What the file is to say: a new note, or the old one with the new text.
 fn text_of(
     note: &CapturedKnowledge,
-    at: Timestamp,
+    at: jiff::Timestamp,
     found: Option<&(String, FileText)>,
 ) -> Result<String, KnowledgeError> {
     let Some((name, old)) = found else {

@@ -9,7 +9,8 @@
 
 use ralph_store::{OutboxFile, Store};
 
-use super::open_folder::OpenFolder;
+use super::history::Log;
+use super::open_folder::{OpenFolder, Step};
 use super::{KnowledgeError, KnowledgeFolder, Placement};
 
 /// What became of the outbox.
@@ -52,9 +53,19 @@ impl KnowledgeFolder<'_> {
         }
         let mut folder = self.open()?;
         // Only now: another process may have written them while this one waited.
-        for file in store.outbox(worktree)? {
+        let files = store.outbox(worktree)?;
+        if let Some(first) = files.first() {
+            self.logged(Some(store), first.created_at)
+                .record_found(&folder.locked)?;
+        }
+        for file in files {
             let title = file.knowledge.title.clone();
-            match put(store, &mut folder, &file, step) {
+            let mut log = Log {
+                author: file.author.clone(),
+                outbox: Some(file.id),
+                ..self.logged(Some(store), file.created_at)
+            };
+            match put(&mut log, &mut folder, &file, step) {
                 Ok(placement) => outboxed.written.push(Written { title, placement }),
                 Err(error) => outboxed.failed.push((title, error)),
             }
@@ -64,24 +75,31 @@ impl KnowledgeFolder<'_> {
 }
 
 fn put(
-    store: &mut Store,
+    log: &mut Log<'_, '_>,
     folder: &mut OpenFolder<'_>,
     file: &OutboxFile,
     step: &mut dyn FnMut(),
 ) -> Result<Placement, KnowledgeError> {
     let staged = format!(".ralph-outbox-{}", file.id);
-    if file.staged && !folder.locked.has(&staged) {
-        store.outbox_done(file.id)?;
+    let done = |log: &mut Log<'_, '_>| match log.store.as_deref_mut() {
+        Some(store) => store.outbox_done(file.id),
+        None => Ok(()),
+    };
+    if file.staged.is_some() && !folder.locked.has(&staged) {
+        done(log)?;
         return Ok(Placement::Before);
     }
-    let placement = folder.put(&file.knowledge, file.created_at, &staged, &mut || {
+    let placement = folder.put(&file.knowledge, &staged, log, &mut |log, reached| {
         step();
-        store.outbox_staged(file.id)?;
-        step();
+        if let (Step::Staged(text), Some(store)) = (reached, log.store.as_deref_mut()) {
+            store.outbox_staged(file.id, text)?;
+            step();
+        }
         Ok(())
     })?;
-    step();
-    store.outbox_done(file.id)?;
+    if let Placement::Known(_) = placement {
+        done(log)?;
+    }
     step();
     Ok(placement)
 }

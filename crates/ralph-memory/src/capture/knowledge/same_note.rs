@@ -10,7 +10,7 @@ pub(super) struct Outline {
     /// Its file.
     pub(super) file: String,
     /// Its title as titles are compared.
-    title: String,
+    pub(super) title: String,
     /// Its tags as tags are compared.
     tags: Vec<String>,
 }
@@ -31,21 +31,41 @@ impl Outline {
     }
 }
 
-/// The note that a new one brings up to date, if there is one: that of the same title, whatever its case; else one whose
-/// title holds the new one or stands in it, and that shares more than half of the tags (of whichever has fewer).
+/// The entry that a new one updates: the one with the same title, ignoring case; else one with a similar title that shares
+/// more than half of the tags (of the smaller set).
 ///
-/// Of several, the one that shares most; then the first by its file.
+/// Of several, the one with the highest overlap; then the first by file name.
 pub(super) fn same_note<'o>(new: &Outline, known: &'o [Outline]) -> Option<&'o Outline> {
     let by_title = known.iter().filter(|old| old.title == new.title);
     by_title.min_by_key(|old| &old.file).or_else(|| {
         known
             .iter()
-            .filter(|old| old.title.contains(&new.title) || new.title.contains(&old.title))
+            .filter(|old| similar_titles(&old.title, &new.title))
             .map(|old| (Overlap::of(&old.tags, &new.tags), old))
             .filter(|(overlap, _)| overlap.is_over_half())
             .max_by(|(a, one), (b, other)| a.order(*b).then_with(|| other.file.cmp(&one.file)))
             .map(|(_, old)| old)
     })
+}
+
+/// Whether one title contains the other as whole words, and these are at least half of its words.
+fn similar_titles(one: &str, other: &str) -> bool {
+    let (one, other) = (words(one), words(other));
+    let (shorter, longer) = if one.len() <= other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    !shorter.is_empty()
+        && shorter.len() * 2 >= longer.len()
+        && longer.windows(shorter.len()).any(|part| part == shorter)
+}
+
+fn words(title: &str) -> Vec<&str> {
+    title
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// How many tags two notes share, and how many the one with fewer has.
@@ -125,7 +145,7 @@ mod tests {
     #[test]
     fn more_than_half_of_the_fewer_tags_and_one_title_in_the_other_is_the_same_note() {
         let known = [("a.md", "SQLite WAL mode", "database,sqlite,wal")];
-        let long = "sqlite wal mode for concurrent access";
+        let long = "sqlite wal mode for concurrency";
         for (rule, new, expected) in [
             (
                 "two of three, and the old title stands in the new one",
@@ -138,7 +158,7 @@ mod tests {
                 false,
             ),
             ("one of one is all of the smaller set", (long, "wal"), true),
-            ("the new title stands in the old one", ("WAL", "database,wal"), true),
+            ("the new title is in the old one", ("WAL mode", "database,wal"), true),
             (
                 "all tags, but neither title holds the other",
                 ("WAL in SQLite", "database,sqlite,wal"),
@@ -157,12 +177,33 @@ mod tests {
     }
 
     #[test]
+    fn titles_are_similar_when_one_has_the_other_as_at_least_half_of_its_words() {
+        let known = [("a.md", "Payments API versioning", "api,payments")];
+        let tags = "api,payments";
+        for (title, expected) in [
+            ("API", false),
+            ("Payments", false),
+            ("Payments API", true),
+            ("API versioning", true),
+            ("api-versioning!", true),
+            ("API version", false),
+            ("Payments versioning", false),
+            ("Payments API versioning for the partners", true),
+            ("How payments API versioning works for partners", false),
+            ("?", false),
+        ] {
+            check(title, &known, (title, tags), expected.then_some("a.md"));
+        }
+        check("no words", &[("a.md", "?", "x")], ("!", "x"), None);
+    }
+
+    #[test]
     fn of_several_near_ones_the_highest_overlap_wins_and_then_the_file_name() {
         let known = [
-            ("d.md", "Docker", "a,b,c"),
+            ("d.md", "Compose ports", "a,b,c"),
             ("c.md", "Docker compose", "a,b,c,d"),
             ("b.md", "Docker compose ports", "a,b,c,d"),
-            ("z.md", "Docker compose ports in CI", "a,b,c"),
+            ("z.md", "In docker compose ports in", "a,b,c"),
         ];
         check(
             "three of three before three of four",
@@ -177,7 +218,7 @@ mod tests {
             ("docker compose ports in", "a,b,c,e"),
             Some("b.md"),
         );
-        let thirds = [("a.md", "T", "a,b,x"), ("b.md", "T u", "a,b,c,d,y,z")];
+        let thirds = [("a.md", "T u", "a,b,x"), ("b.md", "T u v w", "a,b,c,d,y,z")];
         check(
             "two of three is as much as four of six",
             &thirds,

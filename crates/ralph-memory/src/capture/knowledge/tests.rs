@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{CapturedKnowledge, Clock, NewJournalRow, RunId};
-use ralph_store::{Settlement, Store, Wait};
+use ralph_model::{Author, AuthorKind, CapturedKnowledge, Clock, NewJournalRow, RunId};
+use ralph_store::{DatabasePlace, KnowledgeChange, KnowledgeVersion, NoteAction, NoteFile, Settlement, Store, Wait};
 use ralph_testkit::journal_row;
 
 use super::*;
@@ -79,7 +79,7 @@ impl Bench {
     }
 
     fn knowledge(&self, worktree: &str) -> KnowledgeFolder<'static> {
-        knowledge_in(self.folder.path().join(format!("knowledge{worktree}")))
+        knowledge_in(&self.folder.path().join(format!("knowledge{worktree}")))
     }
 
     fn write(&mut self) -> Vec<Placement> {
@@ -102,18 +102,34 @@ impl Bench {
         killed.is_err()
     }
 
-    /// What is said where a file was changed for the first time.
     fn changed(&self, name: &str) -> Placement {
-        Placement::Changed {
-            path: self.path(name),
-            replaced: Some(self.path(&format!(".ralph-replaced/{name}"))),
-        }
+        Placement::Changed(self.path(name))
     }
 
-    /// The texts that are kept of what stood in a file before.
-    fn replaced(&self, name: &str) -> Vec<String> {
-        let places = self.knowledge("").replaced(name).unwrap();
-        places.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    /// What the log knows of an entry: each change with its author and the last line of the text.
+    fn logged(&self, name: &str) -> Vec<String> {
+        let line = |version: &KnowledgeVersion| {
+            let KnowledgeChange {
+                action, text, author, ..
+            } = &version.change;
+            let last = text.trim_end().lines().next_back().unwrap_or_default();
+            format!("{} by {author}: {last}", action.word())
+        };
+        self.knowledge("").history(name).unwrap().iter().map(line).collect()
+    }
+
+    /// Puts an entry there as the agent of an earlier iteration would have.
+    fn put_agents(&mut self, name: &str, text: &str) {
+        self.put_file(name, text);
+        let agent = Author::in_iteration(AuthorKind::Agent, RunId::new(9), 1);
+        let knowledge = KnowledgeFolder {
+            author: agent.clone(),
+            ..self.knowledge("")
+        };
+        let locked = knowledge.lock().unwrap();
+        let mut log = knowledge.logged(Some(&mut self.store), at());
+        log.record_made(NoteAction::Added, (name, text), locked.stamp(name))
+            .unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -125,7 +141,7 @@ impl Bench {
         let mut files: Vec<(String, String)> = fs::read_dir(self.folder.path().join("knowledge"))
             .unwrap()
             .map(|entry| entry.unwrap())
-            .filter(|entry| entry.file_name() != ".lock" && entry.file_name() != ".ralph-replaced")
+            .filter(|entry| entry.file_name() != ".lock")
             .map(|entry| {
                 let text = fs::read_to_string(entry.path()).unwrap();
                 (entry.file_name().into_string().unwrap(), text)
@@ -182,7 +198,7 @@ fn killed_after_any_step_each_note_is_there_once() {
             steps += 1;
             let mut bench = Bench::new();
             if let Some(old) = old {
-                bench.put_file("c.md", old);
+                bench.put_agents("c.md", old);
             }
             bench.capture("", &[note("Colours", "css", "New."), note("Other", "x", "Other.")]);
             let killed = bench.write_and_die_after(steps);
@@ -213,7 +229,7 @@ fn what_a_person_does_to_a_note_after_it_was_put_in_place_stays() {
                 let mut bench = Bench::new();
                 let name = if old.is_some() { "c.md" } else { "colours.md" };
                 if let Some(old) = old {
-                    bench.put_file(name, old);
+                    bench.put_agents(name, old);
                 }
                 bench.capture("", &[note("Colours", "css", "New.")]);
                 assert!(bench.write_and_die_after(steps));
@@ -240,7 +256,7 @@ fn what_a_person_does_to_a_note_after_it_was_put_in_place_stays() {
 fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
     for steps in 1..=2 {
         let mut bench = Bench::new();
-        bench.put_file("c.md", OLD);
+        bench.put_agents("c.md", OLD);
         bench.capture("", &[note("Colours", "css", "New.")]);
         assert!(bench.write_and_die_after(steps));
         fs::remove_file(bench.path("c.md")).unwrap();
@@ -256,12 +272,8 @@ fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
         assert!(bench.write_and_die_after(steps));
         bench.put_file("mine.md", OLD);
         bench.write();
-        assert_eq!(bench.names(), ["mine.md"]);
-        assert!(
-            bench.files()[0]
-                .1
-                .contains("tags: [old, css]\nmood: good\n---\n\nNew.\n")
-        );
+        assert_eq!(bench.names(), ["colours.md", "mine.md"], "a person's entry stays");
+        assert_eq!(bench.files()[1].1, OLD);
     }
 }
 
@@ -278,7 +290,7 @@ fn two_at_once_write_each_note_once() {
         let workers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    let knowledge = knowledge_in(path.clone());
+                    let knowledge = knowledge_in(&path);
                     let mut store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
                     let outboxed = knowledge.write_outbox(&mut store, "").unwrap();
                     assert!(outboxed.failed.is_empty());
@@ -312,7 +324,7 @@ fn the_same_title_from_two_worktrees_is_a_file_in_each() {
 #[test]
 fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
     let mut bench = Bench::new();
-    bench.put_file("c.md", OLD);
+    bench.put_agents("c.md", OLD);
     let mut permissions = fs::metadata(bench.path("c.md")).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(bench.path("c.md"), permissions.clone()).unwrap();
@@ -331,15 +343,26 @@ fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
     assert!(bench.files()[0].1.contains("New."));
 }
 
-fn knowledge_in(path: PathBuf) -> KnowledgeFolder<'static> {
+fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
     KnowledgeFolder {
         catalogue: CataloguePlace {
             database: path.with_extension("index.db"),
             shelves: Vec::new(),
-            knowledge: path,
+            knowledge: path.to_owned(),
             home: &NoProject,
             file_clock: &LongAgo,
         },
+        log: LogPlace {
+            database: DatabasePlace {
+                path: path.with_file_name("progress.db"),
+                backups: None,
+            },
+            file: NoteFile {
+                worktree: path.file_name().unwrap().to_string_lossy().replace("knowledge", ""),
+                path: ".ralph/knowledge".to_owned(),
+            },
+        },
+        author: Author::HUMAN,
         surroundings: &NoProject,
         patience: Patience {
             notice_after: Duration::from_secs(10),
@@ -383,7 +406,7 @@ fn notes_that_are_written_together_know_of_one_another() {
 /// The same note, whoever brings it: handed in, or through the outbox.
 fn either_way(check: impl Fn(&mut Bench, &dyn Fn(&mut Bench, &CapturedKnowledge) -> Placement)) {
     check(&mut Bench::new(), &|bench, note| {
-        bench.knowledge("").add(note, at()).unwrap()
+        bench.knowledge("").add(note, at()).unwrap().outcome
     });
     check(&mut Bench::new(), &|bench, note| {
         bench.capture("", std::slice::from_ref(note));
@@ -395,7 +418,7 @@ fn either_way(check: impl Fn(&mut Bench, &dyn Fn(&mut Bench, &CapturedKnowledge)
 #[test]
 fn the_same_title_replaces_the_body_and_adds_the_tags() {
     either_way(|bench, put| {
-        bench.put_file("c.md", OLD);
+        bench.put_agents("c.md", OLD);
         let placement = put(bench, &note("Colours", "css,OLD", "New text."));
         assert_eq!(placement, bench.changed("c.md"));
         let new = "---\ntitle: COLOURS\ntags: [old, css]\nmood: good\n---\n\nNew text.\n";
@@ -407,18 +430,26 @@ fn the_same_title_replaces_the_body_and_adds_the_tags() {
 fn a_near_title_with_most_of_the_tags_changes_that_note_which_keeps_title_file_and_date() {
     let old = "---\ntitle: WAL mode\ntags: [sqlite, wal]\ncreated_at: 2025-01-01\n---\n\nOld.\n";
     either_way(|bench, put| {
-        bench.put_file("mine.md", old);
-        let near = note("SQLite WAL mode for readers", "wal,sqlite,readers", "New.");
+        bench.put_agents("mine.md", old);
+        let near = note("SQLite WAL mode", "wal,sqlite,readers", "New.");
         assert_eq!(put(bench, &near), bench.changed("mine.md"));
         let new = "---\ntitle: WAL mode\ntags: [sqlite, wal, readers]\ncreated_at: 2025-01-01\n---\n\nNew.\n";
         assert_eq!(bench.files(), [("mine.md".to_owned(), new.to_owned())]);
         assert_eq!(put(bench, &near), Placement::Known(bench.path("mine.md")));
-        let other = note("SQLite WAL mode for readers", "x,sqlite", "Else.");
+        let other = note("SQLite WAL mode", "x,sqlite", "Else.");
         assert_eq!(
             put(bench, &other),
-            Placement::Made(bench.path("sqlite-wal-mode-for-readers.md")),
+            Placement::Made(bench.path("sqlite-wal-mode.md")),
             "half of the tags is not most of them"
         );
+        let part = note("WAL", "sqlite,wal", "Else.");
+        assert_eq!(
+            put(bench, &part),
+            Placement::Changed(bench.path("mine.md")),
+            "one of two words is half of the title"
+        );
+        let one_of_three = note("SQLite", "sqlite,wal,readers", "Else.");
+        assert_eq!(put(bench, &one_of_three), Placement::Made(bench.path("sqlite.md")));
     });
 }
 
@@ -475,59 +506,154 @@ fn a_file_that_is_no_note_stands_in_nobodys_way() {
 }
 
 #[test]
-fn a_deleted_note_is_gone_and_its_text_is_kept_beside() {
+fn a_deleted_entry_comes_back_from_the_log() {
     let bench = Bench::new();
     let folder = bench.knowledge("");
-    assert_eq!(folder.delete("a.md").unwrap(), None);
+    assert!(folder.delete("a.md", at()).unwrap().is_none());
     assert!(!folder.path().exists(), "nothing to delete makes nothing");
     folder.add(&note("A", "x", "First."), at()).unwrap();
-    assert_eq!(folder.delete("b.md").unwrap(), None);
-    let deleted = folder.delete("a.md").unwrap().unwrap();
-    assert_eq!(deleted.path, bench.path("a.md"));
-    assert!(fs::read_to_string(&deleted.kept).unwrap().contains("First."));
-    assert_eq!(bench.names(), [".a.md.ralph-deleted"]);
-    let again = folder.add(&note("A", "x", "Second."), at()).unwrap();
-    assert_eq!(again, Placement::Made(bench.path("a.md")), "what is kept is no note");
-    let second = folder.delete("a.md").unwrap().unwrap();
-    assert!(fs::read_to_string(&second.kept).unwrap().contains("Second."));
-    assert!(
-        fs::read_to_string(&deleted.kept).unwrap().contains("First."),
-        "both are kept"
+    assert!(folder.delete("b.md", at()).unwrap().is_none());
+    let first = bench.files();
+    folder.delete("a.md", at()).unwrap().unwrap();
+    assert_eq!(bench.files(), []);
+    let gone: Vec<String> = folder.gone().unwrap().into_iter().map(|gone| gone.file).collect();
+    assert_eq!(gone, ["a.md"]);
+    assert_eq!(folder.restore("a.md", None, at()).unwrap(), PutBack::Done);
+    assert_eq!(bench.files(), first);
+    assert_eq!(folder.restore("a.md", None, at()).unwrap(), PutBack::Before);
+    folder.add(&note("A", "x", "Second."), at()).unwrap();
+    assert_eq!(folder.restore("a.md", Some(1), at()).unwrap(), PutBack::Done);
+    assert_eq!(bench.files(), first);
+    assert!(folder.restore("a.md", Some(9), at()).is_err());
+    assert!(folder.restore("b.md", None, at()).is_err());
+    assert_eq!(
+        bench.logged("a.md"),
+        [
+            "added by human: First.",
+            "deleted by human: First.",
+            "restored by human: First.",
+            "edited by human: Second.",
+            "restored by human: First.",
+        ]
     );
-    assert_eq!(bench.names(), [".a.md.ralph-deleted", ".a.md.ralph-deleted-2"]);
 }
 
 #[test]
-fn a_text_that_another_takes_the_place_of_is_kept_however_often_that_happens() {
+fn every_text_that_an_entry_had_is_in_the_log() {
     either_way(|bench, put| {
-        bench.put_file("c.md", OLD);
+        bench.put_agents("c.md", OLD);
         assert_eq!(put(bench, &note("Colours", "css", "New.")), bench.changed("c.md"));
-        let first = fs::read_to_string(bench.path("c.md")).unwrap();
-        let tagged = put(bench, &note("Colours", "paint", "New."));
-        let path = bench.path("c.md");
-        assert_eq!(
-            tagged,
-            Placement::Changed { path, replaced: None },
-            "the text is as it was"
-        );
-        let second = fs::read_to_string(bench.path("c.md")).unwrap();
-        assert_ne!(first, second);
+        put(bench, &note("Colours", "paint", "New."));
         put(bench, &note("Colours", "css", "Newer."));
-        assert_eq!(bench.replaced("c.md"), [OLD.to_owned(), second]);
-        assert_eq!(bench.names(), ["c.md"]);
-        assert_eq!(bench.replaced("d.md"), [""; 0]);
+        let texts: Vec<String> = bench
+            .logged("c.md")
+            .iter()
+            .map(|line| line.split(": ").nth(1).unwrap().to_owned())
+            .collect();
+        assert_eq!(texts, ["Old text.", "New.", "New.", "Newer."]);
+        assert_eq!(bench.names(), ["c.md"], "no copies beside it");
     });
 }
 
 #[test]
-fn killed_after_any_step_the_text_of_a_person_is_there_or_kept() {
+fn what_people_do_to_files_is_found_by_comparing() {
+    let mut bench = Bench::new();
+    bench.put_file("c.md", OLD);
+    let look = |bench: &mut Bench| bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+    look(&mut bench);
+    look(&mut bench);
+    bench.put_file("c.md", &OLD.replace("Old text.", "By hand."));
+    look(&mut bench);
+    fs::remove_file(bench.path("c.md")).unwrap();
+    look(&mut bench);
+    bench.put_file("c.md", OLD);
+    look(&mut bench);
+    assert_eq!(
+        bench.logged("c.md"),
+        [
+            "adopted by unknown: Old text.",
+            "changed by unknown: By hand.",
+            "vanished by unknown: By hand.",
+            "returned by unknown: Old text.",
+        ]
+    );
+}
+
+#[test]
+fn a_file_whose_stamp_is_recorded_is_not_read_again() {
+    let mut bench = Bench::new();
+    for number in 0..50 {
+        bench.put_file(&format!("n{number}.md"), OLD);
+    }
+    bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+    // A file that cannot be read would be noticed.
+    for number in 0..50 {
+        let path = bench.path(&format!("n{number}.md"));
+        let before = fs::metadata(&path).unwrap();
+        let stamp = ralph_model::FileStamp::of(&before);
+        let states = bench.store.knowledge_states(&bench.knowledge("").log.file).unwrap();
+        assert!(states.iter().any(|state| state.record.stamp == stamp));
+    }
+    bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+    assert_eq!(bench.logged("n7.md"), ["adopted by unknown: Old text."]);
+}
+
+#[test]
+fn an_agents_entry_never_replaces_a_persons() {
+    let mut bench = Bench::new();
+    bench
+        .knowledge("")
+        .add(&note("Colours", "css", "A person's."), at())
+        .unwrap();
+    let persons = bench.files();
+    bench.capture("", &[note("COLOURS", "css", "An agent's.")]);
+    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-2.md"))]);
+    bench.capture("", &[note("Colours", "css", "An agent's, again.")]);
+    assert_eq!(bench.write(), [bench.changed("colours-2.md")], "its own may be updated");
+    bench.capture("", &[note("Colours", "other", "A person's.")]);
+    assert_eq!(bench.write(), [Placement::Known(bench.path("colours.md"))]);
+    bench.capture("", &[note("Colours of paint", "css", "Near.")]);
+    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-of-paint.md"))]);
+    assert_eq!(fs::read_to_string(bench.path("colours.md")).unwrap(), persons[0].1);
+    let agents = fs::read_to_string(bench.path("colours-2.md")).unwrap();
+    bench.put_file(
+        "colours-2.md",
+        &agents.replace("An agent's, again.", "Edited by a person."),
+    );
+    bench.capture("", &[note("Colours", "css", "An agent's, once more.")]);
+    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-3.md"))]);
+    assert_eq!(
+        bench.logged("colours-2.md"),
+        [
+            "added by agent, run-00000001, iteration 1: An agent's.",
+            "edited by agent, run-00000001, iteration 2: An agent's, again.",
+            "changed by unknown: Edited by a person.",
+        ]
+    );
+}
+
+#[test]
+fn killed_after_any_step_the_log_has_the_old_text_and_names_the_agent_once() {
     for steps in 1..=5 {
         let mut bench = Bench::new();
-        bench.put_file("c.md", OLD);
+        bench.put_agents("c.md", OLD);
         bench.capture("", &[note("Colours", "css", "New.")]);
         bench.write_and_die_after(steps);
+        bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
         bench.write();
-        assert_eq!(bench.replaced("c.md"), [OLD], "{steps}");
+        let logged = bench.logged("c.md");
+        assert_eq!(
+            logged[0], "added by agent, run-00000009, iteration 1: Old text.",
+            "{steps}"
+        );
+        let new: Vec<&String> = logged.iter().filter(|line| line.ends_with(": New.")).collect();
+        let [new] = new.as_slice() else {
+            panic!("{steps}: {logged:?}");
+        };
+        assert!(
+            new.contains("by agent, run-00000001, iteration 1"),
+            "{steps}: {logged:?}"
+        );
     }
 }
 
@@ -551,22 +677,17 @@ fn notes_are_named_by_titles_of_any_kind_and_by_files() {
 }
 
 #[test]
-fn a_note_with_the_longest_name_is_changed_and_deleted_with_its_text_kept() {
+fn an_entry_with_the_longest_name_is_changed_deleted_and_restored() {
     let bench = Bench::new();
     let name = format!("{}.md", "é".repeat(126));
     assert_eq!(name.len(), 255);
     bench.put_file("short.md", OLD);
     fs::rename(bench.path("short.md"), bench.path(&name)).unwrap();
     let folder = bench.knowledge("");
-    let Placement::Changed { replaced, .. } = folder.add(&note("Colours", "css", "New."), at()).unwrap() else {
-        panic!("it is the same note");
-    };
-    assert_eq!(fs::read_to_string(replaced.unwrap()).unwrap(), OLD);
-    assert_eq!(bench.replaced(&name), [OLD]);
-    for text in ["New.", "Newer."] {
-        bench.put_file("short.md", &OLD.replace("Old text.", text));
-        fs::rename(bench.path("short.md"), bench.path(&name)).unwrap();
-        let deleted = folder.delete(&name).unwrap().unwrap();
-        assert!(fs::read_to_string(deleted.kept).unwrap().contains(text));
-    }
+    let changed = folder.add(&note("Colours", "css", "New."), at()).unwrap();
+    assert_eq!(changed.outcome, Placement::Changed(bench.path(&name)));
+    folder.delete(&name, at()).unwrap().unwrap();
+    assert_eq!(bench.files(), []);
+    assert_eq!(folder.restore(&name, Some(1), at()).unwrap(), PutBack::Done);
+    assert_eq!(bench.files(), [(name, OLD.to_owned())]);
 }

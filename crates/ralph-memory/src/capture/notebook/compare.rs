@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ralph_model::Note;
+use ralph_model::{Author, Note};
 use ralph_notes::Document;
 use ralph_store::{KnownNote, NoteAction, NoteChange, Presence};
 
@@ -14,7 +14,7 @@ pub(super) enum Head {
 }
 
 /// The changes that lead from what is known to what stands in the file.
-pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head) -> Vec<NoteChange> {
+pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head, author: &Author) -> Vec<NoteChange> {
     let mut standing: HashMap<&str, Note> = HashMap::with_capacity(document.entries().len());
     let mut order = Vec::with_capacity(document.entries().len());
     for entry in document.entries() {
@@ -29,7 +29,13 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
     }
     let lookup = document.lookup(known.len());
     let mut changes = Vec::new();
-    let mut record = |action, note| changes.push(NoteChange { action, note });
+    let mut record = |action, note| {
+        changes.push(NoteChange {
+            action,
+            note,
+            author: author.clone(),
+        });
+    };
     for KnownNote { action, note, .. } in known {
         match (standing.remove(note.id.as_str()), action.presence()) {
             (Some(found), Presence::Gone) => record(NoteAction::Returned, found),

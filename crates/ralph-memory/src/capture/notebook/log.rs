@@ -6,7 +6,7 @@ use std::path::Path;
 use ralph_model::{FileStamp, Note};
 use ralph_notes::{Document, LockedFile, Patches, Updated, read_file, read_mark, resolve};
 use ralph_store::index::Change;
-use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
+use ralph_store::{FileRecord, NoteAction, NoteChange, RunProcess, Store, StoreError, Wait};
 
 use super::compare::{Head, compare};
 use crate::catalogue::{Made, follow};
@@ -95,6 +95,47 @@ impl Notebook<'_> {
         Some(findings(&changes))
     }
 
+    /// Compares the file with the log and records what is new, also where the log has never seen the file. A run does so before
+    /// and after each iteration, so that what is found is credited to the right time.
+    ///
+    /// # Errors
+    /// When the file cannot be read or the log not be written.
+    pub fn take_stock(&self) -> Result<(), NotebookError> {
+        if !self.path.exists() && !Store::is_there(&self.log.database.path) {
+            return Ok(());
+        }
+        let head = self.surroundings.head();
+        let file = resolve(&self.path)?;
+        let text = read_file(&self.path)?;
+        if let Some(text) = &text
+            && read_mark(&file) == Some(self.mark(&text.stamp, head.as_deref()))
+        {
+            return Ok(());
+        }
+        let mut store = Store::open_or_create(&self.log.database)?;
+        let last = store.note_file(&self.log.file)?;
+        if text.is_none() && last.is_none() {
+            return Ok(());
+        }
+        let mut lock = match file.parent().is_some_and(Path::exists) {
+            true => Some(LockedFile::lock(&self.path, &self.patience)?),
+            false => None,
+        };
+        let text = read_file(&self.path)?;
+        let Some(stamp) = text.as_ref().map(|text| text.stamp).or(last.map(|last| last.stamp)) else {
+            return Ok(());
+        };
+        let bytes = text.map(|text| text.bytes).unwrap_or_default();
+        let document = Document::parse(self.shelf, &bytes);
+        let changes = self.since_last_look(&store, &document, head.as_deref())?;
+        let now_true = FileRecord { stamp, head };
+        store.record_notes(&self.log.file, &now_true, &changes, self.clock.now())?;
+        if let Some(lock) = &mut lock {
+            self.leave_mark(lock, &now_true);
+        }
+        Ok(())
+    }
+
     /// Applies an edit to the file, then records it, under the file's lock.
     pub(super) fn change(
         &self,
@@ -115,7 +156,7 @@ impl Notebook<'_> {
         })?;
         let made = last.unwrap_or_default();
         let recorded = log
-            .and_then(|log| log.map_or_else(|| self.make_log(), Ok))
+            .and_then(|log| log.map_or_else(|| self.log.open_or_create(self.surroundings), Ok))
             .and_then(|mut store| self.record(&mut store, &updated, &made));
         let (history, findings) = match recorded {
             Ok((findings, now_true)) => {
@@ -149,18 +190,6 @@ impl Notebook<'_> {
         );
     }
 
-    fn make_log(&self) -> Result<Store, StoreError> {
-        if let Some(folder) = self.log.database.parent() {
-            self.surroundings
-                .prepare_database_folder(folder)
-                .map_err(|error| StoreError::Sql {
-                    path: self.log.database.clone(),
-                    reason: error.to_string(),
-                })?;
-        }
-        Store::open_or_create(&self.log.database)
-    }
-
     /// Writes down an edit, and before it whatever the log had missed. Returns what is now true of the file.
     fn record(
         &self,
@@ -181,6 +210,7 @@ impl Notebook<'_> {
         changes.extend(made.notes.iter().map(|note| NoteChange {
             action: made.action,
             note: note.clone(),
+            author: self.author.clone(),
         }));
         let stamp = updated.written.or(updated.read);
         // Of a file that is gone as a whole the last look is all that there is to compare with.
@@ -213,7 +243,7 @@ impl Notebook<'_> {
         let head = head.unwrap_or_default();
         format!(
             "{inode} {size} {mtime_ns} {ctime_ns} {head} {} {:?} {:?}",
-            log.database.display(),
+            log.database.path.display(),
             log.file.worktree,
             log.file.path
         )
@@ -230,7 +260,9 @@ impl Notebook<'_> {
             Some(record) if record.head.as_deref() != head => Head::Moved,
             Some(_) | None => Head::Same,
         };
-        Ok(compare(store.known_notes(&self.log.file)?, document, head))
+        let is_alive = |process: &RunProcess| self.surroundings.is_alive(process);
+        let author = store.author_of_found(&self.log.file.worktree, &is_alive)?;
+        Ok(compare(store.known_notes(&self.log.file)?, document, head, &author))
     }
 }
 

@@ -14,9 +14,9 @@ mod take_in;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_model::{Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
+use ralph_model::{Author, Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
 use ralph_notes::{Document, Entry, FileError, Lookup, Patience, Sign, create_folder, read_file};
-use ralph_store::{NoteFile, StoreError};
+use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store, StoreError};
 
 pub use error::NotebookError;
 pub use operations::Start;
@@ -30,9 +30,23 @@ use crate::catalogue::CataloguePlace;
 #[derive(Debug, Clone)]
 pub struct LogPlace {
     /// The database.
-    pub database: PathBuf,
+    pub database: DatabasePlace,
     /// The file's name in it.
     pub file: NoteFile,
+}
+
+impl LogPlace {
+    /// Opens the database for a change, and makes it where there is none.
+    pub(in crate::capture) fn open_or_create(&self, surroundings: &dyn Surroundings) -> Result<Store, StoreError> {
+        if let Some(folder) = self.database.path.parent() {
+            let made = surroundings.prepare_database_folder(folder);
+            made.map_err(|error| StoreError::Sql {
+                path: self.database.path.clone(),
+                reason: error.to_string(),
+            })?;
+        }
+        Store::open_or_create(&self.database)
+    }
 }
 
 /// What a notebook needs to know of the project around it. Where nothing else is said, there is no git, and folders are
@@ -41,6 +55,11 @@ pub trait Surroundings {
     /// What git has checked out now; none without git.
     fn head(&self) -> Option<String> {
         None
+    }
+
+    /// Whether the process of a run lives, as far as it can be told.
+    fn is_alive(&self, _process: &RunProcess) -> bool {
+        true
     }
 
     /// Makes the folder of a file of notes that is about to be locked.
@@ -76,6 +95,8 @@ pub struct Notebook<'a> {
     pub path: PathBuf,
     /// Where its log is kept.
     pub log: LogPlace,
+    /// Who changes notes here.
+    pub author: Author,
     /// The index that its changes are taken along into.
     pub catalogue: CataloguePlace<'a>,
     /// The project around it.

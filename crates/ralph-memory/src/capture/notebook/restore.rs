@@ -6,6 +6,7 @@ use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, StoreErro
 
 use super::log::{Edit, findings};
 use super::{Notebook, NotebookError, Stored, Vanished};
+use crate::capture::knowledge::PutBack;
 
 /// What an id names.
 pub(super) enum Found<'d> {
@@ -157,6 +158,44 @@ impl Notebook<'_> {
             };
             Ok(Edit::of_one(patches, NoteAction::Restored, note))
         })
+    }
+
+    /// Gives a note another text, or removes it, if it is in the expected state; none stands for a note that is not there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put_back(
+        &self,
+        id: &str,
+        (expected, wanted): (Option<&Note>, Option<&Note>),
+    ) -> Result<(PutBack, Stored), NotebookError> {
+        let mut outcome = PutBack::Done;
+        let stored = self.change(|document, _| {
+            let entry = document.find(id).next();
+            let current = entry.and_then(|entry| document.note(entry));
+            outcome = match &current {
+                current if current.as_ref() == wanted => PutBack::Before,
+                current if current.as_ref() != expected => PutBack::Kept,
+                _ => PutBack::Done,
+            };
+            if outcome != PutBack::Done {
+                return Ok(Edit::default());
+            }
+            Ok(match (entry, wanted, expected) {
+                (Some(entry), Some(note), _) => {
+                    Edit::of_one(document.change(entry, note), NoteAction::Restored, note.clone())
+                }
+                (None, Some(note), _) => {
+                    let patches = document.add(std::slice::from_ref(note));
+                    Edit::of_one(patches, NoteAction::Restored, note.clone())
+                }
+                (Some(entry), None, Some(note)) => {
+                    Edit::of_one(document.delete(&[entry]), NoteAction::Deleted, note.clone())
+                }
+                _ => Edit::default(),
+            })
+        })?;
+        Ok((outcome, stored))
     }
 
     /// Every version of the one note that an id, or the beginning of one, names; none when there is none.

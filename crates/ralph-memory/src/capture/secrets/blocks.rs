@@ -7,11 +7,13 @@ use std::sync::LazyLock;
 
 use memchr::{memchr2, memmem};
 
-use super::{MASK_OPENING, Secret, SecretKind, run_length};
+use super::{Secret, SecretKind, run_length};
 
 const BEGIN: &[u8] = b"-----BEGIN ";
 /// Made once: most texts are short lines, and making it takes longer than looking through one.
 static BEGINNINGS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
+const END: &[u8] = b"-----END ";
+static ENDS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(END));
 const DASHES: &[u8] = b"-----";
 
 /// The most bytes of a title such as `ENCRYPTED PRIVATE KEY`.
@@ -42,11 +44,82 @@ pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
             free_from = begin + length;
             found.push(Secret {
                 range: begin..free_from,
-                kind: SecretKind::PrivateKey,
+                kind: SecretKind::PRIVATE_KEY,
             });
         }
     }
+    found.extend(ends_of_keys(bytes, &found));
     found
+}
+
+/// The keys whose beginning was cut off: the lines of base64 before a line that ends a key.
+fn ends_of_keys(bytes: &[u8], whole: &[Secret]) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let mut free_from = 0;
+    for end in ENDS.find_iter(bytes) {
+        let title = bytes.get(end + END.len()..).unwrap_or_default();
+        let length = run_length(title, MOST_TITLE, in_title);
+        let private = title.get(..length).is_some_and(is_private);
+        let before = bytes.get(free_from..end).unwrap_or_default();
+        let inside = whole.iter().any(|key| key.range.contains(&end));
+        if private && !inside {
+            let start = end - body_before(before);
+            let stop =
+                end + END.len() + length + run_length(title.get(length..).unwrap_or_default(), DASHES.len(), is_dash);
+            if start < end {
+                found.push(Secret {
+                    range: start..stop,
+                    kind: SecretKind::PRIVATE_KEY,
+                });
+            }
+        }
+        free_from = end + END.len();
+    }
+    found
+}
+
+/// The length of the body of a key at the end of these bytes: lines of base64, of which only the last may be short.
+fn body_before(bytes: &[u8]) -> usize {
+    let (mut start, mut is_last, mut is_long) = (bytes.len(), true, false);
+    loop {
+        let line_end = without_separators(bytes.get(..start).unwrap_or_default());
+        let length = line_end.iter().rev().take_while(|byte| is_base64(**byte)).count();
+        #[cfg(test)]
+        super::tests::count_read(length);
+        let (before, line) = line_end.split_at(line_end.len() - length);
+        // The letter of an escaped line break does not belong to the line behind it.
+        let escape =
+            usize::from(before.ends_with(b"\\") && line.first().is_some_and(|first| matches!(first, b'n' | b'r')));
+        let length = length - escape;
+        if length == 0 || (length < LONG_RUN && !is_last) {
+            break;
+        }
+        is_last = false;
+        is_long |= length >= LONG_RUN;
+        start = line_end.len() - length;
+    }
+    if is_long { bytes.len() - start } else { 0 }
+}
+
+/// These bytes without what is between two lines of a key, at their end.
+fn without_separators(mut bytes: &[u8]) -> &[u8] {
+    while let [before @ .., b'\\', b'n' | b'r'] = bytes {
+        bytes = before;
+    }
+    while let [before @ .., last] = bytes
+        && separates(*last)
+    {
+        bytes = before;
+        while let [before @ .., b'\\', b'n' | b'r'] = bytes {
+            bytes = before;
+        }
+    }
+    bytes
+}
+
+/// Whether the title of a line that begins or ends something is that of a private key.
+fn is_private(title: &[u8]) -> bool {
+    title.ends_with(b"PRIVATE KEY") || title.ends_with(b"PRIVATE KEY BLOCK")
 }
 
 /// Reads a key piece by piece. It never reads past five dashes, so no two readers read the same bytes.
@@ -60,7 +133,7 @@ impl<'a> Reader<'a> {
     fn after_begin_line(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(BEGIN)?;
         let title = rest.get(..run_length(rest, MOST_TITLE, in_title))?;
-        let private = title.ends_with(b"PRIVATE KEY") || title.ends_with(b"PRIVATE KEY BLOCK");
+        let private = is_private(title);
         let closed = rest.get(title.len()..)?.starts_with(DASHES);
         (private && closed).then_some(Self {
             bytes,
@@ -138,9 +211,7 @@ impl<'a> Reader<'a> {
         }
         let dashes = memmem::find(self.rest(), DASHES).unwrap_or(self.rest().len());
         let line = self.rest().get(..dashes)?;
-        let line = line.get(..memchr2(b'\n', b'\\', line).unwrap_or(line.len()))?;
-        let masked = memmem::find(line, MASK_OPENING.as_bytes()).is_some();
-        (!masked).then_some(line.len())
+        Some(memchr2(b'\n', b'\\', line).unwrap_or(line.len()))
     }
 
     fn ends_line(&self) -> bool {

@@ -1,9 +1,18 @@
 //! Every token here is put together at run time, so that no scanner of repositories takes this file for a leak.
 
-use super::SecretKind::{Anthropic, Aws, GitHub, Google, Npm, OpenAi, PrivateKey, Slack, UrlCredentials};
 use super::*;
 use proptest::prelude::*;
 use std::cell::Cell;
+
+const ANTHROPIC: &str = "anthropic";
+const AWS: &str = "aws";
+const GITHUB: &str = "github";
+const GOOGLE: &str = "google";
+const NPM: &str = "npm";
+const OPENAI: &str = "openai";
+const PRIVATE_KEY: &str = "private-key";
+const SLACK: &str = "slack";
+const URL: &str = "url";
 
 /// So many letters and digits that look random.
 fn random(length: usize) -> String {
@@ -36,28 +45,28 @@ fn url(scheme: &str, user: &str, password: &str) -> String {
 
 /// Asserts that the text holds exactly these secrets.
 #[track_caller]
-fn check(text: &str, expected: &[(&str, SecretKind)]) {
+fn check(text: &str, expected: &[(&str, &str)]) {
     let found = find(text);
     let found: Vec<_> = found
         .iter()
-        .map(|secret| (text.get(secret.range.clone()).unwrap(), secret.kind))
+        .map(|secret| (text.get(secret.range.clone()).unwrap(), secret.kind.slug()))
         .collect();
     assert_eq!(found, expected, "in {text:?}");
 }
 
-fn tokens() -> Vec<(String, SecretKind)> {
+fn tokens() -> Vec<(String, &'static str)> {
     let of = |prefix: &str, length: usize| format!("{prefix}{}", random(length));
     let mut tokens = vec![
-        (format!("{}{}_{}", "github_pat_", random(22), random(59)), GitHub),
+        (format!("{}{}_{}", "github_pat_", random(22), random(59)), GITHUB),
         (
             format!("{}{}_{}.{}.{}", "ghs_", 12345, random(40), random(300), random(90)),
-            GitHub,
+            GITHUB,
         ),
         (
             format!("{}api03-{}-_{}AA", "sk-ant-", random(50), random(40)),
-            Anthropic,
+            ANTHROPIC,
         ),
-        (format!("{}oat01-{}", "sk-ant-", random(95)), Anthropic),
+        (format!("{}oat01-{}", "sk-ant-", random(95)), ANTHROPIC),
         (
             format!(
                 "{}{}{}{}",
@@ -66,7 +75,7 @@ fn tokens() -> Vec<(String, SecretKind)> {
                 "T3Blbk",
                 format_args!("FJ{}", random(20))
             ),
-            OpenAi,
+            OPENAI,
         ),
         (
             format!(
@@ -76,29 +85,29 @@ fn tokens() -> Vec<(String, SecretKind)> {
                 "T3Blbk",
                 format_args!("FJ{}", random(20))
             ),
-            OpenAi,
+            OPENAI,
         ),
         (
             format!("{}{}-{}-{}", "xoxb-", "123456789012", "1234567890123", random(24)),
-            Slack,
+            SLACK,
         ),
-        (format!("{}{}-1-{}", "xoxe.", "xoxp", upper(163)), Slack),
+        (format!("{}{}-1-{}", "xoxe.", "xoxp", upper(163)), SLACK),
         (
             format!("{}{}-1234567890123-{}", "xapp-1-", upper(11), random(64)),
-            Slack,
+            SLACK,
         ),
-        (of("GOCSPX-", 28), Google),
-        (of("ya29.", 120), Google),
-        (format!("{}c.b0{}", "ya29.", random(120)), Google),
-        (of("AIza", 35), Google),
-        (of("npm_", 36), Npm),
-        (of("sk-", 48), OpenAi),
+        (of("GOCSPX-", 28), GOOGLE),
+        (of("ya29.", 120), GOOGLE),
+        (format!("{}c.b0{}", "ya29.", random(120)), GOOGLE),
+        (of("AIza", 35), GOOGLE),
+        (of("npm_", 36), NPM),
+        (of("sk-", 48), OPENAI),
     ];
-    tokens.extend(["AKIA", "ASIA", "ABIA", "ACCA"].map(|prefix| (format!("{prefix}{}", upper(16)), Aws)));
-    tokens.extend(["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map(|prefix| (of(prefix, 36), GitHub)));
-    tokens.extend(["sk-proj-", "sk-svcacct-", "sk-admin-"].map(|prefix| (of(prefix, 120), OpenAi)));
+    tokens.extend(["AKIA", "ASIA", "ABIA", "ACCA"].map(|prefix| (format!("{prefix}{}", upper(16)), AWS)));
+    tokens.extend(["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map(|prefix| (of(prefix, 36), GITHUB)));
+    tokens.extend(["sk-proj-", "sk-svcacct-", "sk-admin-"].map(|prefix| (of(prefix, 120), OPENAI)));
     tokens.extend(
-        ["xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-"].map(|prefix| (format!("{prefix}2-{}", random(40)), Slack)),
+        ["xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-"].map(|prefix| (format!("{prefix}2-{}", random(40)), SLACK)),
     );
     tokens
 }
@@ -118,15 +127,13 @@ fn tokens_are_found_whole_wherever_a_word_may_begin() {
         ] {
             check(&format!("{before}{token}{after}"), &[(&token, kind)]);
         }
-        check(&format!("word{token}").replace("xoxe.", "xoxe-"), &[]);
-        check(&format!("task-{token}").replace("xoxe.", "xoxe-"), &[]);
     }
 }
 
 #[test]
 fn tokens_of_a_fixed_length_end_there() {
     for (token, _) in tokens() {
-        let fixed = ["AKIA", "AIza", "npm_", "GOCSPX-"];
+        let fixed = ["AKIA", "AIza", "npm_"];
         if fixed.iter().any(|prefix| token.starts_with(prefix)) {
             check(&format!("{token}Q"), &[]);
             check(token.strip_suffix(|_| true).unwrap(), &[]);
@@ -148,7 +155,7 @@ fn values_are_found_by_their_names() {
         format!("aws configure set aws_secret_access_key {key} --profile x"),
     ] {
         // In XML, the slash of the closing tag stands behind a `<`.
-        check(&text, &[(&key, Aws)]);
+        check(&text, &[(&key, AWS)]);
     }
     let token = format!("{}-{}", random(8), random(20));
     for text in [
@@ -156,13 +163,83 @@ fn values_are_found_by_their_names() {
         format!("_authToken=\"{token}\"\n"),
         format!("npm config set //registry.example.org/:_authToken {token}"),
     ] {
-        check(&text, &[(&token, Npm)]);
+        check(&text, &[(&token, NPM)]);
     }
     let path = format!("T{}/B{}/{}", upper(10), upper(10), random(24));
     check(
         &format!("curl https://{}/services/{path} -d", "hooks.slack.com"),
-        &[(&path, Slack)],
+        &[(&path, SLACK)],
     );
+}
+
+#[test]
+fn tokens_of_many_services_are_found_in_prose_and_in_code() {
+    let hex = |length: usize| "9f3a1c7e5b0d2846".chars().cycle().take(length).collect::<String>();
+    for (token, kind) in [
+        (format!("{}{}", "glpat-", random(20)), "gitlab"),
+        (format!("{}live_{}", "sk_", random(24)), "stripe"),
+        (format!("{}{}", "hf_", random(34)), "huggingface"),
+        (format!("{}AgEIcHlwaS5vcmc{}", "pypi-", random(150)), "pypi"),
+        (format!("{}.{}.{}", "SG", random(22), random(43)), "sendgrid"),
+        (format!("{}v1_{}", "dop_", hex(64)), "digitalocean"),
+        (format!("{}{}", "dapi", hex(32)), "databricks"),
+        (
+            format!(
+                "{}.{}.{}",
+                "eyJhbGciOiJIUzI1NiIsInR5cCI6",
+                format_args!("eyJ{}", random(40)),
+                random(43)
+            ),
+            "jwt",
+        ),
+        (format!("{}{}", "shpat_", hex(32)), "shopify"),
+        (format!("{}_pat_{}", "dckr", random(27)), "dockerhub"),
+        (format!("{}-{}", "NRAK", upper(27)), "new-relic"),
+    ] {
+        for (before, after) in [
+            ("", ""),
+            ("it is ", ", you see"),
+            ("(", ")"),
+            ("TOKEN='", "'"),
+            ("a\\n", "\\n"),
+        ] {
+            check(&format!("{before}{token}{after}"), &[(&token, kind)]);
+        }
+    }
+    for (text, value, kind) in [
+        ("AZURE_CLIENT_SECRET=@", format!("q7Z8Q~{}", random(34)), "azure-ad"),
+        ("AccountName=a;AccountKey=@;x", format!("{}==", random(86)), "azure"),
+        ("TWILIO_AUTH_TOKEN=@", hex(32), "twilio"),
+        ("cloudflare_api_token: '@'", random(40), "cloudflare"),
+        ("DD_API_KEY=@", hex(32), "datadog"),
+        ("Authorization: SSWS @", format!("00{}", random(40)), "okta"),
+        (
+            "discord.login('@')",
+            format!("M{}.{}.{}", random(23), random(6), random(38)),
+            "discord",
+        ),
+        ("SESSION_SECRET=@", random(32), "generic"),
+        ("Authorization: Bearer @", random(32), "bearer"),
+    ] {
+        check(&text.replace('@', &value), &[(&value, kind)]);
+    }
+}
+
+#[test]
+fn placeholders_are_left_alone() {
+    for text in [
+        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ghp_... glpat-XXXXXXXXXXXXXXXXXXXX",
+        "sk-... sk-ant-... sk_live_xxxxxxxxxxxxxxxxxxxxxxxx xoxb-your-token-goes-here-0123456789",
+        "export GITHUB_TOKEN=<your-token> TOKEN=${GITHUB_TOKEN} API_KEY=$(pass show api/key)",
+        "const token = process.env.GITHUB_TOKEN_FOR_DEPLOYMENTS1",
+        "client_secret: \"{{ vault.client_secret_Of_This_App1 }}\"",
+        "api_key=YOUR_API_KEY_GOES_HERE_1234 token: getTheTokenOfThisUser12345()",
+        "https://app:hunter2@db.example.com/main",
+    ] {
+        check(text, &[]);
+    }
 }
 
 #[test]
@@ -202,7 +279,7 @@ fn private_keys_are_found_in_every_dress() {
             ),
             format!("{}\n{}=aB3d\n{}", begin(title), base64_lines(2), end(title)),
         ] {
-            check(&format!("key = \"{key}\"\nmore"), &[(&key, PrivateKey)]);
+            check(&format!("key = \"{key}\"\nmore"), &[(&key, PRIVATE_KEY)]);
         }
     }
 }
@@ -212,16 +289,34 @@ fn a_private_key_without_an_end_ends_with_its_base64() {
     let begin = begin("RSA PRIVATE KEY");
     let lines = base64_lines(2);
     let cut = format!("{begin}\n{}", lines.trim_end());
-    check(&cut, &[(&cut, PrivateKey)]);
-    check(&format!("{cut}\nThen came some prose."), &[(&cut, PrivateKey)]);
-    check(&format!("{cut}\n... the rest is missing"), &[(&cut, PrivateKey)]);
+    check(&cut, &[(&cut, PRIVATE_KEY)]);
+    check(&format!("{cut}\nThen came some prose."), &[(&cut, PRIVATE_KEY)]);
+    check(&format!("{cut}\n... the rest is missing"), &[(&cut, PRIVATE_KEY)]);
     let with_last_line = format!("{cut}\nAbCd==");
     check(
         &format!("{with_last_line}\n\nThen prose."),
-        &[(&with_last_line, PrivateKey)],
+        &[(&with_last_line, PRIVATE_KEY)],
     );
     let whole = private_key("EC PRIVATE KEY");
-    check(&format!("{cut}\n{whole}"), &[(&cut, PrivateKey), (&whole, PrivateKey)]);
+    check(
+        &format!("{cut}\n{whole}"),
+        &[(&cut, PRIVATE_KEY), (&whole, PRIVATE_KEY)],
+    );
+}
+
+#[test]
+fn a_private_key_without_a_beginning_begins_with_its_base64() {
+    let end = end("RSA PRIVATE KEY");
+    let body = format!("{}Ab4=\n{end}", base64_lines(2));
+    for body in [body.clone(), body.replace('\n', "\\n"), body.replace('\n', "\n    ")] {
+        check(&body, &[(&body, PRIVATE_KEY)]);
+        check(&format!("... {body}\nthen"), &[(&body, PRIVATE_KEY)]);
+        check(
+            &format!("[3 bytes were left out here]\n{body}"),
+            &[(&body, PRIVATE_KEY)],
+        );
+    }
+    check(&format!("and the line {end} ends it"), &[]);
 }
 
 #[test]
@@ -235,26 +330,23 @@ fn passwords_in_urls_are_found_and_nothing_else_of_the_url() {
         ("mongodb+srv", "app", "pa$$w{rd"),
         ("https", "password", "letmein"),
     ] {
-        check(
-            &format!("<{}>", url(scheme, user, password)),
-            &[(password, UrlCredentials)],
-        );
+        check(&format!("<{}>", url(scheme, user, password)), &[(password, URL)]);
     }
     let token = format!("{}{}", "ghp_", random(36));
     check(
         &format!("https://x-access-token:{token}@github.com/a/b"),
-        &[(&token, GitHub)],
+        &[(&token, GITHUB)],
     );
     check(
         &format!("https://{token}:x-oauth-basic@github.com/a/b"),
-        &[(&token, GitHub)],
+        &[(&token, GITHUB)],
     );
     check(
         &format!("https://{token}:hunter2@github.com"),
-        &[(&token, GitHub), ("hunter2", UrlCredentials)],
+        &[(&token, GITHUB), ("hunter2", URL)],
     );
     let longer = format!("a.{token}");
-    check(&url("https", "me", &longer), &[(&longer, UrlCredentials)]);
+    check(&url("https", "me", &longer), &[(&longer, URL)]);
 }
 
 #[test]
@@ -350,31 +442,8 @@ fn masks_say_what_they_hide() {
         mask(&text),
         "É[secret: github]É https://me:[secret: url]@db.internal:5432/app [secret: private-key]"
     );
-    let kinds = [
-        PrivateKey,
-        Aws,
-        GitHub,
-        Anthropic,
-        OpenAi,
-        Slack,
-        Google,
-        Npm,
-        UrlCredentials,
-    ];
-    assert_eq!(
-        kinds.map(|kind| kind.to_string()),
-        [
-            "private key",
-            "AWS key",
-            "GitHub token",
-            "Anthropic key",
-            "OpenAI key",
-            "Slack token",
-            "Google key",
-            "npm token",
-            "URL password"
-        ]
-    );
+    let kind = find(&token)[0].kind;
+    assert_eq!((kind.slug(), kind.to_string().as_str()), ("github", "GitHub token"));
 }
 
 #[test]
@@ -383,7 +452,7 @@ fn a_secret_against_a_key_is_found_with_it() {
     let token = format!("{}{}", "AIza", random(35));
     check(
         &format!("{token}{key}{token}"),
-        &[(&token, Google), (&key, PrivateKey), (&token, Google)],
+        &[(&token, GOOGLE), (&key, PRIVATE_KEY), (&token, GOOGLE)],
     );
 }
 

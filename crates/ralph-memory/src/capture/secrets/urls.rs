@@ -24,7 +24,7 @@ pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
             let password = password(bytes.get(start..)?)?;
             Some(Secret {
                 range: start + password.start..start + password.end,
-                kind: SecretKind::UrlCredentials,
+                kind: SecretKind::URL,
             })
         })
         .collect()
@@ -46,7 +46,8 @@ fn password(bytes: &[u8]) -> Option<Range<usize>> {
         // `postgres:postgres`, `guest:guest`: what everybody's test database has.
         && password != user
         && !is_placeholder(password)
-        && !is_template(authority.get(..memchr(b'@', authority)?)?);
+        && !is_template(authority.get(..memchr(b'@', authority)?)?)
+        && !is_documentation(authority.get(credentials.len() + 1..)?);
     secret.then_some(colon + 1..credentials.len())
 }
 
@@ -55,6 +56,12 @@ fn is_template(credentials: &[u8]) -> bool {
     [b"${".as_slice(), b"$(", b"{{"]
         .iter()
         .any(|opening| memmem::find(credentials, opening).is_some())
+}
+
+/// Whether a host is one of those that are reserved for documentation, as `db.example.com`.
+fn is_documentation(host: &[u8]) -> bool {
+    host.split(|byte| matches!(byte, b'.' | b':'))
+        .any(|label| label.eq_ignore_ascii_case(b"example"))
 }
 
 /// Whether this may stand between `://` and the path. A URL is ASCII; quotes, brackets and backslashes around it end it.

@@ -16,7 +16,7 @@ const MOST_JOURNAL: usize = 4000;
 
 /// The longest lesson, in characters. It stands in a prompt whole or not at all, so one that is longer than the room which
 /// lessons have there would be kept for nobody.
-pub const MOST_LEARNING: usize = 1200;
+pub const MOST_LEARNING: usize = 1100;
 
 /// The most files of a report, and the longest name of one, in characters.
 const MOST_FILES: usize = 50;

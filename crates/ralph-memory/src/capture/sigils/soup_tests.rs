@@ -181,7 +181,7 @@ fn assert_bounded(captured: &Captured) {
     assert!(captured.learnings.len() <= 100 && captured.knowledge.len() <= 100);
     for learning in &captured.learnings {
         assert_line(&learning.category, 50);
-        assert_clean(&learning.content, 1200);
+        assert_clean(&learning.content, 1100);
         assert_tags(&learning.tags);
     }
     for knowledge in &captured.knowledge {

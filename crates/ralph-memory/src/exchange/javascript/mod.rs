@@ -206,10 +206,10 @@ impl JsObject {
     }
 }
 
-/// The SHA-256 of a text, in hex digits.
+/// The SHA-256 of a text or of bytes, in hex digits.
 #[must_use]
-pub fn sha256(text: &str) -> String {
-    let digits = Sha256::digest(text.as_bytes());
+pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    let digits = Sha256::digest(bytes);
     digits.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

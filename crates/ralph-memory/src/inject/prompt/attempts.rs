@@ -12,10 +12,11 @@ use std::collections::HashSet;
 
 use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
-use super::markdown::{in_item, without_controls};
+use super::markdown::in_item;
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
+use crate::inject::origin::Origin;
 use crate::inject::pack::{Item, Packed, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use entry::{Detail, entry, says_all};
@@ -225,8 +226,8 @@ fn suggestion(request: &PromptRequest<'_>) -> String {
         Outcome::Interrupted => "one that was interrupted".to_owned(),
         _ => format!("attempt {attempt}"),
     };
-    let text = in_item(&without_controls(text));
-    format!("\n- **Suggested after {source}**: {text}\n")
+    let text = in_item(text);
+    format!("\n- **Suggested after {source}**: {} {text}\n", Origin::Agent)
 }
 
 /// The section where no attempt failed, and one that was interrupted suggests something.

@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId, Tokens, first_line, preview};
+use ralph_model::{
+    EntryKind, InjectionReason, JournalRow, NewJournalRow, Outcome, RunId, TaskId, Tokens, first_line, preview,
+};
 
 use super::markdown::{in_item, one_line};
 use super::room::Room;
@@ -137,6 +139,7 @@ fn entry(row: &JournalRow, run: Option<&RunId>, assigned: &TaskId) -> String {
         _ => String::new(),
     };
     let notes = row.notes.as_deref().map(in_item).filter(|notes| !notes.is_empty());
+    let notes = notes.map(|notes| format!("{} {notes}", noted_by(row)));
     format!(
         "### Iteration {} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n{reason}{title}{of_run}",
         row.iteration,
@@ -147,6 +150,14 @@ fn entry(row: &JournalRow, run: Option<&RunId>, assigned: &TaskId) -> String {
         or(&files(&row.files_modified), "none"),
         notes.as_deref().unwrap_or("No notes recorded"),
     )
+}
+
+/// Who wrote the notes of an iteration. Those of one that was interrupted may begin with a person's guidance.
+pub(super) fn noted_by(row: &NewJournalRow) -> &'static str {
+    match row.outcome {
+        Outcome::Interrupted => "(by human or agent)",
+        _ => "(by agent)",
+    }
 }
 
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {

@@ -3,11 +3,12 @@
 use ralph_model::{EntryKind, InjectionReason};
 use ralph_store::index::IndexError;
 
-use super::markdown::{below_heading, one_line};
+use super::markdown::{below_heading, one_line, quote, title};
 use super::room::Room;
 use super::section::{Considered, MOST_LEFT_OUT, Section};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::{Catalogue, KnowledgeOutline};
+use crate::inject::origin::{Origin, Origins};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
@@ -52,7 +53,7 @@ pub(super) fn section(
     while passed_over < MOST_PASSED_OVER
         && let Some(note) = relevant.next().transpose()?
     {
-        if let Some(size) = tried.weigh(catalogue, note, said)?
+        if let Some(size) = tried.weigh((catalogue, request.origins), note, said)?
             && !room_left.take(size)
         {
             passed_over += 1;
@@ -121,9 +122,14 @@ struct Tried {
 
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
-    fn weigh(&mut self, catalogue: &Catalogue, note: Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
+    fn weigh(
+        &mut self,
+        (catalogue, origins): (&Catalogue, &Origins),
+        note: Relevant,
+        said: &Said,
+    ) -> Result<Option<usize>, IndexError> {
         let (outline, body) = catalogue.index.knowledge_note(note.number)?;
-        let text = entry(&outline, &body);
+        let text = entry(&outline, &body, origins.of(&note.file));
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
         let is_new = !said.holds(fact) && !self.said.holds(fact);
         // With the empty line before it.
@@ -148,15 +154,20 @@ impl Tried {
     }
 }
 
-/// A note as an entry of the section, in the form that the earlier tools gave it.
-fn entry(outline: &KnowledgeOutline, body: &str) -> String {
+/// A note as an entry of the section, in the form that the earlier tools gave it. One that an agent wrote has its file in the
+/// heading instead of the title, which is quoted with the rest: else it could have the name of a section.
+fn entry(outline: &KnowledgeOutline, body: &str, origin: Origin) -> String {
     let tags: Vec<String> = outline.tags.iter().map(|tag| one_line(tag)).collect();
-    let mut text = format!("### {}\n_Tags: {}_\n", one_line(&outline.title), tags.join(", "));
-    let body = below_heading(body);
-    if !body.is_empty() {
-        text.push('\n');
-        text.push_str(&body);
-        text.push('\n');
+    let tags = format!("_Tags: {} | by: {}_\n", tags.join(", "), origin.word());
+    match origin {
+        Origin::Agent => {
+            let text = format!("{}\n\n{body}", one_line(&outline.title));
+            format!("### {}\n{tags}\n{}", title(&outline.file), quote(&text))
+        }
+        Origin::Human | Origin::Extracted => {
+            let body = below_heading(body);
+            let gap = if body.is_empty() { "" } else { "\n" };
+            format!("### {}\n{tags}{gap}{body}", title(&outline.title))
+        }
     }
-    text
 }

@@ -5,11 +5,12 @@ use ralph_model::{
 };
 
 use super::learnings::learning_item;
-use super::markdown::{in_item, one_line, without_controls};
+use super::markdown::{in_item, one_line};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
+use crate::inject::origin::Origin;
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
@@ -123,7 +124,7 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> V
         .iter()
         .map(|lesson| Choice {
             lesson,
-            text: item(&lesson.learning, form),
+            text: item(&lesson.learning, form, Mark::Shown),
             reason: InjectionReason::Irrelevant,
             may_stand: false,
         })
@@ -309,12 +310,12 @@ fn group_heading(kind: LearningKind) -> &'static str {
 #[must_use]
 pub fn lesson_item(learning: &Learning) -> String {
     match (learning.source, learning.kind) {
-        (LearningSource::Sigil | LearningSource::Human, _) => learning_item(learning),
+        (LearningSource::Sigil | LearningSource::Human, _) => learning_item(learning, ""),
         (_, LearningKind::Estimate) => {
             let text = with_figures(&learning.content, learning.facts.as_ref());
-            format!("- {}\n", in_item(&without_controls(&text)))
+            format!("- {}\n", in_item(&text))
         }
-        _ => item(learning, Form::OneOfSeveral),
+        _ => item(learning, Form::OneOfSeveral, Mark::Omitted),
     }
 }
 
@@ -325,9 +326,20 @@ enum Form {
     OneOfSeveral,
 }
 
+/// Whether an item says where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Shown,
+    Omitted,
+}
+
 /// A lesson as an item of its list, in the same form. Several estimates say how much work each is of.
-fn item(learning: &Learning, form: Form) -> String {
-    let text = in_item(&without_controls(&learning.content));
+fn item(learning: &Learning, form: Form, mark: Mark) -> String {
+    let mark = match mark {
+        Mark::Shown => format!("{} ", Origin::of_learning(learning)),
+        Mark::Omitted => String::new(),
+    };
+    let text = format!("{mark}{}", in_item(&learning.content));
     match (learning.kind, &learning.facts) {
         (LearningKind::Strategy, facts) => {
             format!(
@@ -352,7 +364,7 @@ fn item(learning: &Learning, form: Form) -> String {
             };
             let iterations = format!("{total_iterations:.0}");
             let word = if iterations == "1" { "iteration" } else { "iterations" };
-            format!("- Similar tasks{of}: ~{iterations} {word}, ~{seconds:.0}s per iteration\n")
+            format!("- {mark}Similar tasks{of}: ~{iterations} {word}, ~{seconds:.0}s per iteration\n")
         }
         (LearningKind::Convention, _) => format!("- {text}\n{}", examples(learning)),
         (LearningKind::Antipattern | LearningKind::Estimate, _) => format!("- {text}\n"),

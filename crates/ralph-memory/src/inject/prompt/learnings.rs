@@ -2,11 +2,12 @@
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Learning, LearningStatus};
 
-use super::markdown::{in_item, one_line, without_controls};
+use super::markdown::{in_item, one_line, title};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
+use crate::inject::origin::Origin;
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
 use crate::recall::{Likeness, RelevantLearning};
@@ -85,7 +86,7 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
             learning,
             likeness,
             score: *score,
-            text: learning_item(learning),
+            text: learning_item(learning, &format!("{} ", Origin::of_learning(learning))),
             reason: if belongs {
                 InjectionReason::OverBudget
             } else {
@@ -158,7 +159,7 @@ fn add_examples(choices: &mut [Choice<'_>], (frame, closing): (&str, &str), budg
     }
     for choice in choices.iter_mut().filter(|choice| choice.is_shown()) {
         for example in choice.learning.examples.iter().take(MOST_EXAMPLES) {
-            let line = format!("  - {}\n", one_line(example));
+            let line = format!("  - {}\n", title(example));
             let fact = Fact::of(example);
             if !said.holds(fact) && room_left.take(line.chars().count()) {
                 choice.text.push_str(&line);
@@ -174,11 +175,8 @@ impl Choice<'_> {
     }
 }
 
-/// A lesson as an item of the section's list, in the form that the earlier tools gave it.
-pub(super) fn learning_item(learning: &Learning) -> String {
-    format!(
-        "- **[{}]** {}\n",
-        one_line(&learning.category),
-        in_item(&without_controls(&learning.content))
-    )
+/// A learning as an item of the section's list, in the form that the earlier tools gave it, with a mark in front of its text.
+pub(super) fn learning_item(learning: &Learning, mark: &str) -> String {
+    let category = one_line(&learning.category);
+    format!("- **[{category}]** {mark}{}\n", in_item(&learning.content))
 }

@@ -18,16 +18,38 @@ fn longest_row_of_ticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
+/// A text that an agent wrote or a program printed: every line behind `>`, so that none can be taken for the prompt's own
+/// structure. Empty where there is nothing to say.
+pub(crate) fn quote(text: &str) -> String {
+    match without_controls(text).trim_end() {
+        "" => String::new(),
+        text => quoted(text),
+    }
+}
+
+/// A title on one line that cannot be read as a heading of its own.
+pub(super) fn title(text: &str) -> String {
+    let line = one_line(text);
+    if line.starts_with('#') {
+        format!("\\{line}")
+    } else {
+        line
+    }
+}
+
 /// A text on one line.
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text without control characters, its lines left as they are.
-pub(super) fn without_controls(text: &str) -> String {
+/// A text without control characters. Its lines stay; whatever else a reader may take for a line break becomes one.
+pub(crate) fn without_controls(text: &str) -> String {
+    let is_break = |c: char| matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let is_kept = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
-    normalise_line_breaks(text).chars().filter(is_kept).collect()
+    let breaks = normalise_line_breaks(text);
+    let lines = breaks.chars().map(|c| if is_break(c) { '\n' } else { c });
+    lines.filter(is_kept).collect()
 }
 
 /// A text as code within a line.
@@ -39,34 +61,37 @@ pub(super) fn code(line: &str) -> String {
     format!("{ticks}{gap}{line}{gap}{ticks}")
 }
 
-/// A text as the end of a list's item: its further lines stand further in, so that a heading or a fence in it ends with
-/// the item.
+/// A text as the end of a list's item: its further lines are quoted inside the item.
 pub(super) fn in_item(text: &str) -> String {
+    let text = without_controls(text);
     let mut lines = text.trim().lines().map(str::trim_end);
     let mut item = lines.next().unwrap_or_default().to_owned();
     for line in lines {
-        item.push('\n');
+        item.push_str("\n  >");
         if !line.is_empty() {
-            item.push_str("  ");
+            item.push(' ');
             item.push_str(line);
         }
     }
     item
 }
 
-/// A text below a heading: as it is where no line of it could be taken for the prompt's own structure, else behind quote
-/// marks, which end with it.
+/// A text below a heading, with a line break at its end: as it is where no line of it could be taken for the prompt's own
+/// structure, else quoted.
 pub(super) fn below_heading(text: &str) -> String {
-    let text = normalise_line_breaks(text);
-    let text = text.trim_end();
-    if text.is_empty() || is_plain(text) {
-        return text.to_owned();
+    let text = without_controls(text);
+    match text.trim_end() {
+        "" => String::new(),
+        text if is_plain(text) => format!("{text}\n"),
+        text => quoted(text),
     }
-    quoted(text).trim_end().to_owned()
 }
 
-/// Whether a text has no heading, no open fence and nothing of HTML outside of closed fences.
+/// Whether a text has no line that begins like a heading, no open fence, and nothing of HTML outside of closed fences.
 fn is_plain(text: &str) -> bool {
+    if text.lines().any(|line| line.trim_start().starts_with('#')) {
+        return false;
+    }
     let mut fences = Fences::default();
     let mut start = 0;
     while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
@@ -78,7 +103,7 @@ fn is_plain(text: &str) -> bool {
         start += line.len();
         let line = line.trim();
         let is_underline = |sign: char| !line.is_empty() && line.chars().all(|c| c == sign);
-        let begins_structure = ["#", "```", "~~~", "<"].iter().any(|sign| line.starts_with(sign));
+        let begins_structure = ["```", "~~~", "<"].iter().any(|sign| line.starts_with(sign));
         if begins_structure || line.contains("<!--") || is_underline('-') || is_underline('=') {
             return false;
         }
@@ -100,17 +125,19 @@ mod tests {
     #[test]
     fn what_could_be_structure_is_quoted() {
         for plain in [
-            "",
-            "a\n\n- b\n  1. c",
-            "a `#` b",
-            "x\n```sh\n# no heading\n```\ny",
-            "a - b\n| - | - |",
+            "a\n\n- b\n  1. c\n",
+            "a `#` b\n",
+            "x\n```sh\nmake # all\n```\ny\n",
+            "a - b\n| - | - |\n",
         ] {
             assert_eq!(below_heading(plain), plain);
         }
+        assert_eq!(below_heading(" \n"), "");
         for structure in [
             "## a",
             "a\n  # b",
+            "x\n```sh\n# a comment\n```\ny",
+            "a\u{2028}# b",
             "```\nopen",
             "~~~~\na\n~~~",
             "a\n---",
@@ -123,13 +150,19 @@ mod tests {
                 "{structure:?}"
             );
         }
-        assert_eq!(below_heading("a\r\n\r\n# b\r\n\r\n"), "> a\n>\n> # b");
+        assert_eq!(below_heading("a\r\n\r\n# b\r\n\r\n"), "> a\n>\n> # b\n");
     }
 
     #[test]
     fn other_texts_stay_where_they_are_put() {
         assert_eq!(one_line(" a\n## b\tc\u{1b}[0m "), "a ## b c [0m");
-        assert_eq!(in_item("a\n\n## b\r\n```\n"), "a\n\n  ## b\n  ```");
+        assert_eq!(in_item("a\n\n## b\r\n```\n"), "a\n  >\n  > ## b\n  > ```");
+        assert_eq!(quote("a\n\n## b\u{2028}# c\n"), "> a\n>\n> ## b\n> # c\n");
+        assert_eq!(quote(" \n"), "");
+        assert_eq!(
+            (title("a\n# b"), title(" ## a")),
+            ("a # b".to_owned(), "\\## a".to_owned())
+        );
         assert_eq!(without_controls("a\u{1b}[1m\r## b\r\n\tc\0"), "a[1m\n## b\n\tc");
         assert_eq!(code("make"), "`make`");
         assert_eq!(code("echo `date` ``"), "``` echo `date` `` ```");

@@ -9,6 +9,7 @@ use ralph_store::{Store, StoreError};
 use super::signs::Signs;
 use super::{AttemptNumber, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
+use crate::inject::origin::Origins;
 use crate::recall::{KnownLesson, RelevantLearning, related_rows};
 
 /// How many attempts that failed are considered for a prompt, the last of them. A dozen fits at most.
@@ -34,6 +35,7 @@ pub struct Materials {
     related: Vec<(JournalRow, f64)>,
     /// The files that the last iteration of all changed.
     recent_files: Vec<String>,
+    origins: Origins,
 }
 
 /// What a prompt needs that the database does not know.
@@ -111,6 +113,7 @@ impl Materials {
                 .journal_last()?
                 .map(|last| last.row.files_modified)
                 .unwrap_or_default(),
+            origins: store.notes_written_by_agents()?.into_iter().collect(),
             task,
         })
     }
@@ -134,6 +137,7 @@ impl Materials {
             recent: Vec::new(),
             related: Vec::new(),
             recent_files: Vec::new(),
+            origins: Origins::default(),
         }
     }
 
@@ -207,6 +211,7 @@ impl Materials {
                 MemoryShare::Whole if self.overflowed_before() => MemoryShare::Half,
                 share => share,
             },
+            origins: &self.origins,
         }
     }
 

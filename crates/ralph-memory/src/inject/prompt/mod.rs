@@ -26,12 +26,15 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{
+    Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens, show_invisible,
+};
 use ralph_store::index::IndexError;
 
 pub use feature::feature_cut_to;
 pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary, lesson_item};
 pub use learnings::MOST_LEARNINGS;
+pub(super) use markdown::{quote, without_controls};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
@@ -39,6 +42,7 @@ pub use verify::{Finished, GateWord, verification_prompt};
 
 use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
+use super::origin::Origins;
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use crate::recall::{KnownLesson, RelevantLearning};
@@ -107,6 +111,8 @@ pub struct PromptRequest<'a> {
     pub today: Date,
     /// How much of the memory stands in it.
     pub share: MemoryShare,
+    /// Who wrote which notes.
+    pub origins: &'a Origins,
 }
 
 /// Which attempt at a task it is, of those that count. In words it also says which one it is of all, where that is another.
@@ -273,12 +279,14 @@ fn joined(sections: Vec<Section>) -> Prompt {
         if section.text.is_empty() {
             continue;
         }
+        // Whatever the text comes from: the agent must not read what a person does not see.
+        let text = show_invisible(&section.text).into_owned();
         parts.push(Part {
             heading: section.heading.to_owned(),
-            tokens: Tokens::of_characters(section.text.chars().count()),
+            tokens: Tokens::of_characters(text.chars().count()),
         });
         fixed += section.fixed;
-        texts.push(section.text);
+        texts.push(text);
     }
     Prompt {
         text: texts.join("\n"),

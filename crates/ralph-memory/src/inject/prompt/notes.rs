@@ -9,6 +9,7 @@ use super::room::Room;
 use super::section::{Considered, MOST_LEFT_OUT, Section};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::Catalogue;
+use crate::inject::origin::Origins;
 use crate::inject::prime::{Decision, Occasion, PrimeFormat, Repetitions, replaced, select};
 use crate::inject::said::{Fact, Said};
 use crate::recall::Wanted;
@@ -29,6 +30,7 @@ pub(super) fn memories(
         wanted: Wanted::configured(&config.filter, request.today),
         budget: config.budget,
         about,
+        origins: request.origins,
     };
     standing.section(catalogue, room, said)
 }
@@ -49,6 +51,7 @@ pub(super) fn guardrails(
         wanted: Wanted::default(),
         budget: config.budget,
         about,
+        origins: request.origins,
     };
     standing.section(catalogue, room, said)
 }
@@ -59,6 +62,7 @@ struct Standing<'a> {
     wanted: Wanted,
     budget: Tokens,
     about: &'a str,
+    origins: &'a Origins,
 }
 
 impl Standing<'_> {
@@ -69,6 +73,7 @@ impl Standing<'_> {
             about: Some(self.about),
             budget: room.for_section(self.budget),
             format: PrimeFormat::Section,
+            origins: self.origins,
         };
         let selected = select(catalogue, &occasion, Repetitions::StandOnce(said))?;
         let replaced = replaced(catalogue, &occasion, MOST_LEFT_OUT)?;

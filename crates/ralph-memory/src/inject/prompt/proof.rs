@@ -14,14 +14,15 @@ pub fn stands_in(prompt: &str, injection: &Injection) -> bool {
 pub fn entry_in<'p>(prompt: &'p str, injection: &Injection) -> Option<&'p str> {
     let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
-    // An entry begins with a heading, maybe after a blank line; the scratchpad stands in a fence. Lessons are short, and items
-    // of lists. To try all lines of a long entry would take for ever.
+    // An entry begins with a heading, maybe after a blank line; the scratchpad after a blank line, and the
+    // texts of a feature in a fence. Learnings are short, and items of lists. To try all lines of a long entry would take for ever.
     let is_lesson = injection.kind == EntryKind::Learning;
+    let is_scratchpad = injection.kind == EntryKind::Scratchpad;
     let mut above = "";
     let mut start = 0;
     for (first, line) in lines.iter().enumerate() {
         let begins = line.starts_with('#') || line.trim().is_empty() || (is_lesson && line.starts_with("- "));
-        if begins || above.starts_with("```") {
+        if begins || above.starts_with("```") || (is_scratchpad && above.trim().is_empty()) {
             let mut digest = Xxh3Default::new();
             let (mut characters, mut end) = (0, start);
             for (line, size) in lines.iter().zip(&sizes).skip(first) {

@@ -1,12 +1,13 @@
 //! `## Scratchpad`: the end of the working notes. A part of the room is kept for them, and they get what is left over.
 
-use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
+use ralph_model::{Budget, EntryKind, InjectionReason, Tokens, show_invisible};
 
-use super::markdown::fence_for;
+use super::markdown::{quote, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
-use crate::inject::tail::tail;
+use crate::inject::origin::Origin;
+use crate::inject::tail::quoted_tail;
 
 const HEADING: &str = "Scratchpad";
 /// So much is kept for it, whatever else there is.
@@ -22,8 +23,7 @@ pub(super) fn reserve(request: &PromptRequest<'_>, room: &mut Room) -> Reserved 
     if text.is_empty() {
         return Reserved(0);
     }
-    let (before, after) = frame(&text);
-    let needed = before.chars().count() + text.chars().count() + after.chars().count();
+    let needed = frame().chars().count() + quote(&text).chars().count();
     let own = room.for_section(request.config.scratchpad.budget);
     let most = own.within(Budget::of(RESERVED)).take_up_to(needed);
     Reserved(room.reserve(most))
@@ -40,17 +40,17 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Re
     if text.is_empty() {
         return section;
     }
-    let (before, after) = frame(&text);
+    let frame = frame();
     let mut budget = room.for_section(request.config.scratchpad.budget);
-    let shown = if budget.take(before.chars().count() + after.chars().count()) {
-        tail(&text, budget).text
+    let shown = if budget.take(frame.chars().count()) {
+        quoted_tail(&text, budget)
     } else {
         String::new()
     };
     let reason = if shown.is_empty() {
         InjectionReason::OverBudget
     } else {
-        section.text = format!("{before}{shown}{after}");
+        section.text = format!("{frame}{shown}");
         section.fixed = OPENING.chars().count();
         InjectionReason::Shown
     };
@@ -67,13 +67,12 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Re
 
 /// The working notes, with a line break at their end; empty when there is nothing in them.
 fn text(request: &PromptRequest<'_>) -> String {
-    match request.scratchpad.trim_end() {
+    match without_controls(&show_invisible(request.scratchpad)).trim_end() {
         "" => String::new(),
         text => format!("{text}\n"),
     }
 }
 
-fn frame(text: &str) -> (String, String) {
-    let fence = fence_for(text);
-    (format!("## {HEADING}\n\n{OPENING}\n{fence}\n"), format!("{fence}\n"))
+fn frame() -> String {
+    format!("## {HEADING}\n\n{} {}\n\n", OPENING.trim_end(), Origin::Agent)
 }

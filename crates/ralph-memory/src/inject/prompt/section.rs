@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
+use ralph_model::{EntryKind, Injection, InjectionReason, Tokens, show_invisible};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How many entries that do not stand in a section are told of, for each reason.
@@ -53,13 +53,14 @@ impl Section {
                     continue;
                 }
             }
+            let text = show_invisible(entry.text);
             self.injections.push(Injection {
                 kind: entry.kind,
                 id: entry.id.to_owned(),
-                digest: xxh3_64(entry.text.as_bytes()),
+                digest: xxh3_64(text.as_bytes()),
                 section: self.heading.to_owned(),
                 rank,
-                tokens: Tokens::of_characters(entry.text.chars().count()),
+                tokens: Tokens::of_characters(text.chars().count()),
                 score: entry.score,
                 reason: entry.reason,
             });

@@ -1,5 +1,6 @@
 //! `### Loop Status` and `### Stuck Loop Warning`: how the run goes. Both are ralph's own words.
 
+use ralph_model::config::FromAgents;
 use ralph_model::{Rate, TaskKind, preview};
 
 use super::attempts::failed_the_same_way;
@@ -119,8 +120,16 @@ pub(super) fn stuck(request: &PromptRequest<'_>) -> Section {
     let (what, advice) = match request.task.kind {
         TaskKind::Once => {
             let split = format!("`ralph task add \"TITLE\" --parent {}`", request.task.id);
+            let how = match request.config.tasks.from_agents {
+                FromAgents::Propose => format!(
+                    "- Or propose how to split it: {split} proposes a subtask that can be done by itself. Propose them all, do none of them, and end with task-failed: a person accepts them."
+                ),
+                FromAgents::Accept => format!(
+                    "- Or split it: {split} adds a subtask that can be done by itself. Add them all, do none of them, and end with task-failed: each gets a session of its own."
+                ),
+            };
             let advice = format!(
-                "- Or split it: {split} adds a part that can be done by itself. Add them all, do none of them, and end with task-failed: each gets a session of its own.
+                "{how}
 - Or, where a person has to decide or to help, end with task-failed and say in the failure-report what stands in the way."
             );
             ("task", advice)

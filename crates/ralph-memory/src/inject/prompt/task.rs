@@ -7,7 +7,7 @@ use ralph_notes::normalise_line_breaks;
 
 use super::PromptRequest;
 use super::attempts::OutputAbove;
-use super::markdown::{fenced, one_line};
+use super::markdown::{fenced, one_line, quote};
 use super::section::Section;
 use crate::inject::tail::tail;
 
@@ -57,10 +57,10 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
         text.push_str("\nWhy the last one did not count as done:\n\n");
         match above.filter(|above| is_told_by(above, reason)) {
             Some(OutputAbove { attempt, .. }) => {
-                text.push_str(&fenced(&preview(&led_up_to(first_line(reason)), FIRST_LINE)));
+                text.push_str(&quote(&preview(&led_up_to(first_line(reason)), FIRST_LINE)));
                 text.push_str(&format!("\nWhat was printed stands above, with attempt {attempt}.\n"));
             }
-            None => text.push_str(&fenced(&shortened(reason, REASON))),
+            None => text.push_str(&quote(&shortened(reason, REASON))),
         }
     }
     section.text = text;

@@ -1,7 +1,7 @@
 //! The prompt of a session that looks at finished work: the task, its feature, what changed, what the gates say. What the agent noted,
 //! and what memory holds, is not in it: whoever looks should see the work as it is.
 
-use ralph_model::{Budget, Task, Tokens, count};
+use ralph_model::{Budget, Task, Tokens, count, show_invisible};
 
 use super::feature::around_finished_work;
 use super::markdown::{fenced, one_line};
@@ -56,7 +56,7 @@ pub struct GateWord<'a> {
 /// The prompt of a session that looks at finished work.
 #[must_use]
 pub fn verification_prompt(work: &Finished<'_>) -> String {
-    [
+    let parts = [
         INSTRUCTIONS.to_owned(),
         task(work),
         work.feature
@@ -65,11 +65,9 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
         gates(work.gates),
         changed_files(work),
         diff(work.diff),
-    ]
-    .into_iter()
-    .filter(|part| !part.is_empty())
-    .collect::<Vec<_>>()
-    .join("\n")
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    show_invisible(&parts.join("\n")).into_owned()
 }
 
 fn task(work: &Finished<'_>) -> String {

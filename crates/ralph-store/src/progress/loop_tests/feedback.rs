@@ -11,7 +11,7 @@ struct Turn<'a> {
     shown: &'a [&'a LearningId],
     /// What makes its failure the same as another.
     signature: Option<u64>,
-    gates: GatesSay,
+    evidence: Evidence,
     /// Category and text of a lesson that it tells.
     tells: Option<(&'a str, &'a str)>,
 }
@@ -45,7 +45,7 @@ impl Story {
         let mut settlement = settlement(turn.outcome, fence);
         settlement.row.iteration = self.iteration;
         settlement.task = TaskChange::Again;
-        settlement.gates = turn.gates;
+        settlement.row.evidence = turn.evidence;
         settlement.signature = turn.signature.map(Signature::new);
         settlement.report = full(fence).report.filter(|_| turn.signature.is_some());
         let id = LearningId::new(u64::from(self.iteration));
@@ -74,22 +74,22 @@ impl Story {
             outcome,
             shown: &[],
             signature,
-            gates: GatesSay::Passed,
+            evidence: Evidence::Gates,
             tells: Some(lesson),
         });
         LearningId::new(u64::from(self.iteration))
     }
 
     fn show(&mut self, id: &LearningId, outcome: Outcome, signature: Option<u64>) {
-        self.show_under(GatesSay::Passed, id, outcome, signature);
+        self.show_under(Evidence::Gates, id, outcome, signature);
     }
 
-    fn show_under(&mut self, gates: GatesSay, id: &LearningId, outcome: Outcome, signature: Option<u64>) {
+    fn show_under(&mut self, evidence: Evidence, id: &LearningId, outcome: Outcome, signature: Option<u64>) {
         self.turn(&Turn {
             outcome,
             shown: &[id],
             signature,
-            gates,
+            evidence,
             tells: None,
         });
     }
@@ -125,20 +125,20 @@ fn fault_27_success_rates_change_with_every_use() {
 }
 
 #[test]
-fn work_that_is_done_under_a_gate_that_is_still_red_says_nothing_about_lessons() {
+fn work_that_is_done_without_evidence_says_nothing_about_lessons() {
     let mut story = Story::new();
     let way = story.tell(("tool_usage", "Look first."), None);
     let warning = story.tell(("pitfall", "The cache lies."), Some(7));
     story.show(&way, Outcome::Failed, None);
     let before = story.bench.store.learnings().unwrap();
     for id in [&way, &warning] {
-        story.show_under(GatesSay::StillRed, id, Outcome::Done, None);
+        story.show_under(Evidence::None, id, Outcome::Done, None);
     }
     assert_eq!(story.bench.store.learnings().unwrap(), before);
     assert_eq!(story.bench.number("SELECT sum(quiet_showings) FROM learnings"), 0);
     assert_eq!(story.bench.store.verify_learnings().unwrap(), []);
     // That it failed is known, whatever the gates say.
-    story.show_under(GatesSay::StillRed, &way, Outcome::Failed, None);
+    story.show_under(Evidence::None, &way, Outcome::Failed, None);
     assert_eq!(story.get(&way).use_count, 2);
     assert_eq!(story.bench.store.verify_learnings().unwrap(), []);
 }

@@ -278,9 +278,8 @@ fn where_no_copy_can_be_made_nothing_is_cleared() {
     // What has the name of the copy while it is made cannot be replaced.
     let name = format!("db.cleared-{}", at(30).strftime("%Y%m%dT%H%M%SZ"));
     let copy = path.with_extension(name);
-    let mut unfinished = copy.clone().into_os_string();
-    unfinished.push(format!(".{}", std::process::id()));
-    std::fs::create_dir_all(std::path::Path::new(&unfinished).join("in the way")).unwrap();
+    let unfinished = path.with_file_name("progress.db.unfinished");
+    std::fs::create_dir_all(unfinished.join("in the way")).unwrap();
     assert!(story.bench.store.clear_learnings(Clearing::All, at(30)).is_err());
     assert_eq!(story.learnings().len(), 3);
     assert!(!copy.exists());

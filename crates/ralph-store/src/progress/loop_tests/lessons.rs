@@ -16,7 +16,7 @@ pub(super) struct Told {
     pub(super) outcome: Outcome,
     pub(super) task_type: TaskType,
     pub(super) promote: Promote,
-    pub(super) gates: GatesSay,
+    pub(super) evidence: Evidence,
     /// Category, text and tag of each.
     pub(super) lessons: Vec<(&'static str, &'static str, &'static str)>,
     /// The lessons that stood in its prompt, and one that was too long for it.
@@ -30,8 +30,8 @@ impl Told {
             run: 1,
             outcome,
             task_type: TaskType::BugFix,
-            promote: Promote::Auto,
-            gates: GatesSay::Passed,
+            promote: Promote::Evidence,
+            evidence: Evidence::Gates,
             lessons: vec![("tool_usage", text, "a")],
             shown: Vec::new(),
             over: None,
@@ -93,7 +93,7 @@ impl Story {
         settlement.row.task_type = told.task_type;
         settlement.task = TaskChange::Again;
         settlement.promote = told.promote;
-        settlement.gates = told.gates;
+        settlement.row.evidence = told.evidence;
         for (category, content, tag) in &told.lessons {
             self.ids += 1;
             let learning = CapturedLearning {
@@ -151,9 +151,9 @@ fn a_lesson_of_work_that_is_done_holds_at_once_and_others_wait_for_evidence() {
 }
 
 #[test]
-fn work_that_is_done_under_a_gate_that_is_still_red_proves_nothing() {
+fn work_that_is_done_without_evidence_proves_nothing() {
     let mut told = Told::once(Outcome::Done, "Look first.");
-    told.gates = GatesSay::StillRed;
+    told.evidence = Evidence::None;
     check(std::slice::from_ref(&told), LearningStatus::Validated, 0.5);
     check(&[told.clone(), told], LearningStatus::Promoted, 0.55);
 }
@@ -187,7 +187,7 @@ fn who_fails_with_a_lesson_before_their_eyes_and_repeats_it_adds_nothing() {
 
 #[test]
 fn lessons_that_nobody_had_judged_are_judged_by_the_configuration() {
-    for (promote, of_done) in [(Promote::Auto, "promoted"), (Promote::Review, "validated")] {
+    for (promote, of_done) in [(Promote::Evidence, "promoted"), (Promote::Review, "validated")] {
         let mut story = Story::of(&[
             Told::once(Outcome::Done, "Look first."),
             Told::once(Outcome::Failed, "Listen."),
@@ -457,8 +457,12 @@ fn any_told() -> impl Strategy<Value = Told> {
                 run,
                 outcome,
                 task_type,
-                promote: if is_reviewed { Promote::Review } else { Promote::Auto },
-                gates: if is_red { GatesSay::StillRed } else { GatesSay::Passed },
+                promote: if is_reviewed {
+                    Promote::Review
+                } else {
+                    Promote::Evidence
+                },
+                evidence: if is_red { Evidence::None } else { Evidence::Gates },
                 lessons,
                 shown: shown.into_iter().map(LearningId::new).collect(),
                 over: None,
@@ -504,10 +508,10 @@ fn expected(story: &[Told]) -> BTreeMap<(LearningKind, TaskType, String), Expect
                 let id = tellers.id.get_or_insert(LearningId::new(asked));
                 let is_done = told.outcome == Outcome::Done;
                 let has_read = told.shown.contains(id);
-                let is_proof = is_done && told.gates == GatesSay::Passed;
+                let is_proof = is_done && told.evidence == Evidence::Gates;
                 tellers.by_themselves += usize::from(counts && (is_proof || !has_read));
                 let has_evidence = is_proof || (counts && !has_read && tellers.by_themselves > 1);
-                known.is_promoted |= is_sound && has_evidence && told.promote == Promote::Auto;
+                known.is_promoted |= is_sound && has_evidence && told.promote == Promote::Evidence;
             }
         }
     }
@@ -596,8 +600,8 @@ proptest! {
             };
             // What was shown before it was there is another story's; ids are given in their order.
             let before = told_before(&told, learning);
-            prop_assert_eq!(i64::from(learning.use_count), counted("outcome <> 'interrupted' AND NOT (outcome = 'done' AND still_red)") - before.0);
-            prop_assert_eq!(i64::from(learning.successes), counted("outcome = 'done' AND NOT still_red") - before.1);
+            prop_assert_eq!(i64::from(learning.use_count), counted("outcome <> 'interrupted' AND NOT (outcome = 'done' AND evidence = 'none')") - before.0);
+            prop_assert_eq!(i64::from(learning.successes), counted("outcome = 'done' AND evidence <> 'none'") - before.1);
         }
         check_tables(&story.bench, &learnings);
     }
@@ -610,7 +614,7 @@ fn told_before(story: &[Told], learning: &Learning) -> (i64, i64) {
     for told in story {
         asked += told.lessons.len() as u64;
         let is_there = (1..=asked).any(|id| LearningId::new(id) == learning.id);
-        let is_unproven = told.outcome == Outcome::Done && told.gates == GatesSay::StillRed;
+        let is_unproven = told.outcome == Outcome::Done && told.evidence == Evidence::None;
         let counts = told.outcome != Outcome::Interrupted && !is_unproven;
         if !is_there && told.shown.contains(&learning.id) && counts {
             counted += 1;

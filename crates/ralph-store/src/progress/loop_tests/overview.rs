@@ -57,6 +57,9 @@ fn an_overview_tells_what_is_new_since_a_look() {
             pauses: vec![],
             last_run: bench.store.run(&run_id()).unwrap(),
             waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
+            unverified: Vec::new(),
+            agent_notes: 0,
+            proposals: 0,
             waiting_learnings: 4,
             tasks: [(TaskStatus::Failed, 2)].into(),
         }
@@ -71,7 +74,7 @@ fn a_task_that_was_done_and_deleted_is_still_told_of() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let mut done = settlement(Outcome::Done, fence);
-    done.task = TaskChange::Done { commit: None };
+    done.task = done_task();
     let journal = bench.store.settle(&done).unwrap().journal;
     let titles = |bench: &Bench, since| {
         let done = bench.store.overview(since, "").unwrap().done;

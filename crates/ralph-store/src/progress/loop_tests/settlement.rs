@@ -52,7 +52,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
     );
     let [file] = bench.store.outbox("").unwrap().try_into().unwrap();
     assert_eq!(file.knowledge, full(fence).knowledge[0]);
-    assert_eq!((file.staged, file.created_at), (false, at(10)));
+    assert_eq!((file.staged, file.created_at), (None, at(10)));
     assert_eq!(bench.store.outbox("another").unwrap(), []);
 }
 
@@ -63,7 +63,7 @@ fn an_iteration_is_settled_once() {
     let first = bench.store.settle(&full(fence)).unwrap();
     let mut again = full(fence);
     again.row.outcome = Outcome::Done;
-    again.task = TaskChange::Done { commit: None };
+    again.task = done_task();
     let second = bench.store.settle(&again).unwrap();
     assert_eq!((second.journal, second.task), (first.journal, None));
     assert_eq!(bench.task().0, TaskStatus::Pending);
@@ -164,7 +164,7 @@ fn a_task_that_is_done_opens_what_waits_for_it() {
     assert_eq!(later.status, TaskStatus::Blocked);
     let fence = bench.start(&run_id(), 1);
     let mut done = settlement(Outcome::Done, fence);
-    done.task = TaskChange::Done { commit: None };
+    done.task = done_task();
     bench.store.settle(&done).unwrap();
     assert_eq!(
         bench.store.task(&later.id).unwrap().unwrap().status,
@@ -215,7 +215,15 @@ fn attempts_count_until_the_retries_are_used_up() {
     bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
     let commit = Some("c0ffee".to_owned());
     assert_eq!(
-        go(&mut bench, 4, Outcome::Done, TaskChange::Done { commit }),
+        go(
+            &mut bench,
+            4,
+            Outcome::Done,
+            TaskChange::Done {
+                commit,
+                unverified: None
+            }
+        ),
         (TaskStatus::Done, 0)
     );
     assert_eq!(
@@ -383,10 +391,10 @@ fn the_outbox_forgets_what_is_written() {
     let fence = bench.start(&run_id(), 1);
     bench.store.settle(&full(fence)).unwrap();
     let id = bench.store.outbox("").unwrap()[0].id;
-    bench.store.outbox_staged(id).unwrap();
-    assert!(bench.store.outbox("").unwrap()[0].staged);
+    bench.store.outbox_staged(id, "text").unwrap();
+    assert_eq!(bench.store.outbox("").unwrap()[0].staged.as_deref(), Some("text"));
     bench.store.outbox_done(id).unwrap();
-    bench.store.outbox_staged(id).unwrap();
+    bench.store.outbox_staged(id, "text").unwrap();
     assert_eq!(bench.store.outbox("").unwrap(), []);
 }
 
@@ -470,4 +478,45 @@ fn a_lesson_that_a_repeated_attempt_draws_again_is_kept_once() {
         );
         assert_eq!(bench.store.learnings().unwrap().len(), 1, "{iteration}");
     }
+}
+
+#[test]
+fn a_settlement_leaves_an_empty_log_unless_somebody_reads_it() {
+    let mut bench = Bench::new();
+    let log = crate::open::log_path(&bench.store.path);
+    let length = || std::fs::metadata(&log).unwrap().len();
+    let fence = bench.start(&run_id(), 1);
+    assert!(length() > 0);
+    bench.store.settle(&settlement(Outcome::Blocked, fence)).unwrap();
+    assert_eq!(length(), 0);
+    let reader = Store::open_existing(&bench.store.path, Wait::Long).unwrap().unwrap();
+    let moment = reader.moment().unwrap();
+    assert!(reader.run(&run_id()).unwrap().is_some());
+    let fence = bench.start(&run_id(), 2);
+    bench
+        .store
+        .settle(&Settlement::new(journal_row(run_id(), 2), fence))
+        .unwrap();
+    assert!(length() > 0);
+    drop(moment);
+}
+
+#[test]
+fn what_was_forgiven_is_forgotten_once_the_task_is_reset() {
+    let mut bench = Bench::new();
+    let forgive = |bench: &mut Bench, attempt| {
+        let fence = bench.start(&run_id(), attempt);
+        let mut forgiven = settlement(Outcome::Interrupted, fence);
+        forgiven.row.iteration = attempt;
+        forgiven.row.attempt = attempt;
+        forgiven.row.stop = StopReason::TaskDone;
+        forgiven.task = TaskChange::Again;
+        bench.store.settle(&forgiven).unwrap();
+    };
+    forgive(&mut bench, 1);
+    assert!(bench.store.was_forgiven(&task()).unwrap());
+    bench.store.reset_task(&task(), Reach::Itself, at(2)).unwrap();
+    assert!(!bench.store.was_forgiven(&task()).unwrap());
+    forgive(&mut bench, 2);
+    assert!(bench.store.was_forgiven(&task()).unwrap());
 }

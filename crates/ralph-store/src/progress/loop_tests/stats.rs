@@ -89,7 +89,14 @@ impl History {
             if made.imported {
                 bench.sql(&format!("UPDATE journal SET imported = 1 WHERE id = {id}"));
             } else {
-                rows.push((JournalRow { id, row }, signature));
+                rows.push((
+                    JournalRow {
+                        id,
+                        prompt_sha256: None,
+                        row,
+                    },
+                    signature,
+                ));
             }
         }
         Self { bench, rows }

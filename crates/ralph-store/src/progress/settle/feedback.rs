@@ -1,11 +1,11 @@
 //! What an iteration says about lessons: how it went with those that stood in its prompt, and whether what some warn of came
 //! back.
 
-use ralph_model::{Injection, LearningKind, Outcome, counted_success_rate};
+use ralph_model::{Evidence, Injection, LearningKind, Outcome, counted_success_rate};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use super::Settlement;
 use super::learnings::{counts, shown};
-use super::{GatesSay, Settlement};
 use crate::progress::columns::{count_at, moment, word_at};
 
 /// How much surer a warning is when what it warns of came back, and how sure that alone can make it.
@@ -15,9 +15,10 @@ const SUREST_WARNING: f64 = 0.8;
 const QUIET_SHOWINGS: u32 = 20;
 const LEAST_SURE_WARNING: f64 = 0.3;
 
-/// Of which rows of the journal the lessons that stood in the prompt count a use, as [`count_uses`] does: of those that were not
-/// interrupted, nor done under a gate that stayed red. Nobody knows whether such work is good.
-pub(in crate::progress) const IS_COUNTED: &str = "outcome <> 'interrupted' AND NOT (outcome = 'done' AND still_red)";
+/// Which journal entries count as a use of the learnings in their prompts, as in [`count_uses`]: not the interrupted ones, nor
+/// those that are done without evidence, of which nobody knows whether the work is good.
+pub(in crate::progress) const IS_COUNTED: &str =
+    "outcome <> 'interrupted' AND NOT (outcome = 'done' AND evidence = 'none')";
 
 /// Makes those lessons surer that warn of how this iteration failed, whether they stood in its prompt or not.
 pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
@@ -42,7 +43,7 @@ pub(super) fn count_uses(
     injections: &[Injection],
 ) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    let is_unproven = row.outcome == Outcome::Done && settlement.gates == GatesSay::StillRed;
+    let is_unproven = row.outcome == Outcome::Done && row.evidence == Evidence::None;
     if !counts(row.outcome) || is_unproven {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use ralph_model::{Outcome, ReportOrigin};
 use rusqlite::{Transaction, named_params};
 
-use super::{GatesSay, Settlement};
+use super::Settlement;
 use crate::progress::columns::moment;
 use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
@@ -11,9 +11,11 @@ use crate::progress::journal_terms;
 const INSERT: &str = "
     INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
-                         changed_nothing, still_red, notes, difficulty, error_category, malformed_sigils, created_at, terms)
+                         changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at, terms,
+                         prompt_sha256)
     VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
-            :cost, :input, :output, :files, :nothing, :still_red, :notes, :difficulty, :category, :malformed, :at, :terms)
+            :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at, :terms,
+            (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration))
     RETURNING id";
 
 /// Writes the row; its number is the answer.
@@ -40,7 +42,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":output": saturated(row.usage.output_tokens),
             ":files": to_json(&row.files_modified)?,
             ":nothing": row.changed_nothing,
-            ":still_red": settlement.gates == GatesSay::StillRed,
+            ":evidence": row.evidence.word(),
             ":notes": row.notes,
             ":difficulty": row.difficulty.map(ralph_model::Difficulty::word),
             ":category": row.error_category.map(ralph_model::ErrorCategory::word),

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    Candidate, CapturedLearning, EntryKind, Injection, InjectionReason, Learning, LearningId, LearningKind,
+    Candidate, CapturedLearning, EntryKind, Evidence, Injection, InjectionReason, Learning, LearningId, LearningKind,
     LearningSource, LearningStatus, Outcome, TaskType,
 };
 use rusqlite::{Row, Transaction, params};
 
-use super::{GatesSay, Settlement};
+use super::Settlement;
 use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{unite_tags, words_of};
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
@@ -76,7 +76,7 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
-                    coalesce(outcome = 'done' AND NOT still_red, 0) AS is_proof
+                    coalesce(outcome = 'done' AND evidence <> 'none', 0) AS is_proof
              FROM learnings INDEXED BY learnings_unjudged LEFT JOIN journal ON journal.id = learnings.journal
              WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
@@ -93,8 +93,7 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
         let rejection = candidate.rejection();
         let status = match rejection {
             Some(_) => LearningStatus::Rejected,
-            None if waiting.is_proof => settlement.status_of_supported(),
-            None => LearningStatus::Validated,
+            None => settlement.status_of_sound(waiting.is_proof),
         };
         transaction
             .prepare_cached("UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4 WHERE seq = ?1")?
@@ -205,7 +204,7 @@ impl Telling<'_> {
             // What a person has handed in to be judged waits for that person.
             LearningStatus::Pending if known.source != LearningSource::Sigil => LearningStatus::Pending,
             _ if is_supported => self.settlement.status_of_supported(),
-            _ => self.settlement.status_of_sound(),
+            _ => self.settlement.status_of_sound(self.settlement.is_proof()),
         };
         self.transaction
             .prepare_cached(
@@ -276,7 +275,7 @@ impl Telling<'_> {
         let rejection = candidate.rejection();
         let status = match rejection {
             Some(_) => LearningStatus::Rejected,
-            None => self.settlement.status_of_sound(),
+            None => self.settlement.status_of_sound(self.settlement.is_proof()),
         };
         let rows = self
             .transaction
@@ -328,7 +327,7 @@ impl Telling<'_> {
                 "SELECT count(*) = 2 FROM (
                      SELECT 1 FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
                      WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND NOT drawn AND outcome <> 'interrupted'
-                           AND (outcome = 'done' AND NOT still_red OR NOT EXISTS (
+                           AND (outcome = 'done' AND evidence <> 'none' OR NOT EXISTS (
                                SELECT 1 FROM injections WHERE injections.journal = journal.id AND kind = 'learning'
                                                               AND entry = ?1 AND injections.reason = 'shown'))
                      LIMIT 2)",
@@ -338,24 +337,24 @@ impl Telling<'_> {
 }
 
 impl Settlement {
-    /// Whether the iteration is evidence for what was learned in it: work that is done, with its gates passed.
+    /// Whether the iteration is evidence for what was learned in it: done, confirmed by a gate or the verifier.
     fn is_proof(&self) -> bool {
-        self.row.outcome == Outcome::Done && self.gates == GatesSay::Passed
+        self.row.outcome == Outcome::Done && self.row.evidence != Evidence::None
     }
 
-    /// How far a lesson comes that can be true.
-    fn status_of_sound(&self) -> LearningStatus {
-        if self.is_proof() {
-            self.status_of_supported()
-        } else {
-            LearningStatus::Validated
+    /// The status of a valid learning whose iteration is evidence for it, or is not.
+    fn status_of_sound(&self, is_proof: bool) -> LearningStatus {
+        match self.promote {
+            Promote::Evidence if is_proof => LearningStatus::Promoted,
+            Promote::Auto => LearningStatus::Promoted,
+            Promote::Evidence | Promote::Review => LearningStatus::Validated,
         }
     }
 
     /// How far a lesson comes that there is evidence for.
     fn status_of_supported(&self) -> LearningStatus {
         match self.promote {
-            Promote::Auto => LearningStatus::Promoted,
+            Promote::Evidence | Promote::Auto => LearningStatus::Promoted,
             Promote::Review => LearningStatus::Validated,
         }
     }

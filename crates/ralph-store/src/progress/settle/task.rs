@@ -1,10 +1,11 @@
 //! What a settlement makes of the task, if it is still the run's to settle.
 
 use jiff::Timestamp;
-use ralph_model::{TaskId, TaskStatus, preview, with_guidance};
+use ralph_model::{Author, AuthorKind, TaskId, TaskStatus, preview, with_guidance};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Settlement, TaskChange};
+use crate::progress::authorship::sign;
 use crate::progress::columns::{count_at, moment, word_at};
 use crate::progress::task_rows::log;
 use crate::progress::transitions::{Said, say};
@@ -20,9 +21,13 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
         return Ok(None);
     };
     let (said, retries_used) = match &settlement.task {
-        TaskChange::Done { commit } => {
-            let (worktree, commit) = (settlement.worktree.as_str(), commit.as_deref());
-            (Said::Done { worktree, commit }, 0)
+        TaskChange::Done { commit, unverified } => {
+            let said = Said::Done {
+                worktree: settlement.worktree.as_str(),
+                commit: commit.as_deref(),
+                unverified: unverified.as_ref(),
+            };
+            (said, 0)
         }
         TaskChange::Again => (Said::Open, retries_before),
         TaskChange::Progress => (Said::Open, 0),
@@ -67,7 +72,16 @@ pub(super) fn add_guidance(transaction: &Transaction<'_>, settlement: &Settlemen
             with_guidance(&description, text, row.created_at),
             moment(row.created_at)
         ])?;
-    log(transaction, task, &format!("Guidance: {text}"), row.created_at)
+    // The run writes it down, but a person said it.
+    sign(
+        transaction,
+        &Author::in_iteration(AuthorKind::Ralph, row.run.clone(), row.iteration),
+    )?;
+    log(transaction, task, &format!("Guidance: {text}"), row.created_at)?;
+    sign(
+        transaction,
+        &Author::in_iteration(AuthorKind::Human, row.run.clone(), row.iteration),
+    )
 }
 
 /// Lets the tasks go that a run holds, except the one whose iteration is still on record.
@@ -138,8 +152,15 @@ fn ended(sentence: String) -> String {
 fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
     let begin = ended(beginning(settlement));
     match (&settlement.task, said) {
-        (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin} Done in commit {commit}."),
-        (TaskChange::Done { commit: None }, _) => begin,
+        (TaskChange::Done { commit, unverified }, _) => {
+            let commit = commit.as_ref().map(|commit| format!(" Done in commit {commit}."));
+            let unverified = unverified.as_ref().map(|why| format!(" Unverified: {}.", why.words()));
+            format!(
+                "{begin}{}{}",
+                commit.unwrap_or_default(),
+                unverified.unwrap_or_default()
+            )
+        }
         (TaskChange::Again, _) => format!("{begin} It is open as before; the attempt does not count."),
         (TaskChange::Progress, _) => format!("{begin} It goes on."),
         (TaskChange::Attempt { .. }, Said::Failed) => {

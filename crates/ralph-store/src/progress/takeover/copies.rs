@@ -1,9 +1,9 @@
 //! Whole databases as single files: one to put in another's place, one to try something out on.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use crate::backup::remove_if_there;
 use crate::open::{self, path_beside};
 use crate::progress::Store;
 use crate::{StoreError, Wait};
@@ -14,20 +14,16 @@ impl Store {
     /// # Errors
     /// When somebody else uses it, or it cannot be written.
     pub fn close_into_one_file(self) -> Result<(), StoreError> {
+        // With `synchronous = FULL` the checkpoint also syncs the file.
         let folded = self
             .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        if self.sql(folded)? != 0 {
-            return Err(StoreError::Sql {
-                path: self.path,
-                reason: "another process uses it".to_owned(),
-            });
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        if self.sql(folded)? {
+            return Err(StoreError::Busy { path: self.path });
         }
         let Self { connection, path, .. } = self;
         drop(connection);
-        forget_beside(&path)
-            .and_then(|()| File::open(&path)?.sync_all())
-            .map_err(|source| StoreError::Io { path, source })
+        forget_beside(&path).map_err(|source| StoreError::Io { path, source })
     }
 
     /// A copy of a database in another place, to try something out; an empty one where there is none. The database itself
@@ -38,10 +34,7 @@ impl Store {
     pub fn copy_to_try(path: &Path, copy: &Path) -> Result<Self, StoreError> {
         if let Some(connection) = open::open_to_look(path)? {
             let copied = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]);
-            copied.map_err(|error| StoreError::Sql {
-                path: path.to_owned(),
-                reason: error.to_string(),
-            })?;
+            copied.map_err(|error| StoreError::of_sql(path.to_owned(), error))?;
             if let Some(store) = Self::open_existing(copy, Wait::Long)? {
                 return Ok(store);
             }
@@ -68,11 +61,4 @@ fn forget_beside(path: &Path) -> io::Result<()> {
         remove_if_there(&path_beside(path, ending))?;
     }
     Ok(())
-}
-
-pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
 }

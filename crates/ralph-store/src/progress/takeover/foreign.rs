@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode};
 
 use super::ForeignHistory;
-use super::copies::remove_if_there;
 use super::reading::read_history;
-use crate::open::{ForeignAccess, belongs_to_another_tool, connect_to_foreign, is_ours, log_path, path_beside};
+use crate::backup::remove_if_there;
+use crate::open::{ForeignAccess, connect_to_foreign, log_path, path_beside};
+use crate::owner::{belongs_to_another_tool, is_ours};
 
 /// The formats that can be read.
 const KNOWN_FORMATS: std::ops::RangeInclusive<i64> = 3..=5;
@@ -169,6 +170,15 @@ impl ForeignDatabase {
     /// When it is damaged.
     pub fn read(&self) -> Result<ForeignHistory, ForeignError> {
         self.sql(read_history(&self.connection))
+    }
+
+    /// The bytes of its one file, read by SQLite: reading the file by other means would give up the lock on it.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub fn bytes(&mut self) -> Result<Vec<u8>, ForeignError> {
+        let read = self.connection.serialize("main").map(|bytes| bytes.to_vec());
+        self.sql(read)
     }
 
     /// Brings all of it into its one file, as the tool itself does whenever it ends: nothing beside it belongs to it then.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use ralph_model::{
-    FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, count, preview,
+    Evidence, FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, count,
+    preview,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -15,6 +16,7 @@ use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
 use super::{features, relations};
 use crate::StoreError;
 use crate::progress::Store;
+use crate::progress::authorship::sign;
 use crate::progress::columns::moment;
 use crate::progress::settle::{Settlement, put_journal_row};
 use crate::progress::task_rows::log;
@@ -225,6 +227,7 @@ impl Import<'_> {
         }
         for line in &task.log {
             log(self.transaction, id, &line.text, line.at)?;
+            sign(self.transaction, &line.author)?;
         }
         self.done.log_lines += task.log.len();
         let there = preview(&task.id, SHOWN_COLUMNS);
@@ -321,6 +324,7 @@ impl Import<'_> {
             },
             files_modified: iteration.files.clone(),
             changed_nothing: false,
+            evidence: Evidence::None,
             notes: iteration.notes.clone(),
             difficulty: None,
             error_category: None,

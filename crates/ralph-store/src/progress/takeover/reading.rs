@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
-use ralph_model::{Outcome, Priority, TaskLogLine, TaskStatus, count};
+use ralph_model::{Author, Outcome, Priority, TaskLogLine, TaskStatus, count};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
@@ -87,7 +87,9 @@ fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<V
 fn status(word: String) -> (TaskStatus, StatusThere) {
     match TaskStatus::parse(&word) {
         Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => (status, StatusThere::TheSame),
-        Some(TaskStatus::Pending | TaskStatus::Blocked) => (TaskStatus::Pending, StatusThere::TheSame),
+        Some(TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Proposed) => {
+            (TaskStatus::Pending, StatusThere::TheSame)
+        }
         Some(TaskStatus::InProgress) => (TaskStatus::Pending, StatusThere::AtWork),
         None => (TaskStatus::Pending, StatusThere::Unknown(word)),
     }
@@ -127,6 +129,7 @@ fn read_logs(connection: &Connection, tasks: &mut [ForeignTask], odd: &mut Oddit
             Some(task) => task.log.push(TaskLogLine {
                 at: odd.time(row, "timestamp")?,
                 text: odd.text(row, "message")?.unwrap_or_default(),
+                author: Author::UNKNOWN,
             }),
             None => odd.lost_log_lines += 1,
         }

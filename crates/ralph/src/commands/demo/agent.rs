@@ -117,7 +117,7 @@ impl Trap {
         let mut of_attempts = prompt
             .lines()
             .skip_while(|line| !["### Previous Attempts", "## Retry Information"].contains(line));
-        if of_attempts.any(|line| line.starts_with(self.symptom)) {
+        if of_attempts.any(|line| line.trim_start_matches("> ").starts_with(self.symptom)) {
             Knowledge::FromFailure
         } else {
             Knowledge::Nothing

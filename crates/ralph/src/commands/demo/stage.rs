@@ -161,7 +161,7 @@ impl Stage {
             folder: folder.to_owned(),
             environment: self.environment.clone(),
             stdin: Input::Nothing,
-            marker: format!("{:016x}", ProgramEntropy::Machine.next_bits()),
+            marker: format!("{}{:016x}", env::DEMO_MARKER, ProgramEntropy::Machine.next_bits()),
             output_limit: None,
         };
         let limits = RunLimits {

@@ -10,7 +10,7 @@ use crate::programs::{Program, find_program, find_ralph, on_path};
 
 /// Looks for the agents. Nothing is run.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
-    let config = &patient.context.config;
+    let config = &patient.context.configured;
     match &config.agent.command {
         Some(command) => look_for(patient, report, "agent.command", command),
         None => look_for_known(report),

@@ -3,21 +3,23 @@
 use std::path::Path;
 
 use ralph_model::config::{ConfigError, Hint, environment_names, nearest_variable};
+use ralph_notes::Boundary;
 
 use super::Patient;
 use super::finding::{Finding, Report};
 use crate::env;
 use crate::error::CommandError;
 use crate::paths;
+use crate::settings::Outside;
 
 /// Looks at the file, the variables and the paths.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
     let before = report.findings.len();
-    if let Some(reason) = &patient.config_unreadable {
-        let remedy = format!("{} has to be a file of UTF-8 text that you may read", paths::CONFIG);
-        let named = reason.strip_prefix(paths::CONFIG);
+    for (file, reason) in &patient.config_unreadable {
+        let remedy = format!("{file} has to be a file of UTF-8 text that you may read");
+        let named = reason.strip_prefix(file.as_str());
         let reason = named.map_or_else(|| reason.clone(), |rest| format!("it{rest}"));
-        report.add(Finding::error(reason).at(paths::CONFIG).mend(remedy));
+        report.add(Finding::error(reason).at(file).mend(remedy));
     }
     for error in &patient.inspected.errors {
         report.add(wrong(error));
@@ -25,6 +27,12 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     unknown(patient, report);
     variables(report);
     configured_paths(patient, report);
+    for outside in &patient.outside {
+        report.add(Finding::error(outside.sentence()).mend(Outside::remedy()));
+    }
+    if let Some(file) = &patient.user_config {
+        report.ok(format!("your own configuration is {file}"));
+    }
     if report.findings.len() == before {
         report.ok(if patient.context.project.root.join(paths::CONFIG).exists() {
             format!("{} is fine", paths::CONFIG)
@@ -52,8 +60,13 @@ fn unknown(patient: &Patient<'_>, report: &mut Report) {
         let remedy = match &warning.hint {
             Hint::Nearest(name) => format!("{name} may have been meant"),
             Hint::Known(names) => format!("take it out; known are {}", names.join(", ")),
+            Hint::UserOnly => "take it out; only your own configuration may set it".to_owned(),
         };
-        let finding = Finding::error(format!("{} is not known, so it has no effect", warning.unknown));
+        let why = match &warning.hint {
+            Hint::Nearest(_) | Hint::Known(_) => "is not known, so it has no effect",
+            Hint::UserOnly => "has no effect here",
+        };
+        let finding = Finding::error(format!("{} {why}", warning.unknown));
         report.add(finding.at(&warning.place).mend(remedy));
     }
     for (place, key) in &patient.inspected.ignored {
@@ -107,12 +120,8 @@ fn configured_path(patient: &Patient<'_>, report: &mut Report, key: &str, path: 
         let finding = Finding::note(format!("{key} is {shown:?}, and there is no such file yet"));
         report.add(finding.mend("the first note makes it"));
     }
-    let is_inside = folder
-        .ancestors()
-        .find_map(|ancestor| ancestor.canonicalize().ok())
-        .zip(root.canonicalize().ok())
-        .is_none_or(|(folder, root)| folder.starts_with(root));
-    if !is_inside {
+    let is_inside = Boundary::new(root, &[]).outside(&file).is_none();
+    if !is_inside && patient.outside.is_empty() {
         let finding = Finding::note(format!("{key} is {shown:?}, which is outside the project"));
         report.add(finding.mend("git keeps no history of it here, and every worktree has the same one"));
     }

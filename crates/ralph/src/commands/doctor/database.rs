@@ -1,17 +1,21 @@
 //! The database of facts: whose it is, whether it is whole, and whether it can be written.
 
 use std::path::Path;
+use std::time::Duration;
 
-use ralph_model::count;
-use ralph_store::{Health, LearningFault, LearningFaultKind, Store, StoreError};
+use ralph_loop::is_disk_full;
+use ralph_model::{count, size};
+use ralph_store::{
+    Backups, DatabasePlace, Health, LearningFault, LearningFaultKind, LogReset, Store, StoreError, Wait,
+};
 
 use super::finding::{Finding, Fix, Report};
 use super::{Patient, writable};
-use crate::error::CommandError;
+use crate::error::{CommandError, restore_hint};
 
-/// From this length on the write-ahead log is worth a word. Writers fold it in long before, unless somebody keeps the
-/// database open.
-const LONG_LOG_BYTES: u64 = 16 << 20;
+/// How often doctor tries to reset the write-ahead log, and the pause in between.
+const RESET_TRIES: u32 = 5;
+const RESET_PAUSE: Duration = Duration::from_millis(50);
 
 /// How many learnings are checked here, which takes less than a second.
 const MOST_LEARNINGS: u64 = 10_000;
@@ -30,12 +34,15 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
                 .mend("remove it if nothing else needs it"),
         );
     }
+    check_disk(patient, report);
+    check_modes(patient, report);
     if path.exists() && !path.is_file() {
         let finding = Finding::error("it is not a file, so no history is recorded");
         report.add(finding.at(&shown).mend("move it away, and ralph makes a database"));
         return Ok(());
     }
-    let look = || Store::open_to_look(&path).and_then(|store| store.map(|store| store.health()).transpose());
+    let place = project.fact_store();
+    let look = || Store::open_to_look(&place).and_then(|store| store.map(|store| store.health()).transpose());
     let mut looked = look();
     let is_whole = |health: &Option<Health>| {
         let faults = |health: &Health| health.faults.len() + health.unfit_learnings.len();
@@ -49,6 +56,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         Ok(Some(health)) => {
             look_at(report, &path, &shown, &health);
             look_at_learnings(report, &path, &shown, &health);
+            name_backups(report, &place);
         }
         Ok(None) => {
             let finding = Finding::note("there is no database yet, so there is no history of the notes");
@@ -73,14 +81,20 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
     if !health.up_to_date {
         let finding = Finding::note("an earlier version of ralph wrote it; the next change brings it up to date");
         report.add(finding.at(&shown).fixed_by(Fix::UpdateDatabase));
-    } else if !health.write_ahead {
-        let finding = Finding::note("its write-ahead log is switched off; the next change switches it on");
-        report.add(finding.at(&shown).fixed_by(Fix::UpdateDatabase));
     }
-    if health.log_bytes > LONG_LOG_BYTES {
-        let mebi = health.log_bytes >> 20;
-        let finding = Finding::warning(format!("its write-ahead log has grown to {mebi} MiB"));
-        let remedy = "close the program that keeps the database open; the next change then folds the log in";
+    if health.has_unsafe_log() {
+        let finding =
+            Finding::warning("it is on a network file system with a write-ahead log, which is not safe there");
+        report.add(finding.at(&shown).mend(format!(
+            "use it from one machine only, or run `sqlite3 {shown} 'PRAGMA journal_mode = DELETE'` while nothing else uses it"
+        )));
+    }
+    if health.faults.is_empty() && health.up_to_date && health.log_is_long && is_log_kept(path) {
+        let finding = Finding::warning(format!(
+            "another program reads the database, so its write-ahead log ({}) cannot be reset",
+            size(health.log_bytes)
+        ));
+        let remedy = "close that program; until then, damage to the log can cost everything that is in it";
         report.add(finding.at(&format!("{shown}-wal")).mend(remedy));
     }
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -101,6 +115,21 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
             "{shown} is whole: {changes} of memories and guardrails on record"
         ));
     }
+}
+
+/// Whether a reader keeps the write-ahead log from being reset, found out by trying. One that only just reads is waited for.
+fn is_log_kept(path: &Path) -> bool {
+    let is_kept = || match Store::open_existing(path, Wait::Brief) {
+        Ok(Some(store)) => matches!(store.reset_log(), Ok(LogReset::InUse)),
+        // What cannot be opened to be written is reported as such.
+        Ok(None) | Err(_) => false,
+    };
+    (0..RESET_TRIES).all(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(RESET_PAUSE);
+        }
+        is_kept()
+    })
 }
 
 /// What `learnings verify` would find, or why that is not known.
@@ -162,6 +191,47 @@ fn faults_of_learnings(path: &Path) -> Result<LearningsLook, StoreError> {
     }
 }
 
+/// Whether there is room for what is to be recorded.
+fn check_disk(patient: &Patient<'_>, report: &mut Report) {
+    let project = &patient.context.project;
+    let database = project.database();
+    let folder = database.ancestors().skip(1).find(|folder| folder.is_dir());
+    let folder = folder.unwrap_or(&project.root);
+    if is_disk_full(&[folder.to_owned()]) {
+        let finding = Finding::error("the disk is full, so nothing can be recorded, and a run waits");
+        report.add(finding.at(&folder.display()).mend("make room on it"));
+    }
+}
+
+/// Whether others can read what is ralph's.
+fn check_modes(patient: &Patient<'_>, report: &mut Report) {
+    let project = &patient.context.project;
+    let open = project.open_to_others();
+    if let Some(first) = open.first() {
+        let more = match open.len() - 1 {
+            0 => String::new(),
+            more => format!(", as {}", count(more, "more file", "more files")),
+        };
+        let finding = Finding::warning(format!("others than its owner can read it{more}"));
+        report.add(finding.at(&project.shown(first)).fixed_by(Fix::CloseToOthers));
+    }
+}
+
+/// Says how many backups there are.
+fn name_backups(report: &mut Report, place: &DatabasePlace) {
+    let Some(folder) = &place.backups else { return };
+    match Backups::in_folder(folder).list() {
+        Ok(backups) => {
+            if let Some(newest) = backups.last() {
+                let number = count(backups.len(), "backup", "backups");
+                let day = newest.made_at.strftime("%Y-%m-%d");
+                report.ok(format!("{number} in {}, the newest of {day}", folder.display()));
+            }
+        }
+        Err(error) => report.add(Finding::warning(format!("its backups cannot be listed: {error}"))),
+    }
+}
+
 fn unusable(shown: &str, error: &StoreError) -> Finding {
     let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
     match error {
@@ -173,16 +243,31 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
         StoreError::NotADatabase { .. } => {
             Finding::error("it is not an SQLite database, so no history is recorded").mend(moved)
         }
+        StoreError::Older { found, .. } => Finding::error(format!(
+            "an unreleased ralph wrote it (schema {found}), so no history is recorded"
+        ))
+        .mend(format!(
+            "export what you need with the ralph that wrote it (`ralph learnings export`, `ralph journal export`), then {moved}"
+        )),
         StoreError::Newer { found, known, .. } => Finding::error(format!(
             "a newer ralph wrote it (its format is {found}, this one knows up to {known}), so no history is recorded"
         ))
         .mend("update ralph"),
+        StoreError::Lost { backup, .. } => {
+            let backup_shown = backup.display();
+            Finding::error(format!("it is missing, but there is a backup of it: {backup_shown}"))
+                .mend(restore_hint(backup))
+        }
+        StoreError::NoBackupFolder { .. } => {
+            Finding::error("it needs a newer schema, and there is no folder to back it up to first")
+                .mend("`ralph init` makes one; it needs HOME or XDG_STATE_HOME to be set")
+        }
         StoreError::Io { source, .. } => {
             Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
         }
         StoreError::Full { .. } => Finding::error("the disk is full, so no history is recorded").mend("make room"),
-        StoreError::LessonsChanged => busy(),
-        StoreError::Sql { reason, .. } if reason.contains("locked") => busy(),
+        StoreError::LessonsChanged | StoreError::Busy { .. } => busy(),
+        StoreError::Replaced { .. } => Finding::error(error.to_string()),
         StoreError::Sql { reason, .. } if reason.contains("unable to open") || reason.contains("readonly") => {
             Finding::error(format!("it cannot be used: {reason}"))
                 .mend("make it, its folder, and the files beside it writable for you, or ask their owner")

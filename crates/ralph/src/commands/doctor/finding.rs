@@ -145,6 +145,8 @@ pub(super) enum Fix {
     RemakeIndex,
     /// Bring the database up to date.
     UpdateDatabase,
+    /// Keep others than their owner from reading folders and databases of ours.
+    CloseToOthers,
     /// Clear away what a killed process left beside this file; a text that nobody has merged is kept.
     ClearLeftovers(PathBuf),
 }
@@ -164,8 +166,12 @@ impl Fix {
                 Ok("made the index anew".to_owned())
             }
             Self::UpdateDatabase => {
-                Store::open_existing(&context.project.database(), Wait::Long)?;
+                Store::open_existing(&context.project.fact_store(), Wait::Long)?;
                 Ok("brought the database up to date".to_owned())
+            }
+            Self::CloseToOthers => {
+                context.project.close_all_to_others()?;
+                Ok("only its owner can read it now".to_owned())
             }
             Self::ClearLeftovers(file) => clear_leftovers(context, file),
         }

@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
     let knowledge = patient.context.knowledge();
     let place = patient.context.project.shown(knowledge.path()).to_string();
-    let looked = match look_at_knowledge(knowledge.path()) {
+    let looked = match look_at_knowledge(knowledge.path(), &patient.context.project) {
         Ok(looked) => looked,
         Err(error) => {
             let finding = Finding::warning(format!("the long notes cannot be listed: {error}"));

@@ -177,7 +177,7 @@ fn report_problems(
 /// Notes that are gone without a deletion. What is wrong with the log is said elsewhere.
 fn report_vanished(patient: &Patient<'_>, report: &mut Report, notebook: &Notebook<'_>, document: &Document<'_>) {
     let shown = patient.context.project.shown(&notebook.path).to_string();
-    if !notebook.log.database.is_file() {
+    if !notebook.log.database.path.is_file() {
         return;
     }
     let Ok(Some(log)) = Store::open_to_look(&notebook.log.database) else {

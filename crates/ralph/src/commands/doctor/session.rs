@@ -41,7 +41,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     if patient.with_agent == WithAgent::NotStarted {
         return Ok(());
     }
-    let config = &patient.context.config;
+    let config = &patient.context.configured;
     let (command, how) = match configured_or_found(config) {
         Ok(found) => found,
         Err(error) => {
@@ -123,7 +123,7 @@ impl<'a> Visit<'a> {
         let mut entropy = ProgramEntropy::from_environment()?;
         Ok(Self {
             patient,
-            environment: inherited(env::all(), patient.context.config.agent.env),
+            environment: inherited(env::all(), patient.context.configured.agent.env),
             marker: format!("{:016x}-{}", entropy.next_bits(), std::process::id()),
             is_interrupted,
             stop,
@@ -137,7 +137,7 @@ impl<'a> Visit<'a> {
     fn open_session(&self, command: &CommandLine, report: &mut Report) -> Result<(), CommandError> {
         let clock = Arc::new(ProgramClock::from_environment()?);
         let agent = AcpAgent::new(command, clock).map_err(|error| CommandError::new(error.to_string()))?;
-        let config = &self.patient.context.config.agent;
+        let config = &self.patient.context.configured.agent;
         let turn = Turn {
             prompt: "",
             prompt_file: Path::new(""),

@@ -1,7 +1,9 @@
 //! Whether files and folders can be written, told without changing them.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::Path;
+
+use rustix::fs::{Access, access};
 
 /// Why a file cannot be written; none when it can, or is not there.
 pub(super) fn why_file_is_not(path: &Path) -> Option<String> {
@@ -12,8 +14,9 @@ pub(super) fn why_file_is_not(path: &Path) -> Option<String> {
     if metadata.permissions().readonly() {
         return Some("it is read-only".to_owned());
     }
-    let opened = OpenOptions::new().write(true).open(path);
-    opened.err().map(|error| error.to_string())
+    // It is not opened: closing a database drops the locks that SQLite has on it in this process.
+    let refused = access(path, Access::WRITE_OK).err();
+    refused.map(|error| std::io::Error::from(error).to_string())
 }
 
 /// Why nothing can be made in a folder; none when it can, or there is no folder.

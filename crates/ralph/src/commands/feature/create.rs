@@ -44,6 +44,7 @@ pub(crate) struct CreateArgs {
 
 pub(super) fn cmd_create(context: &Context<'_>, args: &CreateArgs) -> Result<(), CommandError> {
     let name = FeatureName::new(&args.name).map_err(|error| CommandError::usage(error.to_string()))?;
+    accept(name.as_str(), args.secrets.policy())?;
     let given = |file: &Option<String>| {
         file.as_deref()
             .map(|file| text_of(context, file, args.secrets.policy()))

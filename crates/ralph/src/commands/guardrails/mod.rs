@@ -21,6 +21,17 @@ pub(crate) enum GuardrailsCommand {
     Promote(promote::PromoteArgs),
 }
 
+impl GuardrailsCommand {
+    /// The guardrails that the command would change or supersede, as they are named.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        match self {
+            Self::Notes(command) => command.targets(),
+            Self::Promote(args) => vec![args.id()],
+            Self::Migrate(_) => Vec::new(),
+        }
+    }
+}
+
 /// Runs one of the guardrails commands.
 pub(crate) fn run(context: &Context<'_>, command: GuardrailsCommand) -> Result<ExitCode, CommandError> {
     let notebook = &context.notebook(Shelf::Guardrails, Spelling::Own);

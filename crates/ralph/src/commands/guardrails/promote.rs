@@ -26,6 +26,12 @@ pub(crate) struct PromoteArgs {
     format: FormatArgs,
 }
 
+impl PromoteArgs {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 pub(super) fn cmd_promote(
     context: &Context<'_>,
     notebook: &Notebook<'_>,

@@ -61,6 +61,7 @@ mod tests {
         let line = |text: &str| TaskLogLine {
             at,
             text: text.to_owned(),
+            author: ralph_model::Author::UNKNOWN,
         };
         let task = ForeignTask {
             id: "x".to_owned(),

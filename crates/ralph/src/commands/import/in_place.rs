@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_notes::link_beside;
+use ralph_notes::write_new_file;
 use ralph_store::{ForeignDatabase, ForeignHistory, ImportedHistory, Store};
 
 use super::cleaned::cleaned;
@@ -35,7 +35,7 @@ pub(super) fn take_over(
     let history = cleaned(original.read()?);
     let replaced = build(&unfinished, &history, now).and_then(|imported| {
         original.gather_into_one_file()?;
-        let kept = keep(path)?;
+        let kept = keep(path, &mut original)?;
         // Whoever may read and write the one may the other.
         fs::metadata(path)
             .and_then(|original| fs::set_permissions(&unfinished, original.permissions()))
@@ -66,14 +66,15 @@ fn build(path: &Path, history: &ForeignHistory, now: Timestamp) -> Result<Import
     Ok(imported)
 }
 
-/// Gives the original a second name, which it keeps. An earlier try may have done so already.
-fn keep(path: &Path) -> Result<PathBuf, CommandError> {
+/// Gives the original a second name, which it keeps. An earlier try may have done so already. Where there are no links it is
+/// copied, by SQLite: whoever else opened the file would give up the lock on it.
+fn keep(path: &Path, database: &mut ForeignDatabase) -> Result<PathBuf, CommandError> {
     let original = fs::metadata(path).map_err(|error| failed(path, &error))?;
     let is_it = |name: &Path| {
         fs::metadata(name).is_ok_and(|other| (other.dev(), other.ino()) == (original.dev(), original.ino()))
     };
     let mut number = 1;
-    loop {
+    let name = loop {
         let name = match number {
             1 => beside(path, KEPT),
             number => beside(path, &format!("{KEPT}-{number}")),
@@ -82,13 +83,16 @@ fn keep(path: &Path) -> Result<PathBuf, CommandError> {
             return Ok(name);
         }
         if fs::symlink_metadata(&name).is_err() {
-            break;
+            break name;
         }
         number += 1;
+    };
+    if fs::hard_link(path, &name).is_err() {
+        write_new_file(&name, &database.bytes()?)?;
+        fs::set_permissions(&name, original.permissions()).map_err(|error| failed(&name, &error))?;
     }
-    let kept = link_beside(path, KEPT)?;
     sync_folder(path)?;
-    Ok(kept)
+    Ok(name)
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -93,7 +93,9 @@ fn import(context: &Context<'_>, history: &ForeignHistory, mode: Mode) -> Result
     let now = context.clock().now();
     match mode {
         Mode::Real => Ok(store_to_write(context)?.import_history(history, now)?),
-        Mode::DryRun => try_on_copy(Some(&context.project.database()), history, now),
+        Mode::DryRun => context
+            .facts()
+            .and_then(|_| try_on_copy(Some(&context.project.database()), history, now)),
     }
 }
 

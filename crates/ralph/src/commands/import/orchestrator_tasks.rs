@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use ralph_model::{Priority, TaskLogLine, TaskStatus, count, preview};
+use ralph_model::{Author, Priority, TaskLogLine, TaskStatus, count, preview};
 use ralph_store::{ForeignHistory, ForeignTask, Remark, StatusThere};
 use serde::Deserialize;
 
@@ -117,6 +117,7 @@ impl Oddities {
         TaskLogLine {
             at: step.timestamp.as_ref().map_or(otherwise, |text| self.time(text)),
             text: format!("From {} to {}{hat}.", word(&step.from), word(&step.to)),
+            author: Author::UNKNOWN,
         }
     }
 

@@ -14,6 +14,15 @@ use crate::paths;
 /// Makes the folder, moves what can be moved there, and says what was done.
 pub(super) fn prepare(context: &Context<'_>) -> Vec<String> {
     let new = context.project.root.join(paths::SKILLS);
+    if let Some(leads_to) = context.project.boundary.outside(&new) {
+        let leads_to = leads_to.display();
+        let stays = format!(
+            "{} leads outside the project, to {leads_to}; skills stay where they are.",
+            paths::SKILLS
+        );
+        context.ui.warning(&stays);
+        return Vec::new();
+    }
     if new.is_dir() {
         return move_old(context, &new);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use ralph_model::{JournalRow, ReportOrigin, count, duration};
+use ralph_model::{Evidence, JournalRow, Outcome, ReportOrigin, StopReason, count, duration};
 use ralph_store::RowCaptures;
 use serde::Serialize;
 
@@ -64,6 +64,16 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
 /// How wide the labels are.
 const LABEL: usize = 12;
 
+/// What confirmed the work, or refused it.
+fn evidence(row: &ralph_model::NewJournalRow) -> String {
+    match (row.outcome, row.evidence) {
+        (Outcome::Done, evidence) => evidence.to_string(),
+        (Outcome::Retried, Evidence::None) => String::new(),
+        (Outcome::Retried, evidence) => format!("refused by {evidence}"),
+        _ => String::new(),
+    }
+}
+
 /// What the verifier said, as far as the folder of the iteration tells.
 fn verifier(folder: &Path) -> String {
     let result = std::fs::read(folder.join("result.json")).unwrap_or_default();
@@ -81,7 +91,7 @@ fn verifier(folder: &Path) -> String {
 }
 
 fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String)> {
-    let JournalRow { id, row } = row;
+    let JournalRow { id, row, .. } = row;
     let task = match &row.task {
         Some(task) => format!("{task} {}", row.task_title),
         None => row.task_title.clone(),
@@ -97,6 +107,7 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
             format!("{:.0}, {}", row.created_at, row.stop.word().replace('_', " ")),
         ),
         ("reason", row.reason.clone()),
+        ("evidence", evidence(row)),
         ("verifier", verifier(folder)),
         ("model", model(row.model.as_deref(), &row.model_rationale)),
         ("duration", duration(Duration::from_millis(row.duration_ms))),
@@ -124,7 +135,7 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
             },
         ),
     ];
-    if row.changed_nothing {
+    if row.changed_nothing && row.stop == StopReason::TaskDone {
         details.push((
             "note",
             "the agent claimed to be done, and nothing had changed".to_owned(),

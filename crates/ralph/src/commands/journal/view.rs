@@ -43,7 +43,7 @@ pub(super) fn table(context: &Context<'_>, rows: &[JournalRow]) -> Result<(), Co
 }
 
 fn cells(row: &JournalRow) -> Vec<String> {
-    let JournalRow { id, row } = row;
+    let JournalRow { id, row, .. } = row;
     vec![
         id.to_string(),
         format!("{}/{}", row.run, row.iteration),

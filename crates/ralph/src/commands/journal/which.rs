@@ -15,6 +15,13 @@ pub(crate) struct WhichIteration {
 }
 
 impl WhichIteration {
+    /// The iteration that a text names.
+    pub(crate) fn named(text: &str) -> Self {
+        Self {
+            iteration: Some(text.to_owned()),
+        }
+    }
+
     /// Finds it.
     pub(crate) fn find(&self, store: Option<&Store>) -> Result<JournalRow, CommandError> {
         let (Some(store), Some(text)) = (store, self.iteration.as_deref()) else {

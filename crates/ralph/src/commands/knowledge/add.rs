@@ -16,10 +16,10 @@ use crate::text_file::read_text;
 
 /// Keep a long note, with a title and at least one tag
 ///
-/// It becomes a file of its own, which people and git see. A note of the same title gets the new text and the tags of both;
-/// so does one that shares more than half of the tags and whose title holds the new one, or stands in it. The text that it
-/// had is kept, and `ralph knowledge show` says where. A text of more than 500 words is cut. `[[Title]]` in a text links to
-/// another note.
+/// It becomes a file of its own, which people and git see. An entry with the same title gets the new text and the tags of both;
+/// so does one that shares more than half of the tags and has a similar title: one contains the other as whole words that are
+/// at least half of the longer one. `ralph knowledge restore` brings a former text back. A text of more than 500 words is cut.
+/// `[[Title]]` in a text links to another entry.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph knowledge add \"The test database\" --tags tests \"See bin/test-db.\"
@@ -49,12 +49,17 @@ pub(crate) struct AddArgs {
 
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     refuse_mistyped_flag(context, &args.title)?;
+    context.ui.warn_of_invisible(&args.title);
     let body = match (args.text, &args.file) {
         (Some(text), _) => {
             refuse_mistyped_flag(context, &text)?;
             text_argument(context, text)?
         }
-        (None, Some(file)) => read_text(context, file)?,
+        (None, Some(file)) => {
+            let text = read_text(context, file)?;
+            context.ui.warn_of_invisible(&text);
+            text
+        }
         (None, None) => String::new(),
     };
     let note = CapturedKnowledge {
@@ -65,7 +70,8 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     };
     let breaks_change = note.body.contains('\r');
     let note = accept_knowledge(&note, args.secrets.policy())?;
-    let placement = context.knowledge().add(&note, context.clock().now())?;
+    let written = context.knowledge().add(&note, context.clock().now())?;
+    context.report_history(&written.history);
     if breaks_change {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
@@ -74,25 +80,19 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
             "The text has more than {MAX_WORDS} words; what follows them was cut."
         ));
     }
-    acknowledge(context, &placement, args.format.get())
+    acknowledge(context, &written.outcome, args.format.get())
 }
 
 fn acknowledge(context: &Context<'_>, placement: &Placement, format: Format) -> Result<(), CommandError> {
-    let (change, path, replaced) = match placement {
-        Placement::Made(path) => ("stored", path, None),
-        Placement::Changed { path, replaced } => ("updated", path, replaced.as_ref()),
-        Placement::Known(path) => ("unchanged", path, None),
+    let (change, path) = match placement {
+        Placement::Made(path) => ("stored", path),
+        Placement::Changed(path) => ("updated", path),
+        Placement::Known(path) => ("unchanged", path),
         Placement::Before => return Ok(()),
     };
     let file = context.project.shown(path);
-    let replaced = replaced.map(|kept| context.project.shown(kept).to_string());
-    if let Some(kept) = &replaced {
-        context.ui.status(&format!("The text that it had is kept in {kept}."));
-    }
     match format {
-        Format::Json => context
-            .ui
-            .json(&json!({ "file": file.to_string(), "change": change, "replaced": replaced })),
+        Format::Json => context.ui.json(&json!({ "file": file.to_string(), "change": change })),
         Format::Quiet => context.ui.data(&format!("{file}\n")),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Knowledge {change}: {file}")),
     }

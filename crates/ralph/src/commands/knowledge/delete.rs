@@ -1,13 +1,12 @@
-//! `knowledge delete`: takes a long note away.
+//! `knowledge delete`: deletes a knowledge entry.
 
 use clap::Args;
-use ralph_memory::capture::Deleted;
 
 use super::library::Library;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete a long note; its text is kept beside
+/// Delete a knowledge entry; `knowledge restore` brings it back
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph knowledge delete the-test-database")]
@@ -17,16 +16,22 @@ pub(crate) struct DeleteArgs {
     name: String,
 }
 
+impl DeleteArgs {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(), CommandError> {
     let library = Library::read(context)?;
     let note = library.find(&args.name)?;
-    let Deleted { path, kept } = context
-        .knowledge()
-        .delete(&note.file)?
+    let knowledge = context.knowledge();
+    let deleted = knowledge
+        .delete(&note.file, context.clock().now())?
         // Somebody else has deleted it in this moment.
         .ok_or_else(|| library.not_found(&args.name))?;
-    let kept = context.project.shown(&kept);
-    context.ui.status(&format!("Its text is kept in {kept}."));
+    context.report_history(&deleted.history);
+    let path = knowledge.path().join(&note.file);
     let file = context.project.shown(&path);
     context.ui.result("🗑️ ", &format!("Knowledge deleted: {file}"))
 }

@@ -5,6 +5,7 @@ mod delete;
 mod graph;
 mod library;
 mod list;
+mod restore;
 mod search;
 mod show;
 
@@ -20,6 +21,7 @@ pub(crate) enum KnowledgeCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Delete(delete::DeleteArgs),
+    Restore(restore::RestoreArgs),
     Graph(graph::GraphArgs),
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn run(context: &Context<'_>, command: KnowledgeCommand) -> Result<()
         KnowledgeCommand::List(args) => list::cmd_list(context, &args),
         KnowledgeCommand::Show(args) => show::cmd_show(context, &args),
         KnowledgeCommand::Delete(args) => delete::cmd_delete(context, &args),
+        KnowledgeCommand::Restore(args) => restore::cmd_restore(context, &args),
         KnowledgeCommand::Graph(args) => graph::cmd_graph(context, &args),
     }
 }

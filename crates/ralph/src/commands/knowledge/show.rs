@@ -2,8 +2,9 @@
 
 use clap::Args;
 use ralph_memory::catalogue::KnowledgeOutline;
-use ralph_model::count;
+use ralph_model::{count, moment_text};
 use ralph_notes::{Knowledge, read_file};
+use ralph_store::KnowledgeVersion;
 use serde_json::json;
 
 use super::library::Library;
@@ -23,6 +24,9 @@ pub(crate) struct ShowArgs {
     /// Its file, with or without .md, or its title, or the beginning of either
     #[arg(value_name = "NAME")]
     name: String,
+    /// Show every version, with its author
+    #[arg(long)]
+    history: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -42,24 +46,25 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         .map_err(|problem| CommandError::new(format!("{} is no note: {problem}", context.project.shown(&path))))?
         .body;
     let from = library.linking_to(note);
-    let replaced: Vec<String> = context
-        .knowledge()
-        .replaced(&note.file)?
-        .iter()
-        .map(|kept| context.project.shown(kept).to_string())
-        .collect();
+    let knowledge = context.knowledge();
+    knowledge.look(context.clock().now());
+    let versions = knowledge.history(&note.file)?;
     if args.format.get() == Format::Json {
         let mut object = whole(&library, note, &body, &from);
-        if let Some(object) = object.as_object_mut() {
-            object.insert("replaced".to_owned(), json!(replaced));
+        if args.history
+            && let Some(object) = object.as_object_mut()
+        {
+            let versions: Vec<_> = versions.iter().map(version).collect();
+            object.insert("versions".to_owned(), json!(versions));
         }
         return context.ui.json(&object);
     }
     let mut lines = head(context, &path, note);
-    if let Some(last) = replaced.last() {
-        let texts = count(replaced.len(), "earlier text is", "earlier texts are");
-        let newest = if replaced.len() == 1 { "" } else { ", the last of them" };
-        lines.push((None, format!("history: {texts} kept{newest} in {last}")));
+    if args.history {
+        lines.extend(versions.iter().map(|version| (None, version_line(version))));
+    } else if versions.len() > 1 {
+        let versions = count(versions.len(), "version", "versions");
+        lines.push((None, format!("history: {versions}; see --history")));
     }
     lines.push((None, String::new()));
     lines.extend(body.lines().map(|line| (None, line.to_owned())));
@@ -81,6 +86,25 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         );
     }
     context.ui.lines(&lines)
+}
+
+fn version(version: &KnowledgeVersion) -> serde_json::Value {
+    let KnowledgeVersion { number, at, change, .. } = version;
+    json!({
+        "version": number,
+        "at": moment_text(*at),
+        "action": change.action.word(),
+        "author": change.author.kind.word(),
+        "run": change.author.run,
+        "iteration": change.author.iteration,
+        "text": change.text,
+    })
+}
+
+fn version_line(version: &KnowledgeVersion) -> String {
+    let KnowledgeVersion { number, at, change, .. } = version;
+    let action = change.action.word().replace('_', " ");
+    format!("version {number}: {action} {at:.0} by {}", change.author)
 }
 
 fn head(context: &Context<'_>, path: &std::path::Path, note: &KnowledgeOutline) -> Vec<(Option<Style>, String)> {

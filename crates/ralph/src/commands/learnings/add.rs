@@ -2,8 +2,8 @@
 
 use clap::Args;
 use ralph_memory::recall::{Said, keep_compared, retold};
-use ralph_model::{Learning, Tags, TaskType, first_line, preview};
-use ralph_store::{AddedLearning, NewLearning, Store};
+use ralph_model::{Actor, Learning, Tags, TaskType, first_line, preview};
+use ralph_store::{AddedLearning, NewLearning, ProposedLearning, Store};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
@@ -58,6 +58,15 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
     let compare = |store: &Store| retold(store, [Said::from(&new)]);
+    if context.actor != Actor::Person {
+        let proposed = context.with_entropy(|entropy| {
+            keep_compared(&mut store, compare, |store, found| {
+                let retold = found.into_iter().next().flatten();
+                store.propose_learning(&NewLearning { retold, ..new.clone() }, entropy, now)
+            })
+        })?;
+        return acknowledge_proposed(context, &proposed, args.format.get());
+    }
     let added = context.with_entropy(|entropy| {
         keep_compared(&mut store, compare, |store, found| {
             let retold = found.into_iter().next().flatten();
@@ -89,6 +98,27 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         }
     };
     match args.format.get() {
+        Format::Json => context.ui.json(learning),
+        Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
+        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
+    }
+}
+
+fn acknowledge_proposed(
+    context: &Context<'_>,
+    proposed: &ProposedLearning,
+    format: Format,
+) -> Result<(), CommandError> {
+    let (learning, done) = match proposed {
+        ProposedLearning::Stored(learning) => {
+            context
+                .ui
+                .status("It is proposed: it becomes active with evidence, or when a person promotes it.");
+            (learning, "proposed")
+        }
+        ProposedLearning::Known(learning) => (learning, "exists"),
+    };
+    match format {
         Format::Json => context.ui.json(learning),
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),

@@ -33,6 +33,13 @@ pub(crate) struct ConflictsArgs {
     format: FormatArgs,
 }
 
+impl ConflictsArgs {
+    /// Whether it changes something.
+    pub(crate) fn changes(&self) -> bool {
+        self.both_hold.is_some()
+    }
+}
+
 const COLUMNS: [Column; 5] = [
     Column {
         title: "ID",

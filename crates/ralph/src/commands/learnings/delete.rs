@@ -30,6 +30,12 @@ pub(crate) struct DeleteArgs {
     format: FormatArgs,
 }
 
+impl DeleteArgs {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
+}
+
 pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(), CommandError> {
     let (mut store, ids) = find_to_change(context, &args.ids)?;
     if !args.yes {

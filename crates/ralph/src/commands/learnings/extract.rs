@@ -8,6 +8,7 @@ use ralph_store::{Run, Store};
 use serde_json::{Value, json};
 
 use super::super::journal::find_run;
+use super::super::run::confirmed_config;
 use super::super::run::upkeep_words::known;
 use super::super::task::{in_short, store_to_write};
 use super::view;
@@ -68,7 +69,7 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     if args.dry_run {
         return show(context, &history, &draw(&history), args);
     }
-    let promote = context.config.learning.promote;
+    let promote = confirmed_config(context)?.learning.promote;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
     let done = context.with_entropy(|entropy| learn_from(&mut store, &history, promote, entropy, now))?;

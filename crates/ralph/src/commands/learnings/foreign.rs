@@ -11,6 +11,7 @@ use ralph_notes::{FileError, read_file};
 use ralph_store::{ForeignLearning, Store, Taken, TakenLearning};
 use serde_json::{Value, json};
 
+use super::super::run::confirmed_config;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
@@ -188,7 +189,7 @@ impl Incoming {
         context: &Context<'_>,
         store: &mut Store,
     ) -> Result<Vec<TakenLearning>, CommandError> {
-        let (promote, now) = (context.config.learning.promote, context.clock().now());
+        let (promote, now) = (confirmed_config(context)?.learning.promote, context.clock().now());
         let taken = context.with_entropy(|entropy| {
             keep_foreign(store, &self.lessons, |store, lessons| {
                 store.import_learnings(lessons, promote, entropy, now)

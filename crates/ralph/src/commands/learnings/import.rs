@@ -40,12 +40,12 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
         .map_err(|error| CommandError::usage(format!("{}: {error}", args.path.display())))?;
     let trust = if args.force { Trust::AsItStands } else { Trust::Checksum };
     let incoming = Incoming::read(context, &files_at(context, &path)?, trust)?;
+    // Beside another tool's database nothing is made, not even a folder, and none in the place of one that was lost.
+    context.facts()?;
     let taken = if args.dry_run {
         let (_folder, mut copy) = copy_to_try(&context.project.database())?;
         incoming.take_over(context, &mut copy)?
     } else {
-        // Beside another tool's database nothing is made, not even a folder.
-        context.facts()?;
         incoming.take_over(context, &mut store_to_write(context)?)?
     };
     if args.json {

@@ -32,6 +32,12 @@ pub(crate) struct PromoteArgs {
     format: FormatArgs,
 }
 
+impl PromoteArgs {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
+}
+
 /// Say that learnings do not hold: no agent sees them any more
 ///
 /// They stay on record, so that the same is not learned again; `ralph learnings promote` takes it back.
@@ -50,6 +56,12 @@ pub(crate) struct RejectArgs {
     secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
+}
+
+impl RejectArgs {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
 }
 
 pub(super) fn cmd_promote(context: &Context<'_>, args: &PromoteArgs) -> Result<(), CommandError> {

@@ -63,6 +63,21 @@ pub(crate) enum LearningsCommand {
     Merge(merge::MergeArgs),
 }
 
+impl LearningsCommand {
+    /// The learnings that the command names and would change.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        match self {
+            Self::Promote(args) => args.ids(),
+            Self::Reject(args) => args.ids(),
+            Self::Restore(args) => args.ids(),
+            Self::Update(args) => vec![args.id()],
+            Self::Delete(args) => args.ids(),
+            Self::Supersede(args) => args.ids(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Runs one of the commands about learnings.
 pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<(), CommandError> {
     match command {

@@ -29,6 +29,12 @@ pub(crate) struct RestoreArgs {
     format: FormatArgs,
 }
 
+impl RestoreArgs {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
+}
+
 const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",

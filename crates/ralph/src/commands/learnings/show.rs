@@ -232,7 +232,7 @@ fn line(row: &JournalRow) -> String {
 
 /// An iteration that taught a learning, for programs.
 pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
-    let JournalRow { id, row } = row;
+    let JournalRow { id, row, .. } = row;
     json!({
         "journal": id,
         "run": row.run,

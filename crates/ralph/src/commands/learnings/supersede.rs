@@ -23,6 +23,12 @@ pub(crate) struct SupersedeArgs {
     new: String,
 }
 
+impl SupersedeArgs {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        vec![&self.old, &self.new]
+    }
+}
+
 pub(super) fn cmd_supersede(context: &Context<'_>, args: &SupersedeArgs) -> Result<(), CommandError> {
     let (mut store, old) = find_to_change(context, std::slice::from_ref(&args.old))?;
     let new = store.find_learning(&args.new)?;

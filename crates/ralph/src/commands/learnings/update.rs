@@ -37,6 +37,12 @@ pub(crate) struct UpdateArgs {
     format: FormatArgs,
 }
 
+impl UpdateArgs {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 struct ChangeArgs {

@@ -35,6 +35,13 @@ pub(crate) struct VerifyArgs {
     json: bool,
 }
 
+impl VerifyArgs {
+    /// Whether it changes something.
+    pub(crate) fn changes(&self) -> bool {
+        self.fix
+    }
+}
+
 pub(super) fn cmd_verify(context: &Context<'_>, args: &VerifyArgs) -> Result<(), CommandError> {
     let (learnings, mended) = match context.facts()? {
         None => (0, MendedLearnings::default()),

@@ -22,6 +22,14 @@ pub(crate) enum MemoryCommand {
 }
 
 impl MemoryCommand {
+    /// The memories that the command would change or supersede, as they are named.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        match self {
+            Self::Notes(command) => command.targets(),
+            Self::Prime(_) | Self::Init(_) => Vec::new(),
+        }
+    }
+
     /// The description of a verb that only memories have, for whoever does not need all of them.
     pub(crate) fn describe(verb: &str) -> Option<clap::Command> {
         (verb == "prime").then(|| prime::PrimeArgs::augment_args(clap::Command::new("prime")))

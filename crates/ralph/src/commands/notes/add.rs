@@ -31,6 +31,13 @@ pub(crate) struct AddArgs<S: OnShelf> {
     shelf: PhantomData<S>,
 }
 
+impl<S: OnShelf> AddArgs<S> {
+    /// The note that it would supersede.
+    pub(super) fn supersedes(&self) -> Option<&str> {
+        self.details.supersedes()
+    }
+}
+
 /// What is kept beside the text of a note and its kind.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
@@ -47,6 +54,13 @@ pub(crate) struct DetailArgs {
     secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
+}
+
+impl DetailArgs {
+    /// The note that the new one would supersede.
+    pub(crate) fn supersedes(&self) -> Option<&str> {
+        self.supersedes.as_deref()
+    }
 }
 
 pub(super) fn cmd_add<S: OnShelf>(

@@ -21,6 +21,12 @@ pub(crate) struct DeleteArgs<S: OnShelf> {
     shelf: PhantomData<S>,
 }
 
+impl<S: OnShelf> DeleteArgs<S> {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
+}
+
 pub(super) fn cmd_delete<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,

@@ -38,6 +38,12 @@ pub(crate) struct EditArgs<S: OnShelf> {
     shelf: PhantomData<S>,
 }
 
+impl<S: OnShelf> EditArgs<S> {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 pub(super) fn cmd_edit<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,
@@ -51,7 +57,9 @@ pub(super) fn cmd_edit<S: OnShelf>(
             .transpose()?;
         Edited { text, before: None }
     } else {
-        edit_by_hand(notebook, &args.id)?
+        let edited = edit_by_hand(notebook, &args.id)?;
+        context.ui.warn_of_invisible(edited.text.as_deref().unwrap_or_default());
+        edited
     };
     if edited.text.as_ref().is_some_and(|text| text.contains('\r')) {
         context.ui.status(LINE_BREAKS_CHANGED);

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
 use ralph_memory::recall::{Wanted, first_day};
-use ralph_model::{NoteKind, Shelf, Tags};
+use ralph_model::{Actor, NoteKind, Shelf, Tags, without_invisible};
 
 pub(crate) use add::{DetailArgs, content_argument, store};
 
@@ -79,6 +79,19 @@ pub(crate) enum NotesCommand<S: OnShelf> {
     Delete(delete::DeleteArgs<S>),
     Restore(restore::RestoreArgs<S>),
     Validate(validate::ValidateArgs<S>),
+}
+
+impl<S: OnShelf> NotesCommand<S> {
+    /// The notes that the command would change or supersede, as they are named.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        match self {
+            Self::Add(args) => args.supersedes().into_iter().collect(),
+            Self::Edit(args) => vec![args.id()],
+            Self::Delete(args) => args.ids(),
+            Self::Restore(args) => args.ids(),
+            Self::Search(_) | Self::List(_) | Self::Show(_) | Self::Validate(_) => Vec::new(),
+        }
+    }
 }
 
 /// The description of one verb, for whoever does not need all of them.
@@ -161,10 +174,16 @@ impl SecretArgs {
 
 /// The text of an argument; `-` stands for standard input.
 pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
-    if argument == "-" {
-        context.ui.read_input(MAX_NOTE_BYTES)
-    } else {
-        Ok(argument)
+    let text = match argument.as_str() {
+        "-" => context.read_input(MAX_NOTE_BYTES)?,
+        _ => argument,
+    };
+    match context.actor {
+        Actor::Person => {
+            context.ui.warn_of_invisible(&text);
+            Ok(text)
+        }
+        Actor::Agent { .. } => Ok(without_invisible(&text).into_owned()),
     }
 }
 

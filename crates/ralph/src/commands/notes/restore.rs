@@ -38,6 +38,12 @@ pub(crate) struct RestoreArgs<S: OnShelf> {
     shelf: PhantomData<S>,
 }
 
+impl<S: OnShelf> RestoreArgs<S> {
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.ids.iter().map(String::as_str).collect()
+    }
+}
+
 pub(super) fn cmd_restore<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,

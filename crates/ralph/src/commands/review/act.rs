@@ -2,12 +2,13 @@
 
 use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_model::{Learning, LearningId, LearningStatus, with_figures};
-use ralph_store::{FailedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
+use ralph_store::{Decision, FailedTask, Holds, Judged, LearningError, Reach, Store, UnverifiedTask, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
-use super::super::task::store_to_write;
+use super::super::task::{done_here, store_to_write};
 use super::conflicts::choose;
 use super::inbox::{GoneNote, Proposed, vanished_from};
+use super::proposals::{decide_proposal, decide_task};
 use super::session::Item;
 use super::tally::Deed;
 use crate::by_hand::{edited, keep};
@@ -34,12 +35,17 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
     match (item, key) {
         (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
         (Item::Failed(task), 'y') => try_again(context, task),
+        (Item::Unverified(task), 'y' | 'n') => accept_or_reopen(context, task, key),
         (Item::Conflict(conflict), '1') => choose(context, conflict, Holds::One),
         (Item::Conflict(conflict), '2') => choose(context, conflict, Holds::Other),
         (Item::Conflict(conflict), 'b') => choose(context, conflict, Holds::Both),
         (Item::Lesson(lesson), 'y') => judge(context, lesson, Verdict::Promote),
         (Item::Lesson(lesson), 'n') => reject(context, asker, lesson),
         (Item::Lesson(lesson), 'e') => reword(context, asker, lesson),
+        (Item::Task(task), 'y') => decide_task(context, task, Decision::Accepted),
+        (Item::Task(task), 'n') => decide_task(context, task, Decision::Rejected),
+        (Item::Proposal(proposal), 'y') => decide_proposal(context, proposal, Decision::Accepted),
+        (Item::Proposal(proposal), 'n') => decide_proposal(context, proposal, Decision::Rejected),
         (Item::Vanished(gone), 'y' | 'n') => bring_back_or_let_go(context, gone, key),
         _ => Ok(Acted::NotYet),
     }
@@ -72,6 +78,35 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
         return Ok(gone());
     }
     context.ui.result("🔄", &format!("Task reset: {}", task.id))?;
+    Ok(Acted::Done(Deed::Reset))
+}
+
+fn accept_or_reopen(context: &Context<'_>, task: &UnverifiedTask, key: char) -> Result<Acted, CommandError> {
+    let mut store = store_to_write(context)?;
+    let id = &task.id;
+    let now = store.task(id)?.and_then(|now| now.unverified);
+    match now {
+        Some(now) if now == task.unverified => {}
+        Some(unverified) => {
+            let task = UnverifiedTask {
+                unverified,
+                ..task.clone()
+            };
+            return Ok(Acted::Changed(Item::Unverified(Box::new(task))));
+        }
+        None => {
+            let sentence = format!("{id} is not unverified any more: somebody else has reviewed it.");
+            return Ok(overtaken(context, &sentence));
+        }
+    }
+    let moment = context.clock().now();
+    if key == 'y' {
+        store.finish_task(id, &done_here(context), moment)?;
+        context.ui.result("✅", &format!("Task accepted: {id}"))?;
+        return Ok(Acted::Done(Deed::Accepted));
+    }
+    store.reset_task(id, Reach::Itself, moment)?;
+    context.ui.result("🔄", &format!("Task reset: {id}"))?;
     Ok(Acted::Done(Deed::Reset))
 }
 

@@ -1,11 +1,14 @@
 //! What waits, in words: each thing as lines, the same in the list and one by one.
 
 use ralph_memory::learn::Conflict;
-use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count, with_figures};
-use ralph_store::FailedTask;
+use ralph_model::{
+    ErrorCategory, FailedGate, JournalRow, Learning, Task, TaskId, TaskType, Unverified, count, with_figures,
+};
+use ralph_store::{FailedTask, Proposal, UnverifiedTask};
 
 use super::super::task::{attempts_in_short, in_short};
 use super::inbox::{FileProblem, GoneNote, Proposed};
+use super::proposals::command_line;
 use crate::ui::{Line, text_columns};
 use crate::wrap::{folded, folded_within};
 
@@ -29,6 +32,16 @@ pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
     let attempts = attempts_in_short(task, width.saturating_sub(indent)).into_iter();
     lines.extend(attempts.map(|(style, line)| (style, format!("{:indent$}{line}", ""))));
     lines.extend(sentence(&held_up(&task.holds_up), width));
+    lines
+}
+
+/// A done task that is unverified, and why.
+pub(super) fn unverified(task: &UnverifiedTask, width: usize) -> Vec<Line> {
+    let mut lines = within(&format!("{}  {}", task.id, task.title), width, (TITLE, LINES_OF_FAILED));
+    lines.extend(sentence(&task.unverified.words(), width));
+    if matches!(task.unverified, Unverified::EvidenceChanged(_)) {
+        lines.extend(sentence("tasks that depend on it wait for your review", width));
+    }
     lines
 }
 
@@ -149,6 +162,28 @@ pub(super) fn vanished(gone: &GoneNote, width: usize) -> Vec<Line> {
     let mut lines = title(&head, width);
     lines.extend(words(&note.content, width, TEXT));
     lines.extend(words(&labelled("tags", &note.tags.to_string()), width, TEXT));
+    lines
+}
+
+/// A task that an agent proposes.
+pub(super) fn proposed_task(task: &Task, width: usize) -> Vec<Line> {
+    let mut lines = title(&format!("{}  {}", task.id, task.title), width);
+    lines.extend(words(&task.description, width, TEXT));
+    let proposal = task.proposal.clone().unwrap_or_default();
+    let parent = proposal.parent.map_or(String::new(), |parent| parent.to_string());
+    let after: Vec<&str> = proposal.after.iter().map(TaskId::as_str).collect();
+    for (label, text) in [("subtask of", parent), ("depends on", after.join(", "))] {
+        lines.extend(sentence(&labelled(label, &text), width));
+    }
+    lines
+}
+
+/// A command that an agent proposes.
+pub(super) fn proposal(proposal: &Proposal, width: usize) -> Vec<Line> {
+    let mut lines = title(&format!("{}  by {}", proposal.id, proposal.author), width);
+    lines.extend(words(&command_line(proposal), width, TEXT));
+    let input = proposal.command.input.as_deref().unwrap_or_default();
+    lines.extend(words(&labelled("input", input), width, TEXT));
     lines
 }
 

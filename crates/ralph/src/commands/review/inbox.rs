@@ -2,12 +2,13 @@
 
 use clap::ValueEnum;
 use ralph_memory::learn::{Conflict, conflicts};
-use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf};
-use ralph_store::{FailedTask, Review, Store};
+use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf, Task};
+use ralph_store::{FailedTask, Proposal, Review, Store, UnverifiedTask};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::super::learnings::iteration_as_json;
+use super::proposals::proposed_tasks;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
@@ -17,10 +18,14 @@ use crate::paths::Spelling;
 pub(crate) enum Group {
     /// Tasks that have failed
     Failed,
+    /// Done tasks that nothing confirmed
+    Unverified,
     /// Lessons that contradict each other
     Conflicts,
     /// Lessons that nobody has confirmed
     Notes,
+    /// Tasks and changes that agents propose
+    Proposals,
     /// Notes that are gone without having been deleted
     Vanished,
     /// Entries of note files that cannot be read
@@ -59,9 +64,15 @@ pub(super) struct Inbox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed_tasks: Option<Vec<FailedTask>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unverified_tasks: Option<Vec<UnverifiedTask>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conflicts: Option<Vec<Conflict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) learnings: Option<Vec<Proposed>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) proposed_tasks: Option<Vec<Task>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) proposals: Option<Vec<Proposal>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) vanished: Option<Vec<GoneNote>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +85,7 @@ impl Inbox {
         let wants = |group: Group| only.is_none_or(|only| only == group);
         let store = context.facts()?;
         let review = match &store {
-            Some(store) if wants(Group::Failed) || wants(Group::Notes) => store.review()?,
+            Some(store) if wants(Group::Failed) || wants(Group::Unverified) || wants(Group::Notes) => store.review()?,
             _ => Review::default(),
         };
         // What speaks for each is read when it is shown: there may be many.
@@ -82,6 +93,10 @@ impl Inbox {
         let conflicts = match &store {
             Some(store) if wants(Group::Conflicts) => conflicts(store)?,
             _ => Vec::new(),
+        };
+        let (tasks, proposals) = match &store {
+            Some(store) if wants(Group::Proposals) => (proposed_tasks(store)?, store.open_proposals()?),
+            _ => (Vec::new(), Vec::new()),
         };
         if let Some(store) = &store {
             context.tell_unreadable(store);
@@ -97,8 +112,11 @@ impl Inbox {
         }
         Ok(Self {
             failed_tasks: wants(Group::Failed).then_some(review.failed_tasks),
+            unverified_tasks: wants(Group::Unverified).then_some(review.unverified_tasks),
             conflicts: wants(Group::Conflicts).then_some(conflicts),
             learnings: wants(Group::Notes).then_some(learnings),
+            proposed_tasks: wants(Group::Proposals).then_some(tasks),
+            proposals: wants(Group::Proposals).then_some(proposals),
             vanished: wants(Group::Vanished).then_some(vanished),
             problems: wants(Group::Problems).then_some(problems),
         })
@@ -123,13 +141,20 @@ impl Inbox {
     /// Whether a person can be asked about any of it.
     pub(super) fn has_questions(&self) -> bool {
         !(self.failed().is_empty()
+            && self.unverified().is_empty()
             && self.conflicts().is_empty()
             && self.proposed().is_empty()
+            && self.proposed_tasks().is_empty()
+            && self.proposals().is_empty()
             && self.vanished().is_empty())
     }
 
     pub(super) fn failed(&self) -> &[FailedTask] {
         self.failed_tasks.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn unverified(&self) -> &[UnverifiedTask] {
+        self.unverified_tasks.as_deref().unwrap_or_default()
     }
 
     pub(super) fn conflicts(&self) -> &[Conflict] {
@@ -138,6 +163,14 @@ impl Inbox {
 
     pub(super) fn proposed(&self) -> &[Proposed] {
         self.learnings.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn proposed_tasks(&self) -> &[Task] {
+        self.proposed_tasks.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn proposals(&self) -> &[Proposal] {
+        self.proposals.as_deref().unwrap_or_default()
     }
 
     pub(super) fn vanished(&self) -> &[GoneNote] {

@@ -1,8 +1,8 @@
 //! The inbox as a list, with the commands that do something about what is in it.
 
 use ralph_memory::learn::Conflict;
-use ralph_model::count;
-use ralph_store::FailedTask;
+use ralph_model::{Task, count};
+use ralph_store::{FailedTask, Proposal, UnverifiedTask};
 
 use super::drawn;
 use super::inbox::{GoneNote, Inbox, Proposed};
@@ -24,8 +24,15 @@ struct Shown<'a, T> {
 pub(super) fn lines(inbox: &Inbox, width: usize) -> Vec<Line> {
     let groups = [
         failed(inbox).lines(width, drawn::failed, commands_of_task),
+        unverified(inbox).lines(width, drawn::unverified, commands_of_unverified),
         conflicts(inbox).lines(width, drawn::conflict, commands_of_conflict),
         lessons(inbox).lines(width, drawn::proposed, commands_of_lesson),
+        proposed_tasks(inbox).lines(width, drawn::proposed_task, |task| {
+            commands_of_proposal(task.id.as_str())
+        }),
+        proposals(inbox).lines(width, drawn::proposal, |proposal| {
+            commands_of_proposal(proposal.id.as_str())
+        }),
         vanished(inbox).lines(width, drawn::vanished, commands_of_note),
         problems(inbox, width),
     ];
@@ -79,6 +86,15 @@ fn failed(inbox: &Inbox) -> Shown<'_, FailedTask> {
     }
 }
 
+fn unverified(inbox: &Inbox) -> Shown<'_, UnverifiedTask> {
+    let all = inbox.unverified();
+    Shown {
+        head: count(all.len(), "done task is unverified", "done tasks are unverified"),
+        all,
+        rest: "ralph review --only unverified --json",
+    }
+}
+
 fn conflicts(inbox: &Inbox) -> Shown<'_, Conflict> {
     let all = inbox.conflicts();
     Shown {
@@ -101,6 +117,31 @@ fn lessons(inbox: &Inbox) -> Shown<'_, Proposed> {
     }
 }
 
+fn proposed_tasks(inbox: &Inbox) -> Shown<'_, Task> {
+    let all = inbox.proposed_tasks();
+    Shown {
+        head: count(all.len(), "task is proposed", "tasks are proposed"),
+        all,
+        rest: "ralph task list --status proposed",
+    }
+}
+
+fn proposals(inbox: &Inbox) -> Shown<'_, Proposal> {
+    let all = inbox.proposals();
+    Shown {
+        head: count(all.len(), "change is proposed", "changes are proposed"),
+        all,
+        rest: "ralph review --json",
+    }
+}
+
+fn commands_of_proposal(id: &str) -> Vec<(String, &'static str)> {
+    vec![
+        (format!("ralph review --accept {id}"), "accept it"),
+        (format!("ralph review --reject {id}"), "reject it"),
+    ]
+}
+
 fn vanished(inbox: &Inbox) -> Shown<'_, GoneNote> {
     let all = inbox.vanished();
     Shown {
@@ -118,6 +159,14 @@ fn commands_of_task(task: &FailedTask) -> Vec<(String, &'static str)> {
     vec![
         (format!("ralph task show {id}"), "every attempt at it"),
         (format!("ralph task reset {id}"), "let it be tried again"),
+    ]
+}
+
+fn commands_of_unverified(task: &UnverifiedTask) -> Vec<(String, &'static str)> {
+    let id = &task.id;
+    vec![
+        (format!("ralph task done {id}"), "accept it"),
+        (format!("ralph task reset {id}"), "reopen it"),
     ]
 }
 

@@ -5,23 +5,26 @@ mod conflicts;
 pub(super) mod drawn;
 mod inbox;
 mod list;
+mod proposals;
 mod session;
 mod tally;
 
 use std::process::ExitCode;
 
 use clap::Args;
+use ralph_store::Decision;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use inbox::{Group, Inbox};
 
-/// Go through what waits for you: failed tasks, contradictions, lessons, lost notes
+/// Go through what waits for you: tasks, contradictions, lessons, lost notes
 ///
 /// At a terminal each is shown with what speaks for it, and a key settles it; what you answer is written at once. Elsewhere
 /// all of it is listed, with the commands that do the same.
 ///
-/// A failed task is tried again once it is reset. A lesson that an agent drew from work which was not done stands in no
+/// A failed task is tried again once it is reset. An unverified task is done, but no gate or verifier confirmed it, or it
+/// changed nothing: accept it or reopen it. A lesson that an agent drew from work which was not done stands in no
 /// prompt but those of its own task, until another iteration teaches the same or you promote it; with
 /// `[learning] promote = "review"` every lesson waits for you. A note that is gone from its file without having been deleted
 /// may have been lost by an old version that was saved over it.
@@ -30,9 +33,11 @@ use inbox::{Group, Inbox};
   ralph review
   ralph review --list            # all of it, without questions
   ralph review --only failed
+  ralph review --accept t-1a2b3c p-4d5e6f  # what agents propose
   ralph review --json            # for programs
 
-Keys: y yes (try the task again, promote the lesson, bring the note back), n no, e edit the lesson and promote it, 1 and 2 \
+Keys: y yes (try the failed task again, accept the unverified one, promote the lesson, bring the note back), n no \
+(reopen the unverified task), e edit the lesson and promote it, 1 and 2 \
 keep one of two that contradict each other, b both hold, s skip, l or q leave the rest for later, ? help.")]
 pub(crate) struct ReviewArgs {
     /// List everything, also at a terminal
@@ -41,12 +46,23 @@ pub(crate) struct ReviewArgs {
     /// Only these
     #[arg(long, value_enum, value_name = "WHAT")]
     only: Option<Group>,
+    /// Accept what an agent proposes, by its id
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
+    accept: Vec<String>,
+    /// Reject what an agent proposes, by its id
+    #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
+    reject: Vec<String>,
     /// Write it as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<ExitCode, CommandError> {
+    if !args.accept.is_empty() || !args.reject.is_empty() {
+        proposals::decide(context, &args.accept, Decision::Accepted)?;
+        proposals::decide(context, &args.reject, Decision::Rejected)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut inbox = Inbox::look(context, args.only)?;
     if args.json {
         inbox.read_evidence(context, usize::MAX)?;

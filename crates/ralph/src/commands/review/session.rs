@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use ralph_memory::learn::Conflict;
-use ralph_model::LearningId;
-use ralph_store::FailedTask;
+use ralph_model::{LearningId, Task};
+use ralph_store::{FailedTask, Proposal, UnverifiedTask};
 
 use super::act::{Acted, act};
 use super::inbox::{GoneNote, Inbox, Proposed};
@@ -23,8 +23,13 @@ const HELP_INDENT: &str = "   ";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
     Failed(Box<FailedTask>),
+    Unverified(Box<UnverifiedTask>),
     Conflict(Box<Conflict>),
     Lesson(Box<Proposed>),
+    /// A task that an agent proposes.
+    Task(Box<Task>),
+    /// A command that an agent proposes.
+    Proposal(Box<Proposal>),
     Vanished(Box<GoneNote>),
 }
 
@@ -36,6 +41,7 @@ const HELP: Key = ('?', "help");
 const QUIT: Key = ('q', "");
 
 const OF_FAILED: [Key; 6] = [('y', "try it again"), ('n', "leave it"), SKIP, LATER, HELP, QUIT];
+const OF_UNVERIFIED: [Key; 6] = [('y', "accept"), ('n', "reopen"), SKIP, LATER, HELP, QUIT];
 const OF_CONFLICT: [Key; 7] = [
     ('1', "the first holds"),
     ('2', "the second"),
@@ -54,14 +60,17 @@ const OF_LESSON: [Key; 7] = [
     HELP,
     QUIT,
 ];
+const OF_PROPOSAL: [Key; 6] = [('y', "accept"), ('n', "reject"), SKIP, LATER, HELP, QUIT];
 const OF_VANISHED: [Key; 6] = [('y', "bring it back"), ('n', "let it go"), SKIP, LATER, HELP, QUIT];
 
 impl Item {
     fn keys(&self) -> &'static [Key] {
         match self {
             Self::Failed(_) => &OF_FAILED,
+            Self::Unverified(_) => &OF_UNVERIFIED,
             Self::Conflict(_) => &OF_CONFLICT,
             Self::Lesson(_) => &OF_LESSON,
+            Self::Task(_) | Self::Proposal(_) => &OF_PROPOSAL,
             Self::Vanished(_) => &OF_VANISHED,
         }
     }
@@ -76,6 +85,10 @@ impl Item {
                 ),
                 ('n', "It stays failed, and what waits for it goes on waiting."),
             ],
+            Self::Unverified(_) => &[
+                ('y', "Accept it: it is done, and the mark is removed."),
+                ('n', "Reopen it: the next run tries it again, with all its retries."),
+            ],
             Self::Conflict(_) => &[
                 ('1', "The first holds, and takes the place of the second."),
                 ('2', "The second holds, and takes the place of the first."),
@@ -85,6 +98,14 @@ impl Item {
                 ('y', "It holds, and stands in the prompts that it fits."),
                 ('n', "It does not hold, and no agent sees it. You may say why."),
                 ('e', "Put it into other words, in your editor; then it holds."),
+            ],
+            Self::Task(_) => &[
+                ('y', "The task is accepted, and the next run works on it."),
+                ('n', "The task is rejected and deleted."),
+            ],
+            Self::Proposal(_) => &[
+                ('y', "The command is carried out now, in your name."),
+                ('n', "Nothing changes."),
             ],
             Self::Vanished(_) => &[
                 ('y', "It comes back into its file, as it last was."),
@@ -107,8 +128,11 @@ impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Self::Failed(_) => "a failed task",
+            Self::Unverified(_) => "a done task that is unverified",
             Self::Conflict(_) => "two lessons that contradict each other",
             Self::Lesson(_) => "a lesson to judge",
+            Self::Task(_) => "a task that an agent proposes",
+            Self::Proposal(_) => "a change that an agent proposes",
             Self::Vanished(_) => "a note that is gone without having been deleted",
         }
     }
@@ -121,8 +145,16 @@ impl Item {
                 lines.push((Some(Style::Faint), more));
                 lines
             }
+            Self::Unverified(task) => {
+                let more = format!("    all of it: ralph task show {}", task.id);
+                let mut lines = drawn::unverified(task, width);
+                lines.push((Some(Style::Faint), more));
+                lines
+            }
             Self::Conflict(conflict) => drawn::conflict(conflict, width),
             Self::Lesson(lesson) => drawn::proposed(lesson, width),
+            Self::Task(task) => drawn::proposed_task(task, width),
+            Self::Proposal(proposal) => drawn::proposal(proposal, width),
             Self::Vanished(gone) => drawn::vanished(gone, width),
         }
     }
@@ -159,7 +191,7 @@ impl Answered {
             Item::Lesson(lesson) => {
                 self.replaced.contains(&lesson.learning.id) || self.chosen.contains(&lesson.learning.id)
             }
-            Item::Failed(_) | Item::Vanished(_) => false,
+            Item::Failed(_) | Item::Unverified(_) | Item::Task(_) | Item::Proposal(_) | Item::Vanished(_) => false,
         }
     }
 }
@@ -203,10 +235,21 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
 
 fn items(inbox: Inbox) -> Vec<Item> {
     let failed = inbox.failed_tasks.into_iter().flatten().map(Box::new).map(Item::Failed);
+    let unverified = inbox.unverified_tasks.into_iter().flatten();
+    let unverified = unverified.map(Box::new).map(Item::Unverified);
     let conflicts = inbox.conflicts.into_iter().flatten().map(Box::new).map(Item::Conflict);
     let lessons = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Lesson);
     let vanished = inbox.vanished.into_iter().flatten().map(Box::new).map(Item::Vanished);
-    failed.chain(conflicts).chain(lessons).chain(vanished).collect()
+    let proposed_tasks = inbox.proposed_tasks.into_iter().flatten().map(Box::new).map(Item::Task);
+    let proposals = inbox.proposals.into_iter().flatten().map(Box::new).map(Item::Proposal);
+    let tasks = failed.chain(unverified);
+    let proposed = proposed_tasks.chain(proposals);
+    tasks
+        .chain(conflicts)
+        .chain(lessons)
+        .chain(proposed)
+        .chain(vanished)
+        .collect()
 }
 
 /// Shows an item and asks about it until it is settled or left.

@@ -7,12 +7,18 @@ use ralph_model::count;
 pub(super) enum Deed {
     /// A task is to be tried again.
     Reset,
+    /// An unverified task is accepted.
+    Accepted,
     /// A lesson holds.
     Promoted,
     /// A lesson does not hold.
     Rejected,
     /// Of two lessons one holds, or both do.
     Settled,
+    /// What an agent proposed was accepted.
+    ProposalAccepted,
+    /// What an agent proposed was rejected.
+    Refused,
     /// A note is back.
     Restored,
     /// A note may stay gone.
@@ -39,9 +45,12 @@ impl Tally {
         let left = of - self.0.iter().filter(|deed| **deed != Deed::Left).count().min(of);
         let deeds = [
             (Deed::Reset, "task reset", "tasks reset"),
+            (Deed::Accepted, "task accepted", "tasks accepted"),
             (Deed::Promoted, "lesson promoted", "lessons promoted"),
             (Deed::Rejected, "lesson rejected", "lessons rejected"),
             (Deed::Settled, "contradiction settled", "contradictions settled"),
+            (Deed::ProposalAccepted, "proposal accepted", "proposals accepted"),
+            (Deed::Refused, "proposal rejected", "proposals rejected"),
             (Deed::Restored, "note brought back", "notes brought back"),
             (Deed::LetGo, "note let go", "notes let go"),
             (Deed::Overtaken, "settled by somebody else", "settled by somebody else"),

@@ -1,152 +1,241 @@
-//! Commands that come with a project, and what it lets the agent do, are shown and confirmed before they are used for the
-//! first time: whoever clones a project has not read its configuration. What was confirmed is kept in the user's own folder,
-//! not in the project.
+//! Settings of a project that run something or weaken protection, and the scripts that its commands name, are shown and
+//! confirmed before they count: whoever clones a project has not read them. What was confirmed is kept in the user's own
+//! folder, not in the project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::config::{Agent, CommandLine, Config, Permissions};
+use ralph_model::config::{CommandLine, Config, Restricted};
+use ralph_model::show_invisible;
 use ralph_notes::{Patches, create_folder, read_file};
 use sha2::{Digest, Sha256};
 
 use crate::changed_file::change_file;
-use crate::context::{Context, read_config};
+use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
 use crate::paths;
 
-/// So many blanks in a row are shown as their number: they may push what follows out of sight.
+/// This many blanks in a row are shown as their number: they may push what follows out of sight.
 const LONG_GAP: usize = 4;
+/// How many digests of one setting or script are remembered; the oldest go first.
+const MAX_REMEMBERED: usize = 100;
+/// How the names of scripts end.
+const SCRIPT_ENDINGS: &[&str] = &[
+    "bash", "bats", "cjs", "fish", "js", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh",
+];
+/// How many bytes of a script are hashed at a time.
+const CHUNK: usize = 64 << 10;
 
-/// What was confirmed: for every project the digests of its commands.
-type Confirmed = BTreeMap<String, Vec<String>>;
+/// What was confirmed: for every project its settings and scripts by name, with the digests of their values.
+type Confirmed = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
-/// Asks for the commands of the configuration, unless they were confirmed before or the person says so now.
+/// Something that has to be confirmed.
+struct Term {
+    /// The key, or `script` and its path.
+    name: String,
+    digest: String,
+    /// For a person to read, a line each.
+    lines: Vec<String>,
+}
+
+/// Asks for the settings of the project, unless they were confirmed before or the user confirms them by a flag.
 pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: bool) -> Result<(), CommandError> {
-    let Some(config) = config_of_file(context)? else {
-        return Ok(());
+    let is_used = |restricted: &&Restricted| uses_agent || restricted.key != "agent.command";
+    let terms = terms(context, context.restricted.iter().filter(is_used))?;
+    confirm(
+        context,
+        &terms,
+        trust,
+        "`ralph run --trust` confirms it, until it changes",
+    )
+}
+
+/// Asks for the agent alone, before it is started without a task.
+pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
+    let is_used = |restricted: &&Restricted| ["agent.command", "agent.kind", "agent.env"].contains(&&*restricted.key);
+    let terms = terms(context, context.restricted.iter().filter(is_used))?;
+    let hint = "`ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run";
+    confirm(context, &terms, false, hint)
+}
+
+/// The configuration with the settings that were confirmed, for commands that do not ask.
+pub(crate) fn confirmed_config<'c>(context: &'c Context<'_>) -> Result<&'c Config, CommandError> {
+    if context.restricted.is_empty() {
+        return Ok(&context.configured);
+    }
+    let Some(store) = confirmed_file() else {
+        return Ok(&context.config);
     };
-    let commands = terms(&config, uses_agent);
-    if commands.is_empty() {
+    let known = read(&store)?;
+    let known = known.get(&name(context));
+    let is_confirmed = |restricted: &Restricted| {
+        let term = Term::setting(restricted);
+        known.is_some_and(|known| is_in(known, &term))
+    };
+    Ok(match context.restricted.iter().all(is_confirmed) {
+        true => &context.configured,
+        false => &context.config,
+    })
+}
+
+fn confirm(context: &Context<'_>, terms: &[Term], trust: bool, hint: &str) -> Result<(), CommandError> {
+    if terms.is_empty() {
         return Ok(());
     }
-    let store = confirmed_file()?;
-    if is_confirmed(context, &store, &[&commands])? {
+    let store = confirmed_file().ok_or_else(|| {
+        CommandError::new("there is no folder to remember confirmed commands in, since HOME is not set")
+            .hint("set HOME or XDG_STATE_HOME")
+    })?;
+    let known = read(&store)?.remove(&name(context)).unwrap_or_default();
+    let new: Vec<&Term> = terms.iter().filter(|term| !is_in(&known, term)).collect();
+    if new.is_empty() {
         return Ok(());
     }
     if !trust {
-        ask(
-            context,
-            &commands,
-            "the same command with --trust confirms it, until it changes",
-        )?;
+        ask(context, &new, &known, hint)?;
     }
-    remember(context, &store, &digest(&commands))
+    remember(context, &store, &new)
 }
 
-/// Asks for the agent of the configuration alone, before it is only looked at. Whoever confirmed a run has confirmed that too.
-pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
-    let Some(mut config) = config_of_file(context)? else {
-        return Ok(());
-    };
-    let of_a_run = terms(&config, true);
-    // It is told to do nothing, and no gate is run.
-    config.verify.commands.clear();
-    config.verify.verifier = None;
-    config.agent.permissions = Permissions::default();
-    let of_the_agent = terms(&config, true);
-    if of_the_agent.is_empty() {
-        return Ok(());
-    }
-    let store = confirmed_file()?;
-    if is_confirmed(context, &store, &[&of_the_agent, &of_a_run])? {
-        return Ok(());
-    }
-    let hint = "`ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run";
-    ask(context, &of_the_agent, hint)?;
-    remember(context, &store, &digest(&of_the_agent))
+fn is_in(known: &BTreeMap<String, Vec<String>>, term: &Term) -> bool {
+    known
+        .get(&term.name)
+        .is_some_and(|digests| digests.contains(&term.digest))
 }
 
-/// Whether one of these was confirmed for this project.
-fn is_confirmed(context: &Context<'_>, store: &Path, any: &[&[String]]) -> Result<bool, CommandError> {
-    let known = read(store)?;
-    let digests = known.get(&name(context)).map(Vec::as_slice).unwrap_or_default();
-    Ok(any.iter().any(|terms| digests.contains(&digest(terms))))
-}
-
-/// What a project is called where it is kept what was confirmed.
+/// The name of a project in the record of what was confirmed.
 fn name(context: &Context<'_>) -> String {
     context.project.root.to_string_lossy().into_owned()
 }
 
-fn ask(context: &Context<'_>, commands: &[String], hint: &str) -> Result<(), CommandError> {
+fn ask(
+    context: &Context<'_>,
+    new: &[&Term],
+    known: &BTreeMap<String, Vec<String>>,
+    hint: &str,
+) -> Result<(), CommandError> {
     let ui = context.ui;
-    ui.status(&format!("{} says what will be run here:", paths::CONFIG));
-    for command in commands {
-        ui.status(&format!("  {}", shown(command)));
-    }
-    match ui.confirm("Run them?")? {
-        Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new("it was not confirmed, so nothing was started")),
-        None => Err(CommandError::new(
-            "this was never confirmed, and there is no terminal to ask at; nothing was started",
-        )
-        .hint(hint)),
-    }
-}
-
-/// What the project's own file says; what the environment and flags say is the person's.
-fn config_of_file(context: &Context<'_>) -> Result<Option<Config>, CommandError> {
-    let Some(text) = read_config(&context.project)? else {
-        return Ok(None);
-    };
-    let loaded = Config::load(Some((paths::CONFIG, &text)), &|_| None)?;
-    Ok(Some(loaded.config))
-}
-
-/// The commands of a configuration, and all that it says about the agent and is not so by itself.
-fn terms(config: &Config, uses_agent: bool) -> Vec<String> {
-    let (agent, usual) = (&config.agent, Agent::default());
-    let command = agent.command.as_ref().filter(|_| uses_agent);
-    let mut terms: Vec<String> = command
-        .map(|command| format!("agent: {}", spelled(command)))
-        .into_iter()
-        .collect();
-    // An agent that asks nobody runs whatever it likes, which is as much as any command.
-    if agent.permissions == Permissions::Full {
-        terms.push("agent: may do everything without asking (permissions = \"full\")".to_owned());
-    }
-    terms.extend(config.verify.commands.iter().map(|gate| format!("gate: {gate}")));
-    let verifier = config.verify.verifier.as_ref();
-    terms.extend(verifier.map(|command| format!("verifier: {}", spelled(command))));
-    // By themselves these start nothing and permit nothing.
-    if !terms.is_empty() {
-        terms.extend(agent.kind.map(|kind| format!("kind of agent: {kind}")));
-        if agent.env != usual.env {
-            terms.push(format!("environment of the agent: {}", agent.env));
+    ui.status(&format!("Confirm what {} may do on your machine:", paths::CONFIG));
+    for term in new {
+        let changed = match known.contains_key(&term.name) {
+            true => " (changed since you confirmed it)",
+            false => "",
+        };
+        for line in &term.lines {
+            ui.status(&format!("  {}{changed}", shown(line)));
         }
     }
-    terms
+    match ui.confirm("Allow it?")? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::new("not confirmed, so nothing was started")),
+        None => {
+            let names: Vec<String> = new.iter().map(|term| shown(&term.name)).collect();
+            Err(CommandError::new(format!(
+                "not confirmed, and there is no terminal to ask at: {}",
+                names.join(", ")
+            ))
+            .hint(hint))
+        }
+    }
 }
 
-/// A command line so that one with another meaning is never spelled the same.
-fn spelled(command: &CommandLine) -> String {
-    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=:,+@%".contains(sign);
-    let quoted = |word: &String| match word.chars().all(is_plain) && !word.is_empty() {
-        true => word.clone(),
-        false => format!("{word:?}"),
-    };
-    match command {
-        CommandLine::Line(line) => line.clone(),
-        CommandLine::Words(words) => words.iter().map(quoted).collect::<Vec<_>>().join(" "),
+/// The settings, and the scripts that their commands name.
+fn terms<'r>(
+    context: &Context<'_>,
+    restricted: impl Iterator<Item = &'r Restricted>,
+) -> Result<Vec<Term>, CommandError> {
+    let restricted: Vec<&Restricted> = restricted.collect();
+    let mut terms: Vec<Term> = restricted.iter().map(|restricted| Term::setting(restricted)).collect();
+    let commands: Vec<&CommandLine> = restricted.iter().flat_map(|restricted| &restricted.commands).collect();
+    let root = &context.project.root;
+    let mut found = files(root, commands.iter().flat_map(|command| command.scripts()));
+    // Any other file that a command names counts if it can be run: `timeout 60 ./ci.sh`, `pytest tests/api.py`.
+    let named = files(root, commands.iter().flat_map(|command| command.paths()));
+    found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
+    for script in found {
+        terms.push(Term::script(root, &script)?);
     }
+    Ok(terms)
+}
+
+/// The regular files beneath a folder that paths lead to, from that folder.
+fn files(root: &Path, named: impl Iterator<Item = PathBuf>) -> BTreeSet<PathBuf> {
+    let Ok(root) = root.canonicalize() else {
+        return BTreeSet::new();
+    };
+    let files = named.filter_map(|path| root.join(path).canonicalize().ok());
+    let files = files.filter(|path| path.is_file());
+    files
+        .filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned()))
+        .collect()
+}
+
+/// Whether a file is a program or a script, by its mode or its name.
+fn can_be_run(file: &Path) -> bool {
+    let is_executable = file
+        .metadata()
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    is_executable || SCRIPT_ENDINGS.contains(&ending)
+}
+
+impl Term {
+    fn setting(restricted: &Restricted) -> Self {
+        let mut hasher = Sha256::new();
+        for value in &restricted.values {
+            // Length first, so that two lists never run together to the same text.
+            hasher.update(format!("{} {value}\n", value.len()));
+        }
+        let key = &restricted.key;
+        let lines = match restricted.values.as_slice() {
+            [] => vec![format!("{key} = nothing")],
+            values => values.iter().map(|value| format!("{key} = {value}")).collect(),
+        };
+        Self {
+            name: key.clone(),
+            digest: hex(hasher),
+            lines,
+        }
+    }
+
+    fn script(root: &Path, script: &Path) -> Result<Self, CommandError> {
+        let name = format!("script {}", script.display());
+        let digest = hash_of(&root.join(script))
+            .map_err(|error| CommandError::new(format!("cannot read {}: {error}", script.display())))?;
+        Ok(Self {
+            lines: vec![name.clone()],
+            name,
+            digest,
+        })
+    }
+}
+
+fn hash_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(hex(hasher)),
+            bytes => hasher.update(chunk.get(..bytes).unwrap_or_default()),
+        }
+    }
+}
+
+fn hex(hasher: Sha256) -> String {
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A text whole, with all in it that a terminal would not show.
 fn shown(text: &str) -> String {
+    let text = show_invisible(text);
     let mut shown = String::new();
-    let mut rest = text;
-    while let Some(sign) = rest.chars().next() {
+    let mut rest: &str = &text;
+    while let Some(c) = rest.chars().next() {
         let after = rest.trim_start_matches(' ');
         let blanks = rest.len() - after.len();
         rest = match blanks {
@@ -155,48 +244,40 @@ fn shown(text: &str) -> String {
                 after
             }
             _ => {
-                match sign {
-                    '"' | '\'' | '\\' => shown.push(sign),
-                    _ => shown.extend(sign.escape_debug()),
+                match c {
+                    '"' | '\'' | '\\' => shown.push(c),
+                    _ => shown.extend(c.escape_debug()),
                 }
-                rest.strip_prefix(sign).unwrap_or_default()
+                rest.strip_prefix(c).unwrap_or_default()
             }
         };
     }
     shown
 }
 
-fn digest(terms: &[String]) -> String {
-    let mut hasher = Sha256::new();
-    for term in terms {
-        // Length first, so that two lists never run together to the same text.
-        hasher.update(format!("{} {term}\n", term.len()));
-    }
-    let digest = hasher.finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn confirmed_file() -> Result<PathBuf, CommandError> {
-    let folder = env::state_folder().ok_or_else(|| {
-        CommandError::new("there is no folder to remember confirmed commands in, since HOME is not set")
-            .hint("set HOME or XDG_STATE_HOME")
-    })?;
-    Ok(folder.join("ralph").join("confirmed.json"))
+fn confirmed_file() -> Option<PathBuf> {
+    env::state_folder().map(|folder| folder.join("ralph").join("confirmed.json"))
 }
 
 fn read(file: &Path) -> Result<Confirmed, CommandError> {
     let text = read_file(file)?.map(|text| text.bytes).unwrap_or_default();
-    // One that is broken confirms nothing; what is confirmed next is written over it.
+    // A broken file confirms nothing; what is confirmed next is written over it.
     Ok(serde_json::from_slice(&text).unwrap_or_default())
 }
 
-fn remember(context: &Context<'_>, file: &Path, digest: &str) -> Result<(), CommandError> {
+fn remember(context: &Context<'_>, file: &Path, terms: &[&Term]) -> Result<(), CommandError> {
     if let Some(folder) = file.parent() {
         create_folder(folder)?;
     }
     change_file(file, &context.patience(), |bytes| {
         let mut known: Confirmed = serde_json::from_slice(bytes).unwrap_or_default();
-        known.entry(name(context)).or_default().push(digest.to_owned());
+        let project = known.entry(name(context)).or_default();
+        for term in terms {
+            let digests = project.entry(term.name.clone()).or_default();
+            digests.push(term.digest.clone());
+            let surplus = digests.len().saturating_sub(MAX_REMEMBERED);
+            digests.drain(..surplus);
+        }
         let text = serde_json::to_string_pretty(&known)?;
         Ok(Patches::whole(bytes, format!("{text}\n").into_bytes()))
     })
@@ -214,51 +295,43 @@ mod tests {
         assert_eq!(shown(&long), long);
         assert_eq!(
             shown("a \"b\" \\ 'grün'\r\u{1b}[2K\u{202e}\u{200b}\u{a0}\n"),
-            r#"a "b" \ 'grün'\r\u{1b}[2K\u{202e}\u{200b}\u{a0}\n"#
-        );
-    }
-
-    #[track_caller]
-    fn terms_of(file: &str) -> Vec<String> {
-        let loaded = Config::load(Some((".ralph.toml", file)), &|_| None).unwrap();
-        terms(&loaded.config, true)
-    }
-
-    #[test]
-    fn what_the_agent_may_do_is_shown_with_the_commands() {
-        assert_eq!(
-            terms_of("[agent]\npermissions = \"edit\"\nkind = \"claude\"\n"),
-            [""; 0]
-        );
-        assert_eq!(
-            terms_of("[agent]\npermissions = \"full\"\n"),
-            [r#"agent: may do everything without asking (permissions = "full")"#]
-        );
-        let file = "[agent]\ncommand = [\"a\", \"b c\"]\nkind = \"command\"\npermissions = \"full\"\nenv = \"clean\"\n[verify]\ncommands = [\"make\"]\nverifier = \"codex -m o4\"\n";
-        assert_eq!(
-            terms_of(file),
-            [
-                r#"agent: a "b c""#,
-                r#"agent: may do everything without asking (permissions = "full")"#,
-                "gate: make",
-                "verifier: codex -m o4",
-                "kind of agent: command",
-                "environment of the agent: clean",
-            ]
+            r#"a "b" \ 'grün'\r\u{1b}[2K<U+202E><U+200B>\u{a0}\n"#
         );
     }
 
     #[test]
-    fn other_terms_have_another_digest() {
-        let of = |file: &str| digest(&terms_of(file));
-        assert_eq!(digest(&[]).len(), 64);
+    fn other_values_have_another_digest() {
+        let digest = |file: &str| {
+            let loaded = Config::load(Some((".ralph.toml", file)), &|_| None).unwrap();
+            loaded
+                .restricted
+                .iter()
+                .map(|restricted| Term::setting(restricted).digest)
+                .collect::<Vec<_>>()
+        };
         assert_ne!(
-            of("[agent]\ncommand = [\"a\", \"b\", \"c\"]\n"),
-            of("[agent]\ncommand = [\"a\", \"b c\"]\n")
+            digest("[agent]\ncommand = [\"a\", \"b\", \"c\"]\n"),
+            digest("[agent]\ncommand = [\"a\", \"b c\"]\n")
         );
         assert_ne!(
-            of("[verify]\ncommands = [\"a\"]\n"),
-            of("[agent]\npermissions = \"full\"\n[verify]\ncommands = [\"a\"]\n")
+            digest("[verify]\ncommands = [\"a\", \"b\"]\n"),
+            digest("[verify]\ncommands = [\"a\\n1 b\"]\n")
         );
+        assert_eq!(digest("[agent]\npermissions = \"edit\"\n"), [""; 0]);
+    }
+
+    #[test]
+    fn files_are_regular_and_beneath_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        std::fs::create_dir_all(root.join("ci")).unwrap();
+        for name in ["project/ci/test.sh", "outside.sh"] {
+            drop(File::create(folder.path().join(name)).unwrap());
+        }
+        let words = ["ci/test.sh", "ci/../ci/test.sh", "ci", "missing", "../outside.sh"].map(PathBuf::from);
+        let found = files(&root, words.into_iter());
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [PathBuf::from("ci/test.sh")]);
+        drop(File::create(root.join("data.json")).unwrap());
+        assert!(can_be_run(&root.join("ci/test.sh")) && !can_be_run(&root.join("data.json")));
     }
 }

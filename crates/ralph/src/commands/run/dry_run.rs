@@ -210,6 +210,7 @@ fn imagined(context: &Context<'_>, new: NewTask) -> Task {
         title: new.title,
         description: new.description,
         status: TaskStatus::Pending,
+        unverified: None,
         kind: new.kind,
         priority: new.priority,
         parent: new.parent,
@@ -218,6 +219,7 @@ fn imagined(context: &Context<'_>, new: NewTask) -> Task {
         retries_used: 0,
         attempts: 0,
         claimed_by: None,
+        proposal: None,
         created_at: now,
         updated_at: now,
     }

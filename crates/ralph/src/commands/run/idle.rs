@@ -54,6 +54,7 @@ pub(super) fn idle(
     let is_list = file.is_some() && task.kind == TaskKind::Once;
     let name = file.map_or_else(|| id.to_string(), str::to_owned);
     Ok(Some(match (standing.failed, standing.waiting) {
+        (0, 0) if standing.unverified.all() > 0 => unverified(standing.unverified.all(), &name),
         (0, 0) => Idle {
             why: match is_list {
                 true => format!("All items of {name} are done."),
@@ -111,6 +112,12 @@ fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<
             ),
             NOTHING_TO_DO,
         ),
+        (0, 0) if standing.unverified.all() > 0 => {
+            return Ok(Some(unverified(
+                standing.unverified.all(),
+                &format!("the feature {name}"),
+            )));
+        }
         (0, 0) => (
             format!("All tasks of the feature {name} are done."),
             show,
@@ -128,6 +135,15 @@ fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<
         }
     };
     Ok(Some(Idle { why, hint, code }))
+}
+
+/// Everything is done, and a person has to review tasks of it.
+fn unverified(tasks: u32, name: &str) -> Idle {
+    Idle {
+        why: format!("{} of {name} done, unverified.", count(tasks as usize, "task", "tasks")),
+        hint: "`ralph review` shows why; it accepts a task or reopens it.".to_owned(),
+        code: LEFT_FOR_PERSON,
+    }
 }
 
 /// What tasks wait for that is none of them.

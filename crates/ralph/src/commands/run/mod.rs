@@ -3,6 +3,7 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod guard;
 mod guide;
 mod idle;
 mod live;
@@ -22,16 +23,16 @@ use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, Verifier, WorktreeLock};
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName};
+use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName, WhenUnverified};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::{configured_or_found, models_of_agent};
-pub(crate) use confirm::confirm_agent;
+pub(crate) use confirm::{confirm_agent, confirmed_config};
 
 use crate::context::Context;
 use crate::env;
@@ -46,9 +47,9 @@ use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
 ///
-/// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. Done is
-/// what the agent says, the gates (`[verify] commands`) confirm, and a second session finds that looks at it and changes
-/// nothing.
+/// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. A task is
+/// done when the agent reports it done, no gate (`[verify] commands`) refuses it, and the verifier approves. A done task that
+/// neither a gate nor a verifier confirmed, or that changed nothing, is unverified and needs your review.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph run                        # all tasks that are ready, in their order
@@ -66,8 +67,8 @@ ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
 Keys, while the live view is shown: q ends the run after this iteration (q again: it goes on after all), g asks as Ctrl+C \
 does, p shows the prompt ($PAGER, if it is set).
 
-Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something waits for you (a \
-failed task, a limit); 130 stopped by Ctrl+C; 1 something is broken.")]
+Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something needs your \
+attention (a failed or unverified task, a limit); 130 stopped by Ctrl+C; 1 something is broken.")]
 pub(crate) struct RunArgs {
     /// A task, a feature, a text, or a file; without it all tasks
     #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
@@ -167,7 +168,7 @@ fn begin<'a>(
     args: &RunArgs,
     mut teller: Option<&mut Teller<'a>>,
 ) -> Result<ExitCode, CommandError> {
-    let mut config = configured(&context.config, args);
+    let mut config = configured(&context.configured, args);
     if config.git.commit == Commit::Task {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
     }
@@ -179,14 +180,12 @@ fn begin<'a>(
     }
     confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
     let project = &context.project;
-    project.prepare_database_folder(&project.root.join(paths::RALPH))?;
-    if let Some(folder) = project.database().parent() {
-        project.prepare_database_folder(folder)?;
-    }
+    guard::prepare_folders(context)?;
     let process = this_process();
     let lock = WorktreeLock::take(&project.run_lock(), &format!("process {}", process.pid));
     let _lock = lock.map_err(|error| refused(context, &error))?;
-    let mut store = Store::open_or_create(&project.database())?;
+    let mut store = Store::open_or_create(&project.fact_store())?;
+    store.act_as(context.actor.author());
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
         return match teller {
@@ -194,9 +193,13 @@ fn begin<'a>(
             None => idle.tell(context),
         };
     }
+    guard::protect(context, &store);
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
     if let Some(sentence) = &verifier.sentence {
+        context.ui.status(sentence);
+    }
+    if let Some(sentence) = nothing_confirms(&config, &verifier) {
         context.ui.status(sentence);
     }
     if let Some(sentence) = nothing_to_choose(&config, args) {
@@ -234,6 +237,20 @@ fn begin<'a>(
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// What a person should know of a run whose finished tasks nothing can confirm.
+fn nothing_confirms(config: &Config, verifier: &verifier::ChosenVerifier) -> Option<&'static str> {
+    if !config.verify.commands.is_empty() || !matches!(verifier.verifier, Verifier::Nobody) {
+        return None;
+    }
+    Some(match config.verify.unverified {
+        WhenUnverified::Review => "No gates and no verifier: finished tasks will need your review.",
+        WhenUnverified::Accept => "No gates and no verifier: finished tasks are accepted unverified.",
+        WhenUnverified::Retry => {
+            "No gates and no verifier: no task can be done, because `[verify] unverified` is `retry`."
+        }
+    })
 }
 
 /// What is said of a strategy that somebody wishes for where it has no models to choose from.
@@ -373,11 +390,18 @@ pub(super) fn site<'a>(
         database: project.database(),
         runs: project.runs(),
         knowledge: context.knowledge(),
+        notes: [Shelf::Memories, Shelf::Guardrails]
+            .map(|shelf| context.notebook(shelf, Spelling::Own))
+            .into(),
         features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),
         config,
+        config_files: [project.root.join(paths::CONFIG)]
+            .into_iter()
+            .chain(crate::settings::user_file())
+            .collect(),
         environment: env::all(),
         program,
         process,
@@ -403,7 +427,7 @@ pub(crate) fn own_files(context: &Context<'_>) -> OwnFiles {
 pub(super) fn this_process() -> RunProcess {
     let pid = std::process::id();
     RunProcess {
-        host: ralph_process::host_name(),
+        host: ralph_process::host(),
         pid,
         started: ralph_process::start_time(pid).unwrap_or_default(),
     }

@@ -14,6 +14,7 @@ use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration, first_line,
     gist_of, preview, size,
 };
+use ralph_store::{Store, StoreError, Wait};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -60,10 +61,11 @@ pub(super) struct Printer<'a> {
     rounds: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
+    unverified: BTreeSet<TaskId>,
     /// What the red gates said last, each with its command.
     red: BTreeMap<String, String>,
-    /// The gates that were red when work was accepted last.
-    still_red: Vec<String>,
+    /// The gates that failed when work was accepted last.
+    still_failing: Vec<String>,
     /// How it ended.
     sentence: String,
     notes: usize,
@@ -89,8 +91,9 @@ impl<'a> Printer<'a> {
             rounds: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
+            unverified: BTreeSet::new(),
             red: BTreeMap::new(),
-            still_red: Vec::new(),
+            still_failing: Vec::new(),
             sentence: String::new(),
             notes: 0,
             spent: Usage::default(),
@@ -99,17 +102,23 @@ impl<'a> Printer<'a> {
     }
 
     /// The last lines: how it ended, what it did, and what to do now. An error is for whoever called to tell.
-    pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
+    pub(super) fn close(&mut self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mut lines = Vec::new();
+        let counted = match (self.count_again(), end) {
+            // The database is what went wrong.
+            (Err(_), End::Error(_)) => false,
+            (counted, _) => counted.map(|()| true)?,
+        };
         if !matches!(end, End::Error(_)) {
             lines.push(self.sentence.clone());
         }
-        if self.iterations > 0 {
+        if self.iterations > 0 && counted {
             lines.push(self.summary());
         }
-        let still_red = |gate: &String| format!("Still red, as before the run: {gate}{}", self.words_of(gate));
-        lines.extend(self.still_red.iter().map(still_red));
+        lines.extend(self.stored_by_agent());
+        let still_failing = |gate: &String| format!("Still failing, as before the run: {gate}{}", self.words_of(gate));
+        lines.extend(self.still_failing.iter().map(still_failing));
         let lines: Vec<Line> = lines.into_iter().map(|line| (None, line)).collect();
         ui.lines(&lines)?;
         if !self.failed.is_empty() && !matches!(end, End::LeftForPerson(_)) {
@@ -119,9 +128,13 @@ impl<'a> Printer<'a> {
             End::NothingToDo => {
                 ui.hint("`ralph task add \"TITLE\"` makes a task, `ralph run \"TEXT\"` makes one and runs it.");
             }
-            End::LeftForPerson(_) => {
+            End::LeftForPerson(standing) if standing.failed + standing.waiting + standing.open > 0 => {
                 ui.hint("`ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.");
             }
+            End::LeftForPerson(standing) if standing.unverified.no_evidence > 0 => ui.hint(
+                "A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.",
+            ),
+            End::LeftForPerson(_) => {}
             End::Limit(limit) => {
                 let anew = match limit.key {
                     // A flag stands in the command itself.
@@ -142,6 +155,34 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
+    /// Counts only what the database says is done or failed.
+    fn count_again(&mut self) -> Result<(), StoreError> {
+        if self.done.is_empty() && self.failed.is_empty() {
+            return Ok(());
+        }
+        let store = Store::open_to_read(&self.context.project.database(), Wait::Long)?;
+        let having = |tasks: &BTreeSet<TaskId>, wanted| -> Result<BTreeSet<TaskId>, StoreError> {
+            let mut found = BTreeSet::new();
+            for id in tasks {
+                let task = store.as_ref().map(|store| store.task(id)).transpose()?.flatten();
+                if task.is_some_and(|task| task.status == wanted) {
+                    found.insert(id.clone());
+                }
+            }
+            Ok(found)
+        };
+        self.done = having(&self.done, TaskStatus::Done)?;
+        self.failed = having(&self.failed, TaskStatus::Failed)?;
+        Ok(())
+    }
+
+    /// How many notes the agents of the run stored with commands. Where that cannot be read, nothing is said.
+    fn stored_by_agent(&self) -> Option<String> {
+        let store = self.context.facts().ok()??;
+        let stored = store.notes_by_agents(self.run.as_ref()?).ok()?;
+        (stored > 0).then(|| format!("Notes stored by the agent: {stored}"))
+    }
+
     fn summary(&self) -> String {
         let only_rounds = self.rounds == self.iterations;
         let mut parts = Vec::new();
@@ -149,6 +190,9 @@ impl<'a> Printer<'a> {
             0 if only_rounds => {}
             0 => parts.push("no task done".to_owned()),
             done => parts.push(format!("{} done", count(done, "task", "tasks"))),
+        }
+        if !self.unverified.is_empty() {
+            parts.push(format!("{} unverified", self.unverified.len()));
         }
         if !self.failed.is_empty() {
             parts.push(format!("{} failed", self.failed.len()));
@@ -211,6 +255,7 @@ impl<'a> Printer<'a> {
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
+            GateEnd::NotStarted(status) => format!("could not be started ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
@@ -240,9 +285,14 @@ impl<'a> Printer<'a> {
         self.spent.cost_usd += draft.usage().cost_usd;
         if ruling.outcome == Outcome::Done {
             let red = draft.gates.iter().filter(|gate| !gate.is_green());
-            self.still_red = red.map(|gate| gate.command.clone()).collect();
+            self.still_failing = red.map(|gate| gate.command.clone()).collect();
         }
         self.counts(&draft.current.task, task);
+        if task.is_some() && draft.unverified.is_some() {
+            self.unverified.insert(draft.current.task.clone());
+        } else {
+            self.unverified.remove(&draft.current.task);
+        }
         let mut details = Vec::new();
         if !draft.files.is_empty() {
             details.push(format!("{} changed", count(draft.files.len(), "file", "files")));
@@ -265,8 +315,8 @@ impl<'a> Printer<'a> {
         if turn.guidance.is_some() {
             self.line("noted: your guidance stands in the task and in the journal");
         }
-        if draft.changed_nothing && ruling.outcome == Outcome::Done {
-            self.line("The agent said that it is done, and nothing has changed on disk.");
+        if let Some(unverified) = &draft.unverified {
+            self.line(&format!("unverified: {}", unverified.words()));
         }
         // The first of them is the reason already when it kept the agent from its task.
         let told = usize::from(ruling.stop == StopReason::PermissionDenied);
@@ -319,6 +369,11 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn locked(&self, reason: &str) {
+        let paused = "The run is paused and goes on by itself when it is free; Ctrl+C stops it.";
+        self.context.ui.warning(&format!("{reason}. {paused}"));
+    }
+
     fn no_room(&self, reason: &str) {
         let paused = "The run is paused and goes on by itself when there is room; Ctrl+C stops it.";
         self.context.ui.warning(&format!("{reason}. {paused}"));
@@ -359,13 +414,9 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn wrote(&mut self, file: &Path, replaced: Option<&Path>) {
+    fn wrote(&mut self, file: &Path) {
         self.notes += 1;
         self.line(&format!("noted: {}", self.context.project.shown(file)));
-        if let Some(kept) = replaced {
-            let kept = self.context.project.shown(kept);
-            self.line(&format!("the text that it had is kept in {kept}"));
-        }
     }
 
     fn pruned(&self, folders: u64, bytes: u64) {
@@ -453,7 +504,7 @@ impl Watch for Printer<'_> {
             }
             News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
             News::DoneWithParts(task) => self.done_with_parts(task),
-            News::Wrote { file, replaced } => self.wrote(file, *replaced),
+            News::Wrote(file) => self.wrote(file),
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Learned(done) => {
                 // It is of all tasks of the run.
@@ -468,6 +519,8 @@ impl Watch for Printer<'_> {
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
             News::NoRoom(reason) => self.no_room(reason),
+            News::Locked(reason) => self.locked(reason),
+            News::Unlocked => self.line("The database is free again; the run goes on."),
             News::RoomAgain => self.line("There is room again; the run goes on."),
             News::KeptScratchpad(file) => {
                 self.task = None;

@@ -7,7 +7,9 @@ mod teller;
 use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
-use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage, serialize_moment};
+use ralph_model::{
+    Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Unverified, Usage, serialize_moment,
+};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -87,7 +89,6 @@ pub(super) enum Event<'a> {
     },
     WroteNote {
         path: String,
-        replaced: Option<String>,
     },
     KeptScratchpad {
         path: String,
@@ -114,6 +115,9 @@ pub(super) enum Event<'a> {
     },
     CompleteTooEarly,
     PausedForRoom {
+        message: &'a str,
+    },
+    PausedForLock {
         message: &'a str,
     },
     GoesOn,
@@ -212,6 +216,8 @@ pub(super) struct Settled<'a> {
     task_status: Option<TaskStatus>,
     files: &'a [String],
     changed_nothing: bool,
+    evidence: Evidence,
+    unverified: Option<&'a Unverified>,
     #[serde(flatten)]
     spent: Usage,
     duration_ms: u128,
@@ -274,6 +280,7 @@ fn gate_result(end: &GateEnd) -> (&'static str, Option<&str>) {
         GateEnd::Passed => ("passed", None),
         GateEnd::Failed(status) => ("failed", Some(status)),
         GateEnd::Broken(status) => ("broken", Some(status)),
+        GateEnd::NotStarted(status) => ("not_started", Some(status)),
         GateEnd::TimedOut => ("timed_out", None),
         GateEnd::Stopped => ("stopped", None),
     }

@@ -83,6 +83,9 @@ pub(crate) fn standing(project: &Project) -> Result<Standing, CommandError> {
 }
 
 pub(crate) fn cmd_claude(context: &Context<'_>, args: &ClaudeArgs) -> Result<(), CommandError> {
+    for file in [paths::CLAUDE_SETTINGS, paths::CLAUDE_SKILL] {
+        context.project.refuse_outside(&context.project.root.join(file))?;
+    }
     let standing = standing(&context.project)?;
     let changes = if args.remove {
         removal(&context.project, &standing)?

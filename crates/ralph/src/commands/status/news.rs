@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{TaskStatus, count, duration, first_line, moment_text, preview};
-use ralph_store::{Look, Overview, Pause, Run, TaskNews};
+use ralph_store::{Look, Overview, Pause, Run, TaskNews, UnverifiedTask};
 use serde_json::{Value, json};
 
 use super::open_runs::{RunState, at_work, sentence};
@@ -58,6 +58,7 @@ pub(super) fn lines(
     lines.extend(learned(overview).map(|learned| ("Learned", learned)));
     lines.extend(spent(overview).map(|spent| ("Spent", spent)));
     lines.extend(waiting(&overview.waiting, named));
+    lines.extend(unverified(&overview.unverified, named));
     lines.extend(lessons(overview, contradictions));
     lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
     lines
@@ -112,6 +113,11 @@ fn learned(overview: &Overview) -> Option<String> {
     let parts = [
         (overview.learnings, "lesson", "lessons"),
         (overview.knowledge, "long note", "long notes"),
+        (
+            overview.agent_notes,
+            "note stored by the agent",
+            "notes stored by the agent",
+        ),
     ];
     let said: Vec<String> = parts
         .into_iter()
@@ -150,18 +156,36 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 
+/// The done tasks that a person has to review, each with the reason.
+fn unverified(all: &[UnverifiedTask], named: usize) -> Vec<(&'static str, String)> {
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let head = count(all.len(), "done task is unverified", "done tasks are unverified");
+    let names = all.iter().take(named).flat_map(|task| {
+        let name = format!("  {}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS));
+        [
+            name,
+            format!("    {}", preview(&task.unverified.words(), REASON_COLUMNS)),
+        ]
+    });
+    let more = more(all.len(), named).map(|more| format!("{more}: ralph review"));
+    titled("Review", std::iter::once(head).chain(names).chain(more))
+}
+
 /// How many lessons wait, and how many pairs of them contradict each other. They keep nothing from going on, so they are
 /// counted and not named.
 fn lessons(overview: &Overview, contradictions: Option<usize>) -> Vec<(&'static str, String)> {
     let what = [
         (overview.waiting_learnings as usize, "lesson", "lessons"),
         (contradictions.unwrap_or_default(), "contradiction", "contradictions"),
+        (overview.proposals as usize, "proposal", "proposals"),
     ];
     let all: usize = what.iter().map(|(n, ..)| n).sum();
     let what = what.into_iter().filter(|(n, ..)| *n > 0);
     let said: Vec<String> = what.map(|(n, one, many)| count(n, one, many)).collect();
     let wait = if all == 1 { "waits" } else { "wait" };
-    let waiting = (all > 0).then(|| format!("{} {wait} for you: ralph review", said.join(" and ")));
+    let waiting = (all > 0).then(|| format!("{} {wait} for you: ralph review", joined(&said)));
     let unknown = contradictions
         .is_none()
         .then(|| "Contradictions were not looked for among so many lessons: ralph review".to_owned());
@@ -169,8 +193,18 @@ fn lessons(overview: &Overview, contradictions: Option<usize>) -> Vec<(&'static 
     titled(title, waiting.into_iter().chain(unknown))
 }
 
+/// Several things as a phrase: `a, b and c`.
+fn joined(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 fn standing(overview: &Overview) -> Option<String> {
     let parts: Vec<String> = [
+        (TaskStatus::Proposed, "proposed"),
         (TaskStatus::Pending, "open"),
         (TaskStatus::InProgress, "in progress"),
         (TaskStatus::Blocked, "waiting for another"),
@@ -224,6 +258,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "failed": news(&overview.failed),
         "learnings": overview.learnings,
         "knowledge": overview.knowledge,
+        "agent_notes": overview.agent_notes,
         "cost_usd": spent["cost_usd"],
         "input_tokens": spent["input_tokens"],
         "output_tokens": spent["output_tokens"],
@@ -232,7 +267,9 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "pauses": overview.pauses.iter().filter(|pause| pause.left(now).is_some()).map(pause_as_json).collect::<Value>(),
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
+        "unverified": overview.unverified,
         "waiting_learnings": overview.waiting_learnings,
+        "proposals": overview.proposals,
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
     })
 }

@@ -29,7 +29,7 @@ impl RunState {
     /// How a run stands. Whether a process lives is known on its own host; elsewhere its signs tell.
     pub(super) fn of(run: &Run, now: Timestamp) -> Self {
         let silent = now.duration_since(run.heartbeat).as_secs();
-        match is_alive(&run.begun.process, &ralph_process::host_name()) {
+        match is_alive(&run.begun.process, &ralph_process::host()) {
             Some(true) => Self::Live,
             Some(false) => Self::Killed,
             None if silent > SILENCE_SECONDS => Self::CutOff,

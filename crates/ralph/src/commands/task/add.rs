@@ -1,11 +1,13 @@
 //! `task add`: makes a task.
 
 use clap::Args;
-use ralph_model::{NewTask, Priority};
+use ralph_model::config::FromAgents;
+use ralph_model::{Actor, NewTask, Priority};
 
 use super::{description, find_all, refuse_where_nothing_is, store_to_write, title};
 use crate::commands::feature;
 use crate::commands::notes::{SecretArgs, refuse_mistyped_flag};
+use crate::commands::run::confirmed_config;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
@@ -45,6 +47,7 @@ pub(crate) struct AddArgs {
 
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     refuse_mistyped_flag(context, &args.title)?;
+    context.ui.warn_of_invisible(&args.title);
     let policy = args.secrets.policy();
     let title = title(&args.title, policy)?;
     let description = match args.description {
@@ -70,7 +73,17 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         ..NewTask::titled(title)
     };
     let now = context.clock().now();
-    let task = context.with_entropy(|entropy| store.add_task(&new, entropy, now))?;
+    let is_proposed =
+        context.actor != Actor::Person && confirmed_config(context)?.tasks.from_agents == FromAgents::Propose;
+    let task = context.with_entropy(|entropy| match is_proposed {
+        true => store.propose_task(&new, entropy, now),
+        false => store.add_task(&new, entropy, now),
+    })?;
+    if is_proposed {
+        context
+            .ui
+            .status("Proposed: a person accepts or rejects it in `ralph review`.");
+    }
     if args.json {
         context.ui.json(&task)
     } else {

@@ -31,6 +31,13 @@ pub(crate) struct DepsArgs {
     json: bool,
 }
 
+impl DepsArgs {
+    /// Whether it changes something.
+    pub(crate) fn changes(&self) -> bool {
+        !self.add.is_empty() || !self.remove.is_empty()
+    }
+}
+
 pub(super) fn cmd_deps(context: &Context<'_>, args: &DepsArgs) -> Result<(), CommandError> {
     let (store, id) = if args.add.is_empty() && args.remove.is_empty() {
         find_to_read(context, &args.id)?

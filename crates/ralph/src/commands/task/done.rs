@@ -10,7 +10,7 @@ use crate::error::CommandError;
 ///
 /// When all changes are committed, the commit that is checked out is written down with it, and other worktrees count the
 /// task as done once they have that commit. With changes that are not committed it is done in this worktree only; after
-/// the commit the same command adds it.
+/// the commit the same command adds it. A task that is done and unverified is accepted.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task done t-1a2b3c")]

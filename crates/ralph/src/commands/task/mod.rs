@@ -73,10 +73,11 @@ pub(crate) fn store_to_write(context: &Context<'_>) -> Result<Store, CommandErro
     if let Some(folder) = path.parent() {
         context.project.prepare_database_folder(folder)?;
     }
-    let mut store = Store::open_or_create(&path)?;
+    let mut store = Store::open_or_create(&context.project.fact_store())?;
     // What a dead run has left behind is in nobody's hands.
-    let host = ralph_process::host_name();
+    let host = ralph_process::host();
     store.free_dead_claims(&|process| is_alive(process, &host), context.clock().now())?;
+    store.act_as(context.actor.author());
     Ok(store)
 }
 
@@ -114,7 +115,7 @@ fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> 
 
 /// Where a task is done that a person calls done here. The commit that is checked out holds its work only when nothing
 /// waits to be committed; else no other worktree must take it for done by that commit.
-fn done_here(context: &Context<'_>) -> DoneIn {
+pub(super) fn done_here(context: &Context<'_>) -> DoneIn {
     let project = &context.project;
     let files = ProjectFiles::new(&project.root, &project.root, own_files(context));
     let all_committed = files.dirty_files().is_ok_and(|files| files.is_empty());

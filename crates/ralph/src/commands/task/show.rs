@@ -1,7 +1,7 @@
 //! `task show`: all that is known of a task.
 
 use clap::Args;
-use ralph_model::{Attempt, Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_model::{Attempt, Evidence, Outcome, Task, TaskId, TaskLogLine, TaskStatus};
 use ralph_store::{Store, TaskFilter, Which};
 use serde::Serialize;
 
@@ -34,6 +34,8 @@ struct Whole {
     /// Why it is not ready; nothing when it is.
     why_not_ready: Option<String>,
     parts: Vec<TaskId>,
+    /// What confirmed the work; none where the task is not done by a run.
+    evidence: Option<Evidence>,
     /// The attempts that failed since it was last done, the oldest first.
     failed_attempts: Vec<Attempt>,
     log: Vec<TaskLogLine>,
@@ -51,6 +53,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             ready: why_not_ready.is_none(),
             why_not_ready,
             parts: parts.into_iter().map(|part| part.id).collect(),
+            evidence: evidence(&store, &task)?,
             failed_attempts: store.failed_attempts(&id)?,
             log: store.task_log(&id)?,
             task,
@@ -106,10 +109,20 @@ fn log(context: &Context<'_>, all: &[TaskLogLine], task: &Task, attempts: &Attem
 fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, CommandError> {
     let mut lines = vec![
         (Some(Style::Strong), format!("{}  {}", task.id, task.title)),
-        (None, format!("status: {}", view::status(task.status))),
+        (None, format!("status: {}", view::status(task))),
         (None, format!("priority: {}", task.priority.0)),
     ];
     let mut line = |text: String| lines.push((None, text));
+    if let Some(evidence) = evidence(store, task)? {
+        line(format!("evidence: {evidence}"));
+    }
+    if let Some(unverified) = &task.unverified {
+        line(format!("unverified: {}", unverified.words()));
+        line(format!(
+            "review: `ralph task done {id}` accepts it, `ralph task reset {id}` reopens it",
+            id = task.id
+        ));
+    }
     if let Some(parent) = task.parent.as_ref().map(|id| store.task(id)).transpose()?.flatten() {
         line(format!("part of: {}", named(&parent)));
     }
@@ -145,6 +158,16 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     Ok(lines)
 }
 
+/// What confirmed the work of a task that a run has done.
+fn evidence(store: &Store, task: &Task) -> Result<Option<Evidence>, CommandError> {
+    if task.status != TaskStatus::Done {
+        return Ok(None);
+    }
+    let last = store.journal_last_counted(&task.id)?;
+    let done = last.filter(|row| row.row.outcome == Outcome::Done);
+    Ok(done.map(|row| row.row.evidence))
+}
+
 fn named(task: &Task) -> String {
     format!("{} {}  {}", view::mark(task.status), task.id, task.title)
 }
@@ -161,6 +184,7 @@ fn why_not_ready(
         TaskStatus::Failed if parts.is_empty() => {
             format!("it failed; `ralph task reset {}` opens it again", task.id)
         }
+        TaskStatus::Proposed => format!("it is proposed; `ralph review --accept {}` accepts it", task.id),
         TaskStatus::InProgress => "a run works on it".to_owned(),
         TaskStatus::Blocked => format!("it waits for {}", blockers(store, task)?.join(", ")),
         _ if !parts.is_empty() => "its parts are what is to be done".to_owned(),

@@ -78,13 +78,17 @@ fn checklist(tasks: &[Task]) -> String {
 }
 
 /// The word for where a task stands, as a person reads it.
-pub(super) fn status(status: TaskStatus) -> String {
-    status.word().replace('_', " ")
+pub(super) fn status(task: &Task) -> String {
+    match &task.unverified {
+        Some(_) => format!("{}, unverified", task.status),
+        None => task.status.word().replace('_', " "),
+    }
 }
 
 /// The mark for where a task stands.
 pub(super) fn mark(status: TaskStatus) -> char {
     match status {
+        TaskStatus::Proposed => '?',
         TaskStatus::Pending => '○',
         TaskStatus::InProgress => '▶',
         TaskStatus::Done => '✓',
@@ -103,7 +107,7 @@ fn row(task: &Task) -> Vec<String> {
     let parent = task.parent.as_ref();
     vec![
         task.id.to_string(),
-        status(task.status),
+        status(task),
         task.priority.0.to_string(),
         parent.map(ToString::to_string).unwrap_or_default(),
         task.title.clone(),

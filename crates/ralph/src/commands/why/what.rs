@@ -52,7 +52,11 @@ impl<'a> Texts<'a> {
         }
         let stood = self.prompt.and_then(|prompt| entry_in(prompt, injection));
         if injection.kind == EntryKind::Knowledge {
-            let heading = stood.map(|text| first_line(text).trim_start_matches("### "));
+            let heading = stood.map(|text| match first_line(text).trim_start_matches("### ") {
+                // The title of an agent's entry is quoted below its file.
+                file if file == injection.id => text.lines().find_map(|line| line.strip_prefix("> ")).unwrap_or(file),
+                title => title,
+            });
             let title = self.notes.get(&(injection.kind, injection.id.clone()));
             return Ok(heading.or(title.map(String::as_str)).unwrap_or_default().to_owned());
         }

@@ -187,7 +187,6 @@ fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
     let env = healthy();
     env.write(".ralph/knowledge/good.md", "---\ntitle: Good\ntags: [a]\n---\nText.\n");
     assert_eq!(only_looked(&env), "exit 0\n\n");
-    env.write(".ralph/knowledge/.ralph-replaced/good.md", "An earlier text.");
     env.write(".ralph/knowledge/picture.png", "x");
     env.write(".ralph/knowledge/plain.md", "# Plain\n");
     env.write(".ralph/knowledge/tagless.md", "---\ntitle: Tagless\n---\n");

@@ -163,6 +163,16 @@ fn notes_behind_a_link_are_none_of_gits_business() {
     let env = healthy();
     std::fs::rename(env.path(".agent"), env.beside("notes")).unwrap();
     symlink("../notes", env.path(".agent")).unwrap();
+    let refused = doctor(&env, []).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(
+        refused
+            .stdout
+            .contains("`.agent/memories.md` leads outside the project"),
+        "{refused}"
+    );
+    let allowed = format!("[paths]\nallow_outside = [{:?}]\n", env.beside("notes"));
+    env.write("../home/.config/ralph/config.toml", allowed);
     assert_eq!(only_looked(&env), "exit 0\n\n");
     env.write(".gitignore", "");
     let looked = wrong(&doctor(&env, []).run());

@@ -196,12 +196,14 @@ fn the_agent_of_a_project_is_not_started_before_somebody_has_seen_its_command() 
         assert!(!env.path("started").exists());
         assert_eq!(
             finished.stderr,
-            format!(".ralph.toml says what will be run here:\n  agent: /bin/sh agent.sh\n  kind of agent: {kind}\n")
+            format!(
+                "Confirm what .ralph.toml may do on your machine:\n  agent.kind = {kind}\n  agent.command = /bin/sh agent.sh\n  script agent.sh\n"
+            )
         );
         let lines = [
             "exit 1",
             &format!("  ok       /bin/sh (configured), spoken to as {kind:?}"),
-            "  error    this was never confirmed, and there is no terminal to ask at; nothing was started",
+            "  error    not confirmed, and there is no terminal to ask at: agent.kind, agent.command, script agent.sh",
             "           → `ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run",
         ];
         assert_eq!(session_in(&finished), lines.join("\n"));

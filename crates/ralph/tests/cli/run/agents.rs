@@ -66,7 +66,8 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
         .env
         .write(".ralph.toml", "[agent]\nkind = \"codex\"\npermissions = \"full\"\n");
     let finished = scene.ralph(&["run", "more", "--trust"]).env("PATH", &path).run();
-    assert_eq!(finished.code, Some(0), "{finished}");
+    // It wrote what was there already.
+    assert_eq!(finished.code, Some(4), "{finished}");
     let line = "codex (found on the PATH), permissions: full (--dangerously-bypass-approvals-and-sandbox).";
     assert!(finished.stderr.contains(line), "{finished}");
 }
@@ -211,7 +212,6 @@ fn an_agent_is_told_of_its_run_and_of_no_other_session() {
         "CLAUDECODE",
         "CLAUDE_CODE_ENTRYPOINT",
         "GEMINI_CLI",
-        "RALPH_MARKER",
         "RALPH_LIMITS_ITERATIONS",
     ];
     let invocation = markers.iter().fold(invocation, |all, name| all.env(name, "9"));
@@ -244,8 +244,12 @@ fn an_agent_is_told_of_its_run_and_of_no_other_session() {
 #[test]
 fn what_an_agent_remembers_stands_in_the_next_prompt() {
     let script = Script::new()
-        .turn([remember("fix: the port is taken, use 8081"), say(DONE)])
-        .turn([say(DONE)]);
+        .turn([
+            remember("fix: the port is taken, use 8081"),
+            write("a.txt", "x"),
+            say(DONE),
+        ])
+        .turn([write("b.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
     let finished = scene.run(&["plan.md"]);
@@ -263,7 +267,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
             .turn([say("I may not run the tests."), raw(result)]),
     );
     scene.env.write(
-        ".ralph.toml",
+        crate::USER_CONFIG,
         "[agent]\nkind = \"claude\"\n[execution]\nmax_retries = 0\n",
     );
     assert_snapshot!(scene.run(&["run the tests"]), @r#"
@@ -276,6 +280,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: run the tests
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: "permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json
@@ -292,7 +297,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
         say_in_chunks(DONE, 7),
     ]);
     let scene = Scene::new(&script);
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"acp\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"acp\"\n");
     let finished = scene.run(&["a text"]);
     assert_snapshot!(finished, @r#"
     exit 0
@@ -304,9 +309,11 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   edit a.txt
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: permissions = "full" below [agent] in .ralph.toml
     "#);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_testkit::scripted::{Script, exit, raw, say, say_error, say_in_chunks, write};
+use ralph_testkit::scripted::{Script, exit, raw, run, say, say_error, say_in_chunks, think, write};
 
 use super::{DONE, Scene};
 
@@ -126,7 +126,7 @@ fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
     ]);
     let scene = Scene::new(&script);
     scene.env.write(
-        ".ralph.toml",
+        crate::USER_CONFIG,
         "[agent]\nkind = \"claude\"\n[execution]\nmax_retries = 0\n",
     );
     let finished = scene.run(&["one"]);
@@ -135,6 +135,76 @@ fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
     for secret in &found_by {
         assert!(!finished.stderr.contains(secret.as_str()), "{finished}");
     }
+}
+
+/// How long a part of a secret may survive where a channel cuts it, in characters.
+const LONGEST_PIECE: usize = 12;
+
+/// All parts of these texts that would be too much.
+fn pieces(texts: &[String]) -> Vec<String> {
+    let parts = |text: &String| {
+        let starts = 0..=text.len() - LONGEST_PIECE;
+        starts
+            .map(|at| text.get(at..at + LONGEST_PIECE).unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    texts.iter().flat_map(parts).collect()
+}
+
+#[test]
+fn no_piece_of_a_secret_survives_in_any_channel() {
+    let (secrets, found_by) = secrets();
+    let pieces = pieces(&found_by);
+    let [anthropic, github, key] = &secrets;
+    let said = indiscreet(&secrets);
+    let script = Script::new()
+        .speaking_claude()
+        .turn([
+            think(&said),
+            run("cat ../token"),
+            write(&format!("notes-{github}.txt"), &said),
+            say_in_chunks(&said, 211),
+            say(&format!("<task-failed>{{task}} {github} {key}</task-failed>")),
+        ])
+        .turn([
+            say_in_chunks(&said, 13),
+            say_error(&format!("{}{anthropic}\n{key}\n", "x".repeat(100_000))),
+            exit(3),
+        ])
+        .turn([write("done.txt", github), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.git(["init", "--quiet"]);
+    scene.env.write("../token", format!("export TOKEN={github}\n{key}\n"));
+    // The token is across the place where the beginning of the output ends, the key across where its end begins.
+    let filler = |bytes: usize| "a line of the output\n".repeat(bytes / 21);
+    scene.env.write(
+        "../output",
+        format!(
+            "{}{github}\n{}{key}\n{}",
+            filler(16_384),
+            filler(90_000),
+            filler(48_900)
+        ),
+    );
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"claude\"\n[execution]\nmax_retries = 2\n[verify]\ncommands = [\"cat ../output; test ! -e done.txt\"]\n",
+    );
+    let finished = scene.run(&["one", "--trust", "--json"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    for folder in [".ralph", ".agent"] {
+        if scene.env.path(folder).is_dir() {
+            assert_eq!(holding(&scene.env.path(folder), &pieces), [""; 0]);
+        }
+    }
+    for printed in [&finished.stdout, &finished.stderr] {
+        let piece = pieces.iter().find(|piece| printed.contains(piece.as_str()));
+        assert_eq!(piece, None, "{printed}");
+    }
+    let masked = ["notes-[secret: github].txt".to_owned()];
+    let runs = holding(&scene.env.path(".ralph/runs"), &masked);
+    assert!(runs.iter().any(|file| file.ends_with("001/result.json")), "{runs:?}");
+    assert!(runs.iter().any(|file| file.ends_with("001/diff.patch")), "{runs:?}");
 }
 
 #[test]
@@ -151,9 +221,10 @@ fn control_characters_of_an_agent_do_not_reach_the_terminal() {
         .turn([say_error(hostile), exit(1)])
         .turn([write("c.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
-    scene
-        .env
-        .write(".ralph.toml", "[agent]\nkind = \"claude\"\nmodels = [\"a\", \"b\"]\n");
+    scene.env.write(
+        crate::USER_CONFIG,
+        "[agent]\nkind = \"claude\"\nmodels = [\"a\", \"b\"]\n",
+    );
     let finished = scene.run(&[&format!("one {hostile}")]);
     assert_eq!(finished.code, Some(0), "{finished}");
     let all = format!("{}{}", finished.stdout, finished.stderr);

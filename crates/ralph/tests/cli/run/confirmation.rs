@@ -51,11 +51,11 @@ fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
     assert_snapshot!(short(&refused), @"
     exit 1
     --- stderr
-    .ralph.toml says what will be run here:
-      agent: [AGENT] [TMP]/agent
-      gate: true
-    Error: this was never confirmed, and there is no terminal to ask at; nothing was started
-    Hint: the same command with --trust confirms it, until it changes
+    Confirm what .ralph.toml may do on your machine:
+      agent.command = [AGENT] [TMP]/agent
+      verify.commands = true
+    Error: not confirmed, and there is no terminal to ask at: agent.command, verify.commands
+    Hint: `ralph run --trust` confirms it, until it changes
     ");
     assert_eq!(scene.env.tree(), before);
     assert_eq!(scene.agent.turns(), 0);
@@ -75,7 +75,12 @@ fn commands_are_confirmed_once_until_they_change() {
     configure(&scene, "true || true");
     let changed = run(&scene, &["a third"]);
     assert_eq!(changed.code, Some(1), "{changed}");
-    assert!(changed.stderr.contains("gate: true || true"), "{changed}");
+    assert!(
+        changed
+            .stderr
+            .contains("verify.commands = true || true (changed since you confirmed it)"),
+        "{changed}"
+    );
     configure(&scene, "true");
     assert_eq!(run(&scene, &["a third"]).code, Some(0), "what was confirmed stays so");
 }
@@ -86,7 +91,7 @@ fn an_agent_of_a_flag_is_the_persons_own_and_gates_are_still_asked_for() {
     let refused = scene.run(&["a text"]);
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(
-        refused.stderr.contains("gate: true") && !refused.stderr.contains("agent: "),
+        refused.stderr.contains("verify.commands = true") && !refused.stderr.contains("agent.command"),
         "{refused}"
     );
     scene
@@ -106,10 +111,10 @@ fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    .ralph.toml says what will be run here:
-      agent: may do everything without asking (permissions = "full")
-    Error: this was never confirmed, and there is no terminal to ask at; nothing was started
-    Hint: the same command with --trust confirms it, until it changes
+    Confirm what .ralph.toml may do on your machine:
+      agent.permissions = full
+    Error: not confirmed, and there is no terminal to ask at: agent.permissions
+    Hint: `ralph run --trust` confirms it, until it changes
     "#);
     assert_eq!(scene.agent.turns(), 0);
     assert_eq!(scene.run(&["a text", "--trust"]).code, Some(0));
@@ -161,16 +166,85 @@ fn at_a_terminal_a_person_is_asked() {
     let scene = cloned();
     let no = answered(&scene, "n");
     assert_eq!(no.code, Some(1), "{no}");
-    assert!(no.stdout.contains("Run them? [y/N] "), "{no}");
-    assert!(
-        no.stdout.contains("it was not confirmed, so nothing was started"),
-        "{no}"
-    );
+    assert!(no.stdout.contains("Allow it? [y/N] "), "{no}");
+    assert!(no.stdout.contains("not confirmed, so nothing was started"), "{no}");
     assert_eq!(scene.agent.turns(), 0);
     let yes = answered(&scene, "y");
     assert_eq!(yes.code, Some(0), "{yes}");
     assert_eq!(scene.agent.turns(), 1);
     let again = answered(&scene, "");
     assert_eq!(again.code, Some(0), "{again}");
-    assert!(!again.stdout.contains("Run them?"), "{again}");
+    assert!(!again.stdout.contains("Allow it?"), "{again}");
+}
+
+#[test]
+fn a_script_is_confirmed_with_its_content() {
+    let scene = cloned();
+    configure(&scene, "sh ci/test.sh");
+    scene.env.write("ci/test.sh", "true\n");
+    assert_eq!(run(&scene, &["--trust", "a text"]).code, Some(0));
+    assert_eq!(run(&scene, &["a text"]).code, Some(0));
+    scene.env.write("ci/test.sh", "true # changed\n");
+    assert_snapshot!(short(&run(&scene, &["a text"])), @"
+    exit 1
+    --- stderr
+    Confirm what .ralph.toml may do on your machine:
+      script ci/test.sh (changed since you confirmed it)
+    Error: not confirmed, and there is no terminal to ask at: script ci/test.sh
+    Hint: `ralph run --trust` confirms it, until it changes
+    ");
+    assert_eq!(scene.agent.turns(), 2);
+    assert_eq!(run(&scene, &["--trust", "a text"]).code, Some(0));
+    assert_eq!(run(&scene, &["a text"]).code, Some(0));
+}
+
+#[test]
+fn every_key_that_weakens_protection_is_confirmed() {
+    for text in [
+        "[execution]\nverify = false\n",
+        "[agent]\nkind = \"command\"\n",
+        "[agent]\npermissions = \"full\"\n",
+    ] {
+        let scene = Scene::new(&diligent());
+        scene.env.write(".ralph.toml", text);
+        let refused = scene.run(&["a text"]);
+        assert_eq!(refused.code, Some(1), "{text} {refused}");
+        assert!(
+            refused.stderr.contains("Confirm what .ralph.toml may do"),
+            "{text} {refused}"
+        );
+        assert_eq!(scene.agent.turns(), 0);
+    }
+}
+
+#[test]
+fn what_the_users_own_configuration_sets_needs_no_confirmation() {
+    let scene = Scene::new(&diligent());
+    let gates = "[agent]\npermissions = \"full\"\n[verify]\ncommands = [\"true\"]\n";
+    scene.env.write("../home/.config/ralph/config.toml", gates);
+    assert_eq!(scene.run(&["a text"]).code, Some(0));
+    scene.env.write(".ralph.toml", gates);
+    assert_eq!(
+        scene.run(&["a text"]).code,
+        Some(0),
+        "the project sets what the user set already"
+    );
+    scene.env.write(".ralph.toml", "[verify]\ncommands = []\n");
+    assert_eq!(
+        scene.run(&["a text"]).code,
+        Some(1),
+        "the project takes the user's gates away"
+    );
+    let by_variable = scene.invocation(&["a text"]).env("RALPH_VERIFY_COMMANDS", "true").run();
+    assert_eq!(by_variable.code, Some(0), "{by_variable}");
+}
+
+#[test]
+fn data_that_a_gate_looks_at_is_not_confirmed() {
+    let scene = cloned();
+    configure(&scene, "test -e work-1.txt && cat work-1.txt");
+    scene.env.write("work-1.txt", "before\n");
+    assert_eq!(run(&scene, &["--trust", "a text"]).code, Some(0));
+    scene.env.write("work-1.txt", "after\n");
+    assert_eq!(run(&scene, &["a text"]).code, Some(0));
 }

@@ -26,6 +26,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-ee42c90b begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
@@ -33,6 +34,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
     11:20:00 [t-8eec67] It is left for you: all attempts are used up.
     11:20:00 [t-32555e] iteration 3: two
+    11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
@@ -60,10 +62,13 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-d101b5b9 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
+    11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     Hint: `ralph run plan.md --limit 2 --agent [agent]` goes on.
@@ -91,6 +96,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
@@ -120,6 +126,7 @@ fn an_agent_that_says_the_run_has_to_stop_is_obeyed() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-ee42c90b begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] blocked: The agent said that the run has to stop.
@@ -148,7 +155,7 @@ fn fault_30_an_agent_that_says_everything_is_complete_does_not_end_the_run() {
 fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key","api_error_status":401,"terminal_reason":"api_error"}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(result), exit(1)]));
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     assert_snapshot!(scene.run(&["one"]), @"
     exit 1
     --- stdout
@@ -158,6 +165,7 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] interrupted: The agent is not logged in, or its key is wrong: Invalid API key.
@@ -187,7 +195,7 @@ fn each_end_of_a_codex_turn_has_its_consequence() {
         ));
     let scene = Scene::new(&script);
     scene.env.write(
-        ".ralph.toml",
+        crate::USER_CONFIG,
         "[agent]\nkind = \"codex\"\n[execution]\nmax_retries = 9\n",
     );
     let finished = scene.run(&["one"]);
@@ -211,19 +219,21 @@ fn each_end_of_a_codex_turn_has_its_consequence() {
 fn done_without_a_change_is_said() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     assert_snapshot!(scene.run(&["one"]), @"
-    exit 0
+    exit 4
     --- stdout
-    Everything is done.
-    1 iteration: 1 task done
+    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
+    1 iteration: 1 task done, 1 unverified
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
-    11:20:00 [t-025cc1] The agent said that it is done, and nothing has changed on disk.
+    11:20:00 [t-025cc1] unverified: no attempt changed a project file
     ");
 }
 
@@ -234,30 +244,34 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
         say("<knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><learning category=\"pitfall\">Look first.</learning><task-done>{task}</task-done>"),
     ]);
     let scene = Scene::new(&script);
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
     assert_snapshot!(scene.run(&["plan.md"]), @"
-    exit 0
+    exit 4
     --- stdout
-    Everything is done.
-    2 iterations: 2 tasks done, 2 notes, $1.00
+    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
+    2 iterations: 2 tasks done, 1 unverified, 2 notes, $1.00
+    Notes stored by the agent: 1
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-ee42c90b begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67]   Write a.txt
+    11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] claude looks at the work
     11:20:00 [t-8eec67] verifier passed
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e]   Write a.txt
+    11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] claude looks at the work
     11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
-    11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
+    11:20:00 [t-32555e] unverified: no attempt changed a project file
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
 }

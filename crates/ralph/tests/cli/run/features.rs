@@ -112,6 +112,7 @@ fn the_story_of_a_feature() {
     assert_snapshot!(ran.stdout, @"
     The feature search is done. 1 other task is not done.
     6 iterations: 6 tasks done
+    Notes stored by the agent: 1
     ");
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(scene.env.ok(["feature", "list"]), @"

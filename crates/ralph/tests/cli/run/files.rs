@@ -20,10 +20,13 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-90150280 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-01b5b9] iteration 2: a part
+    11:20:00 [t-01b5b9] gate passed: true
     11:20:00 [t-01b5b9] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
@@ -59,7 +62,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
 fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     let script = Script::new()
         .turn([write("a.txt", "1"), say("The first half.")])
-        .turn([write("b.txt", "2"), say("<promise>COMPLETE</promise>")]);
+        .turn([write("b-{turn}.txt", "2"), say("<promise>COMPLETE</promise>")]);
     let scene = Scene::new(&script);
     scene.env.write("PROMPT.md", "Port the parser.\n");
     scene.env.write("what to do", "Port the lexer.\n");
@@ -72,10 +75,13 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
@@ -104,10 +110,13 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     Hint: `ralph run PROMPT.md --limit 2 --agent [agent]` goes on.

@@ -45,9 +45,10 @@ fn what_an_agent_prints_does_not_fill_the_memory() {
         assert_eq!(scene.ralph(&["task", "add", kind]).run().code, Some(0));
         let tasks = crate::json(&scene.env, &["task", "list", "--json"]);
         let last_words = last_words(kind, tasks[0]["id"].as_str().unwrap());
-        scene
-            .env
-            .write("agent.sh", format!("{FLOOD}cat <<'END'\n{last_words}\nEND\n"));
+        scene.env.write(
+            "agent.sh",
+            format!("touch made-by-{kind}\n{FLOOD}cat <<'END'\n{last_words}\nEND\n"),
+        );
         let finished = scene.ralph(&["run", "--trust", "--agent", "sh agent.sh"]).run();
         assert_eq!(finished.code, Some(0), "{finished}");
         let peak = scene.env.read(kind);

@@ -1,7 +1,7 @@
 //! What can be run: everything, a task, a text, a checklist, a prompt; and what cannot.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, if_prompt_holds, say};
+use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
 
 use super::{DONE, Scene, diligent, normal};
 use crate::{changes, env, foreign_database};
@@ -39,10 +39,13 @@ fn all_tasks_are_run_in_their_order() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-db018fed begins.
+    11:20:00 gate passed: true
     11:20:00 [t-9756ce] iteration 1: first
     11:20:00 [t-9756ce] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-9756ce] gate passed: true
     11:20:00 [t-9756ce] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: second
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
@@ -86,8 +89,10 @@ fn a_text_becomes_a_task_without_any_preparation() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: mend the login page
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     let prompt = scene.agent.prompt(1);
@@ -225,14 +230,18 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-d101b5b9 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] model: big (plan-then-execute: the first iteration plans)
+    11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e] model: middle (plan-then-execute: the plan is made)
+    11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 [t-42c90b] iteration 3: three
+    11:20:00 [t-42c90b] gate passed: true
     11:20:00 [t-42c90b] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
@@ -248,7 +257,8 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
 
 #[test]
 fn a_run_looks_the_same_whether_or_not_finished_work_is_looked_at_again() {
-    let scene = Scene::new(&Script::new().turn([if_prompt_holds("one", [say(DONE)], [say("what?")])]));
+    let scene =
+        Scene::new(&Script::new().turn([if_prompt_holds("one", [write("a.txt", "x"), say(DONE)], [say("what?")])]));
     let finished = scene.run(&["one", "--no-verify"]);
     assert_eq!(finished.code, Some(0), "{finished}");
 }

@@ -64,11 +64,11 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
     let scene = with_gates(&script, "[verify]\ncommands = [\"echo old trouble; exit 1\"]\n");
     assert_snapshot!(scene.run(&["one", "--trust"]), @"
-    exit 0
+    exit 4
     --- stdout
-    Everything is done.
-    1 iteration: 1 task done
-    Still red, as before the run: echo old trouble; exit 1: old trouble
+    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
+    1 iteration: 1 task done, 1 unverified
+    Still failing, as before the run: echo old trouble; exit 1: old trouble
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
@@ -79,11 +79,13 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 [t-025cc1] done: The gate `echo old trouble; exit 1` is still red, as before the run. (1 file changed)
+    11:20:00 [t-025cc1] done: The gate `echo old trouble; exit 1` still fails, as before the run. (1 file changed)
+    11:20:00 [t-025cc1] unverified: no gate or verifier confirmed it
+    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
     ");
     let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
     assert!(
-        shown.contains("The gate `echo old trouble; exit 1` is still red, as before the run."),
+        shown.contains("The gate `echo old trouble; exit 1` still fails, as before the run."),
         "{shown}"
     );
     assert!(
@@ -152,6 +154,6 @@ fn a_task_that_is_done_says_its_commit_and_one_that_changed_nothing_does_not() {
         "{first}"
     );
     let second = scene.run(&["two", "--trust"]);
-    assert_eq!(second.code, Some(0), "{second}");
+    assert_eq!(second.code, Some(4), "{second}");
     assert!(!second.stderr.contains("commit"), "{second}");
 }

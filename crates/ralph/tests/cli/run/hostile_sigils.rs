@@ -64,7 +64,7 @@ fn broken_sigils_fail_no_iteration() {
         let is_claude = format!("{script:?}").contains("Claude");
         let scene = Scene::new(&script);
         if is_claude {
-            scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+            scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
         }
         let finished = scene.run(&["one"]);
         assert_eq!(finished.code, Some(0), "{finished}");

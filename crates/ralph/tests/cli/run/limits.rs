@@ -54,9 +54,10 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
 fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
     let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), say("Something.")]));
-    scene
-        .env
-        .write(".ralph.toml", "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\n");
+    scene.env.write(
+        crate::USER_CONFIG,
+        "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\n",
+    );
     let finished = normal(scene.invocation(&["one"]).run());
     assert_eq!(finished.code, Some(4), "{finished}");
     assert!(
@@ -74,7 +75,7 @@ fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
     let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), hang()]));
     scene.env.write(
-        ".ralph.toml",
+        crate::USER_CONFIG,
         "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\niteration_time = \"60s\"\n",
     );
     let finished = normal(scene.invocation(&["one"]).run());

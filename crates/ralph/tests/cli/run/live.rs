@@ -5,7 +5,7 @@ use ralph_testkit::scripted::{Action, Script, run, say, write};
 use ralph_testkit::{Cursor, Finished, Invocation, Left, Screen, Terminal};
 
 use super::signals::{assert_gone, until};
-use super::{DONE, Scene, normal};
+use super::{DONE, GATE, Scene, normal};
 
 const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
@@ -310,7 +310,12 @@ fn g_asks_also_at_a_terminal_that_is_not_that_of_the_session() {
     go(&scene, 2);
     let agent = scene.agent.command();
     let script = r#"setsid --wait "$RALPH" run --agent "$AGENT" "Mend the parser""#;
-    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let shell = scene
+        .env
+        .sh(script)
+        .env("AGENT", agent)
+        .env("TZ", "UTC")
+        .env("RALPH_VERIFY_COMMANDS", GATE);
     let mut terminal = at_terminal(shell, 80, 24);
     terminal.has_row("now    I read the parser.");
     terminal.types("g");
@@ -377,7 +382,12 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
     let scene = Scene::new(&patient());
     let agent = scene.agent.command();
     let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
-    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let shell = scene
+        .env
+        .sh(script)
+        .env("AGENT", agent)
+        .env("TZ", "UTC")
+        .env("RALPH_VERIFY_COMMANDS", GATE);
     let mut terminal = at_terminal(shell, 80, 24);
     terminal.has_row("now    I read the parser.");
     terminal.types(CTRL_Z);
@@ -402,7 +412,12 @@ fn ctrl_z_in_the_middle_of_a_question_and_fg_shows_where_to_type() {
     let scene = Scene::new(&patient());
     let agent = scene.agent.command();
     let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
-    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let shell = scene
+        .env
+        .sh(script)
+        .env("AGENT", agent)
+        .env("TZ", "UTC")
+        .env("RALPH_VERIFY_COMMANDS", GATE);
     let mut terminal = at_terminal(shell, 80, 24);
     terminal.has_row("now    I read the parser.");
     terminal.types("g");
@@ -435,7 +450,12 @@ fn in_the_background_nothing_is_drawn_and_nothing_is_stopped() {
     go(&scene, 1);
     let agent = scene.agent.command();
     let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser" & wait $!; exit $?"#;
-    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let shell = scene
+        .env
+        .sh(script)
+        .env("AGENT", agent)
+        .env("TZ", "UTC")
+        .env("RALPH_VERIFY_COMMANDS", GATE);
     let left = at_terminal(shell, 80, 24).left();
     assert_left(&left, Some(0));
     assert!(!left.bytes.contains('\u{1b}'), "{:?}", left.bytes);

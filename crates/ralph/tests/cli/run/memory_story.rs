@@ -198,8 +198,9 @@ fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
         .turn([write("pillars.txt", "up\n"), say(DONE)])
         .turn([write("deck.txt", "flat\n"), say(DONE)]);
     let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[tasks]\nfrom_agents = \"accept\"\n");
     scene.env.write("plan.md", "- [ ] Build the bridge\n");
-    let finished = scene.run(&["plan.md"]);
+    let finished = scene.run(&["plan.md", "--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(
         scene.outcomes(),

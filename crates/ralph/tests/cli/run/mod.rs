@@ -1,9 +1,12 @@
 //! `ralph run` as a person meets it, with an agent that follows a script.
 
 mod agents;
+mod authors;
 mod capture;
 mod confirmation;
 mod ends;
+mod evidence;
+mod evidence_basis;
 mod feature_story;
 mod features;
 mod files;
@@ -17,9 +20,11 @@ mod knowledge;
 mod lessons;
 mod limits;
 mod live;
+mod lost_database;
 mod memory_story;
 mod models;
 mod pruning;
+mod rollback;
 mod runs_story;
 pub(crate) mod signals;
 mod status;
@@ -35,6 +40,9 @@ use ralph_testkit::scripted::{Script, ScriptedAgent, say, write};
 use ralph_testkit::{Finished, Invocation, TestEnv};
 
 use crate::env;
+
+/// A gate that passes, as the environment names it.
+const GATE: &str = "[\"true\"]";
 
 /// What an agent says that did its task.
 const DONE: &str = "<task-done>{task}</task-done>";
@@ -67,8 +75,19 @@ impl Scene {
             .env("TZ", "UTC")
     }
 
-    /// `ralph run` with the agent and these arguments.
+    /// `ralph run` with the agent and these arguments, and with a gate that passes where the project names none: what nothing
+    /// confirms is unverified, which few tests are about.
     fn invocation(&self, arguments: &[&str]) -> Invocation {
+        let run = self.ungated(arguments);
+        let configuration = std::fs::read_to_string(self.env.path(".ralph.toml")).unwrap_or_default();
+        match configuration.lines().any(|line| line.starts_with("commands =")) {
+            true => run,
+            false => run.env("RALPH_VERIFY_COMMANDS", GATE),
+        }
+    }
+
+    /// The same without a gate that the project does not name.
+    fn ungated(&self, arguments: &[&str]) -> Invocation {
         let command = self.agent.command();
         self.ralph(&[&["run", "--agent", &command], arguments].concat())
     }

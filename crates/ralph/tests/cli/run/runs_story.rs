@@ -121,7 +121,7 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
     let third = scene.agent.prompt(3);
     assert!(known(&third).contains(STRATEGY), "{third}");
     assert!(
-        known(&third).contains("- Tests in tests/ directory\n  Examples: tests/"),
+        known(&third).contains("- (extracted) Tests in tests/ directory\n  Examples: tests/"),
         "{third}"
     );
 

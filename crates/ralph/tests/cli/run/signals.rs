@@ -101,6 +101,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         Agent: scripted-agent (from --agent).
         No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
         11:20:00 run-658eec67 begins.
+        11:20:00 gate passed: true
         11:20:00 [t-025cc1] iteration 1: one
         11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
         11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
@@ -288,7 +289,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
             .speaking_claude()
             .turn([run("true"), raw(limit), raw(result)]),
     );
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
     going.says("Goes on in");
     going.signal("INT");
@@ -302,6 +303,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   Bash true
@@ -333,8 +335,10 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
     11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
     11:20:00 3 processes of it ended.
     11:20:00 [t-025cc1] interrupted: ralph was killed while the agent worked. (1 file changed)
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);

@@ -18,7 +18,7 @@ fn refused_once() -> Script {
 
 fn claude(script: &Script) -> Scene {
     let scene = Scene::new(script);
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     scene
 }
 
@@ -35,14 +35,17 @@ fn work_that_is_refused_is_told_and_tried_again() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   Write a.txt
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] claude looks at the work
     11:20:00 [t-025cc1] verifier refused
     11:20:00 [t-025cc1] retried: The verifier refused: The test of an empty name is missing. (1 file changed)
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
     11:20:00 [t-025cc1]   Write a.txt
+    11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] claude looks at the work
     11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
@@ -129,7 +132,7 @@ fn another_agent_looks_where_one_is_named_and_is_confirmed_with_the_rest() {
     };
     let refused = run(&[]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("  verifier: claude\n"), "{refused}");
+    assert!(refused.stderr.contains("  verify.verifier = claude\n"), "{refused}");
     let finished = run(&["--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert!(

@@ -17,7 +17,7 @@ fn limited() -> Scene {
 }
 
 fn with_kind(scene: &Scene) {
-    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
 }
 
 #[test]
@@ -37,6 +37,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: Claude AI usage limit reached|1737375840.
@@ -71,7 +72,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
 fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
     let scene = limited();
     scene.env.write(
-        ".ralph.toml",
+        crate::USER_CONFIG,
         "[agent]\nkind = \"claude\"\n[limits]\nwall_clock = \"1s\"\n",
     );
     let command = scene.agent.command().replace('\'', "");

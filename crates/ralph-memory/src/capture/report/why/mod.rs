@@ -14,6 +14,7 @@ mod plain;
 mod tap;
 mod traceback;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
@@ -83,10 +84,15 @@ impl WhyLines {
         }
     }
 
-    /// Takes the next line as the program printed it.
-    pub fn take(&mut self, line: &str) {
+    /// Takes the next line as the program printed it, and returns it as it may be kept, without secrets.
+    pub fn take<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
         // A secret must be masked before the line is cut: half of one is none that can be found.
-        let line: String = self.cleaner.clean_line(line).chars().take(MAX_READ).collect();
+        let clean = self.cleaner.clean_line(line);
+        self.take_clean(&clean.chars().take(MAX_READ).collect::<String>());
+        clean
+    }
+
+    fn take_clean(&mut self, line: &str) {
         let line = line.trim_end();
         let news = self.known.news_of(line);
         self.read(line, news);
@@ -173,7 +179,9 @@ impl WhyLines {
 #[must_use]
 pub fn why_lines(output: &str, root: &Path, characters: usize) -> String {
     let mut lines = WhyLines::new(root, BTreeSet::new());
-    output.lines().for_each(|line| lines.take(line));
+    for line in output.lines() {
+        lines.take(line);
+    }
     lines.pick(characters)
 }
 

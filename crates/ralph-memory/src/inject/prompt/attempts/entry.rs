@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, ErrorCategory, FailureReport, NewJournalRow, duration, first_line, preview};
+use ralph_model::{Attempt, ErrorCategory, FailureReport, NewJournalRow, ReportOrigin, duration, first_line, preview};
 
-use crate::inject::prompt::journal::files;
-use crate::inject::prompt::markdown::{code, fenced, in_item, one_line, without_controls};
+use crate::inject::origin::Origin;
+use crate::inject::prompt::journal::{files, noted_by};
+use crate::inject::prompt::markdown::{code, in_item, one_line, quote};
 
 /// The most columns of a model's name.
 const MODEL: usize = 60;
@@ -81,7 +82,10 @@ fn notes(row: &NewJournalRow) -> String {
     if notes.chars().count() > NOTES {
         return String::new();
     }
-    in_item(&without_controls(notes))
+    match in_item(notes) {
+        notes if notes.is_empty() => notes,
+        notes => format!("{} {notes}", noted_by(row)),
+    }
 }
 
 fn says_anything(report: &FailureReport) -> bool {
@@ -99,8 +103,14 @@ fn push_report(text: &mut String, report: &FailureReport) {
     } else {
         "Approach"
     };
-    push_item(text, tried, &in_item(&without_controls(&report.what_tried)));
-    push_item(text, "Why it failed", &in_item(&without_controls(&report.why_failed)));
+    let is_agents = report.origin == ReportOrigin::Agent;
+    let said = |words: &str, is_agents: bool| match in_item(words) {
+        words if is_agents && !words.is_empty() => format!("{} {words}", Origin::Agent),
+        words => words,
+    };
+    let tried_words = said(&report.what_tried, is_agents || report.tells_last_words());
+    push_item(text, tried, &tried_words);
+    push_item(text, "Why it failed", &said(&report.why_failed, is_agents));
     if report.category != ErrorCategory::Unknown {
         push_item(text, "Error type", report.category.word());
     }
@@ -115,10 +125,10 @@ fn push_report(text: &mut String, report: &FailureReport) {
 
 /// What the failing program printed.
 fn push_output(text: &mut String, report: &FailureReport, detail: Detail) {
-    let output = report.error_output.as_deref().map(without_controls).unwrap_or_default();
-    if detail == Detail::Whole && !output.trim().is_empty() {
+    let output = quote(report.error_output.as_deref().unwrap_or_default());
+    if detail == Detail::Whole && !output.is_empty() {
         text.push_str("\nError output:\n\n");
-        text.push_str(&fenced(output.trim_end()));
+        text.push_str(&output);
     }
 }
 

@@ -64,6 +64,7 @@ mod tests {
         Attempt {
             row: JournalRow {
                 id: i64::from(number),
+                prompt_sha256: None,
                 row: NewJournalRow {
                     attempt: number,
                     outcome: Outcome::Failed,

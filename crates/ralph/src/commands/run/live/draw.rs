@@ -297,6 +297,10 @@ fn doing(doing: &Doing, frame: &Frame) -> Line {
             count(*held, "task", "tasks")
         ))],
         Doing::NoRoom => vec![(Some(Style::Warning), "waiting for room on the disk".to_owned())],
+        Doing::Locked => vec![(
+            Some(Style::Warning),
+            "waiting for another process to unlock the database".to_owned(),
+        )],
     }
 }
 

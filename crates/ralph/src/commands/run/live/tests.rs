@@ -11,7 +11,7 @@ use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Notice, PauseWait};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskId, TaskStatus, Usage, display_width};
-use ralph_store::{NewPause, Pause, PauseReason, Standing};
+use ralph_store::{NewPause, Pause, PauseReason, Standing, UnverifiedCounts};
 
 use super::draw::{Frame, Keys, draw};
 use super::view::{Changed, Doing, Iteration, Last, Mark, View};
@@ -40,6 +40,7 @@ fn view() -> View {
         root: "/home/me/project/".to_owned(),
         run: Some(RunId::new(1)),
         tasks: Some(Standing {
+            unverified: UnverifiedCounts::default(),
             done: 2,
             failed: 1,
             waiting: 1,
@@ -146,6 +147,7 @@ fn what_others_did_is_not_counted_before_the_run_and_beside_it() {
         let tasks = left.iter().map(|(task, status)| (TaskId::new(*task), *status));
         view.left.extend(tasks);
         let standing = Standing {
+            unverified: UnverifiedCounts::default(),
             done,
             failed,
             waiting: 1,
@@ -175,6 +177,7 @@ fn many_tasks_and_few_fill_the_bar_as_far_as_they_are_done() {
     let bar = |done, failed, open| {
         let mut view = view();
         view.tasks = Some(Standing {
+            unverified: UnverifiedCounts::default(),
             done,
             failed,
             open,
@@ -289,12 +292,13 @@ fn other_waits_and_beginnings_are_said() {
         view.doing = doing;
         drawn(&view, (60, 5), PLAIN).lines().last().unwrap().to_owned()
     };
-    assert_snapshot!([Doing::Preparing, Doing::Starting, Doing::Examining, Doing::Busy(2), Doing::NoRoom].map(now).join("\n"), @"
+    assert_snapshot!([Doing::Preparing, Doing::Starting, Doing::Examining, Doing::Busy(2), Doing::NoRoom, Doing::Locked].map(now).join("\n"), @"
     now    preparing
     now    the agent reads its prompt
     now    looking at what has changed
     now    waiting for other runs, which hold 2 tasks
     now    waiting for room on the disk
+    now    waiting for another process to unlock the database
     ");
     let fresh = View {
         agent: "sh".to_owned(),

@@ -98,6 +98,8 @@ pub(super) enum Doing {
     Busy(usize),
     /// There is no room on the disk.
     NoRoom,
+    /// Another process keeps the database locked.
+    Locked,
 }
 
 /// Whether the iteration that goes on is to be the last.
@@ -163,10 +165,11 @@ impl View {
                 self.left.extend(task.map(|status| (of.clone(), status)));
                 self.settled(draft, *duration);
             }
-            News::Wrote { .. } => self.recorded += 1,
+            News::Wrote(_) => self.recorded += 1,
             News::Notice(notice) => self.notice(notice, at),
             News::NoRoom(_) => self.doing = Doing::NoRoom,
-            News::RoomAgain | News::Answered(_) => self.doing = Doing::Preparing,
+            News::Locked(_) => self.doing = Doing::Locked,
+            News::RoomAgain | News::Unlocked | News::Answered(_) => self.doing = Doing::Preparing,
             _ => return Changed::No,
         }
         Changed::Yes

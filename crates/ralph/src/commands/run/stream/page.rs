@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
-use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
+use ralph_model::{Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait};
 
@@ -97,10 +97,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "done_with_parts",
             "A task that was split is done, as all its parts are.",
         ),
-        Event::WroteNote { .. } => (
-            "wrote_note",
-            "A long note of the agent was written; `replaced` is where the text is kept that its file had before.",
-        ),
+        Event::WroteNote { .. } => ("wrote_note", "A knowledge entry of the agent was written."),
         Event::KeptScratchpad { .. } => (
             "kept_scratchpad",
             "Everything is done, and the scratchpad was moved to the folder of the run.",
@@ -136,7 +133,11 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "paused_for_room",
             "The disk is full: the run is paused until there is room. An agent that works goes on.",
         ),
-        Event::GoesOn => ("goes_on", "There is room again, and the run goes on."),
+        Event::PausedForLock { .. } => (
+            "paused_for_lock",
+            "Another process keeps the database locked: the run is paused until it is free. An agent that works goes on.",
+        ),
+        Event::GoesOn => ("goes_on", "The run was paused, and goes on."),
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
@@ -226,6 +227,8 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
         task_status: Some(TaskStatus::Pending),
         files: &["src/login.rs".to_owned()],
         changed_nothing: false,
+        evidence: Evidence::Gates,
+        unverified: None,
         spent,
         duration_ms: 61_000,
         commit: None,
@@ -277,7 +280,6 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::DoneWithParts { task });
     tell(Event::WroteNote {
         path: "knowledge/login.md".to_owned(),
-        replaced: Some("knowledge/.ralph-replaced/login.md".to_owned()),
     });
     tell(Event::KeptScratchpad {
         path: format!("runs/{run}/scratchpad.md"),
@@ -317,6 +319,9 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::CompleteTooEarly);
     tell(Event::PausedForRoom {
         message: "cannot write .ralph/progress.db: the disk is full",
+    });
+    tell(Event::PausedForLock {
+        message: "the database .ralph/progress.db is locked by another process",
     });
     tell(Event::GoesOn);
     tell(Event::Warning {

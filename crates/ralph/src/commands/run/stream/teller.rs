@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
-use ralph_loop::gates::GateResult;
+use ralph_loop::gates::{Changed, GateResult};
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Verification, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
@@ -157,6 +157,14 @@ impl<'a> Teller<'a> {
         self.write(Event::Pruned { folders, bytes });
     }
 
+    fn found_left(&self, left_run: &RunId, iteration: u32, processes_ended: usize) {
+        self.write(Event::FoundLeft {
+            left_run,
+            iteration,
+            processes_ended,
+        });
+    }
+
     fn kept_up(&self, done: &Upkeep) {
         self.write(Event::KeptUp {
             merged: done.merged,
@@ -166,11 +174,8 @@ impl<'a> Teller<'a> {
         });
     }
 
-    fn wrote(&self, file: &Path, replaced: Option<&Path>) {
-        self.write(Event::WroteNote {
-            path: self.shown(file),
-            replaced: replaced.map(|kept| self.shown(kept)),
-        });
+    fn wrote(&self, file: &Path) {
+        self.write(Event::WroteNote { path: self.shown(file) });
     }
 
     fn verified(&self, found: &Verification) {
@@ -209,7 +214,9 @@ impl<'a> Teller<'a> {
             guidance: turn.guidance.as_deref(),
             task_status,
             files: &draft.files,
-            changed_nothing: draft.changed_nothing,
+            changed_nothing: draft.changed == Changed::Nothing,
+            evidence: draft.evidence(),
+            unverified: draft.unverified.as_ref(),
             spent: draft.usage(),
             duration_ms: duration.as_millis(),
             commit: commit.and_then(|made| made.as_deref().ok()),
@@ -285,11 +292,7 @@ impl Watch for Teller<'_> {
     fn tell(&mut self, news: &News<'_>) {
         match news {
             News::Began { run } => self.begins(run),
-            News::FoundLeft { run, iteration, killed } => self.write(Event::FoundLeft {
-                left_run: run,
-                iteration: *iteration,
-                processes_ended: *killed,
-            }),
+            News::FoundLeft { run, iteration, killed } => self.found_left(run, *iteration, *killed),
             News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
                 gates: baseline.red_gates(),
             }),
@@ -338,7 +341,7 @@ impl Watch for Teller<'_> {
             } => self.settled(draft, *task, *duration),
             News::WaitsForParts { task, parts } => self.write(Event::WaitsForParts { task, parts: *parts }),
             News::DoneWithParts(task) => self.write(Event::DoneWithParts { task }),
-            News::Wrote { file, replaced } => self.wrote(file, *replaced),
+            News::Wrote(file) => self.wrote(file),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Learned(done) => self.write(Event::Learned(**done)),
@@ -346,7 +349,8 @@ impl Watch for Teller<'_> {
             News::KeptUp(done) => self.kept_up(done),
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
-            News::RoomAgain => self.write(Event::GoesOn),
+            News::Locked(message) => self.write(Event::PausedForLock { message }),
+            News::RoomAgain | News::Unlocked => self.write(Event::GoesOn),
             News::Warning(message) => self.write(Event::Warning { message }),
             News::Ended {
                 end,

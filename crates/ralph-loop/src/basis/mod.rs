@@ -1,0 +1,156 @@
+//! What the evidence of an iteration rests on: the configuration, the scripts that gates run, and what git runs by itself.
+//!
+//! A gate that passes says nothing about the work when the agent has changed what the gate does. So each item is recorded
+//! before the agent starts and compared after it has ended. An item is a name that a person knows and a digest.
+
+mod git_programs;
+mod scripts;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use ralph_model::FileStamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub(crate) use git_programs::GitPrograms;
+
+/// The largest file whose content is read, in bytes. Of a larger one only size, times and inode are compared. Tests would
+/// write long otherwise.
+const MAX_CONTENT: u64 = if cfg!(test) { 1 << 16 } else { 16 << 20 };
+
+/// Digests by the names of what they are of.
+type Items = BTreeMap<String, String>;
+
+/// What evidence rests on, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct EvidenceBasis {
+    /// The commands whose scripts are among the items.
+    commands: Vec<String>,
+    items: Items,
+    pub(crate) git: GitPrograms,
+}
+
+impl EvidenceBasis {
+    /// What the evidence of these commands rests on now.
+    pub(crate) fn of(root: &Path, configuration: &[PathBuf], commands: &[String]) -> Self {
+        let mut items = scripts::items(root, commands);
+        for file in configuration {
+            items.extend(digest_of_file(file).map(|digest| (shown(root, file), digest)));
+        }
+        Self {
+            commands: commands.to_vec(),
+            items,
+            git: GitPrograms::of(root),
+        }
+    }
+
+    /// The same commands' evidence, as it is now.
+    pub(crate) fn now(&self, root: &Path, configuration: &[PathBuf]) -> Self {
+        Self::of(root, configuration, &self.commands)
+    }
+
+    /// The names of what was added, changed or removed.
+    pub(crate) fn changed(&self, after: &Self) -> BTreeSet<String> {
+        let mut changed = differing(&self.items, &after.items);
+        changed.extend(self.git.changed(&after.git));
+        changed
+    }
+
+    /// The digest of an item; none where there is no such item.
+    pub(crate) fn digest(&self, name: &str) -> Option<&String> {
+        self.items.get(name).or_else(|| self.git.digest(name))
+    }
+}
+
+/// What agents have changed in a run. No gate is evidence while one of these items is as an agent left it: neither for the
+/// next attempt at the task nor for another task.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChangedByAgents(BTreeMap<String, ByAgent>);
+
+/// The digests of an item that an agent has changed.
+#[derive(Debug, Clone)]
+struct ByAgent {
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl ChangedByAgents {
+    /// Adds what an iteration has changed. The names of all that is still as an agent left it.
+    pub(crate) fn update(&mut self, before: &EvidenceBasis, after: &EvidenceBasis) -> BTreeSet<String> {
+        let mut changed = before.changed(after);
+        self.0.retain(|name, item| {
+            // An item that was not as the agent left it when the iteration began was changed by a person since.
+            let is_agents = before.digest(name) == item.after.as_ref();
+            if is_agents && changed.remove(name) {
+                item.after = after.digest(name).cloned();
+            }
+            // An agent that restores an item has changed nothing.
+            is_agents && item.after != item.before
+        });
+        for name in changed {
+            let (before, after) = (before.digest(&name).cloned(), after.digest(&name).cloned());
+            self.0.insert(name, ByAgent { before, after });
+        }
+        self.0.keys().cloned().collect()
+    }
+}
+
+/// Why nothing is committed although that is wanted.
+pub(crate) fn changed_during_run(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    format!("{} changed during the run", names.join(", "))
+}
+
+fn differing(before: &Items, after: &Items) -> BTreeSet<String> {
+    let names = before.keys().chain(after.keys());
+    let changed = names.filter(|name| before.get(*name) != after.get(*name));
+    changed.cloned().collect()
+}
+
+/// A digest of a file; none where there is no such file. A link stands for what it leads to.
+fn digest_of_file(path: &Path) -> Option<String> {
+    match try_digest(path) {
+        Ok(digest) => Some(digest),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(format!("unreadable: {}", error.kind())),
+    }
+}
+
+fn try_digest(path: &Path) -> io::Result<String> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Ok("not a file".to_owned());
+    }
+    let kind = match metadata.permissions().mode() & 0o111 {
+        0 => "file",
+        _ => "program",
+    };
+    if metadata.len() > MAX_CONTENT {
+        return Ok(format!("{kind} {:?}", FileStamp::of(&metadata)));
+    }
+    let mut content = Vec::new();
+    File::open(path)?.take(MAX_CONTENT).read_to_end(&mut content)?;
+    Ok(format!("{kind} {}", digest_of(&content)))
+}
+
+fn digest_of(content: &[u8]) -> String {
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(content) {
+        // Writing to a string does not fail.
+        let _written = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// A path as a person knows it: from a folder, where it is in there.
+fn shown(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,97 @@
+//! The files of a project that decide what its gates do: those that a gate's command names, and the lists of commands of
+//! `npm` and `make`, where a gate uses these.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use ralph_model::config::command_paths;
+
+use super::{Items, MAX_CONTENT, digest_of, digest_of_file, shown};
+
+/// Programs that run the `scripts` of a package.json.
+const PACKAGE_RUNNERS: [&str; 6] = ["npm", "npx", "pnpm", "yarn", "bun", "bunx"];
+
+/// Programs that run a Makefile, and the names that they look for.
+const MAKE: [&str; 2] = ["make", "gmake"];
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
+/// The items of these commands.
+pub(super) fn items(root: &Path, commands: &[String]) -> Items {
+    let mut items = Items::new();
+    for command in commands {
+        items.extend(items_of(root, command));
+    }
+    items
+}
+
+fn items_of(root: &Path, command: &str) -> Items {
+    let named: BTreeSet<PathBuf> = command_paths(command)
+        .iter()
+        .filter_map(|path| beneath(root, path))
+        .collect();
+    let mut items = Items::new();
+    // A script that a gate runs may be what starts `make`.
+    let mut texts = vec![command.to_owned()];
+    for file in named.iter().filter(|path| path.is_file()) {
+        items.extend(digest_of_file(file).map(|digest| (shown(root, file), digest)));
+        texts.extend(text_of(file));
+    }
+    let folders = named.iter().filter(|path| path.is_dir()).map(PathBuf::as_path);
+    let folders: Vec<&Path> = folders.chain([root]).collect();
+    let uses = |programs: &[&str]| texts.iter().any(|text| has_word(text, programs));
+    if uses(&PACKAGE_RUNNERS) {
+        let packages = folders.iter().map(|folder| folder.join("package.json"));
+        items.extend(
+            packages.filter_map(|file| Some((format!("{} (scripts)", shown(root, &file)), scripts_of(&file)?))),
+        );
+    }
+    if uses(&MAKE) {
+        let makefiles = folders
+            .iter()
+            .flat_map(|folder| MAKEFILES.map(|name| folder.join(name)));
+        items.extend(makefiles.filter_map(|file| Some((shown(root, &file), digest_of_file(&file)?))));
+    }
+    items
+}
+
+/// Where a path leads that a command names, where that is beneath the root.
+fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+    let inside = if path.is_absolute() {
+        path.strip_prefix(root).ok()?
+    } else {
+        path
+    };
+    let mut parts = Vec::new();
+    for part in inside.components() {
+        match part {
+            Component::Normal(name) => parts.push(name),
+            Component::ParentDir => drop(parts.pop()?),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    (!parts.is_empty()).then(|| root.join(parts.iter().collect::<PathBuf>()))
+}
+
+/// Whether a text has one of these words.
+fn has_word(text: &str, words: &[&str]) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.split(|c| !is_part(c)).any(|word| words.contains(&word))
+}
+
+/// The text of a file that is not too large.
+fn text_of(file: &Path) -> Option<String> {
+    let metadata = fs::metadata(file).ok()?;
+    (metadata.is_file() && metadata.len() <= MAX_CONTENT).then(|| fs::read_to_string(file).ok())?
+}
+
+/// A digest of the `scripts` of a package.json: a new dependency changes the file and not what gates do. A file that is not
+/// JSON counts as a whole.
+fn scripts_of(file: &Path) -> Option<String> {
+    let whole = digest_of_file(file)?;
+    let parsed = text_of(file).and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    match parsed {
+        None => Some(whole),
+        Some(package) => Some(digest_of(package.get("scripts")?.to_string().as_bytes())),
+    }
+}

@@ -1,0 +1,215 @@
+//! An agent that changes what the evidence rests on: its task is unverified, and git runs nothing of it.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ralph_loop::state::Effect;
+use ralph_model::config::Commit;
+use ralph_model::{TaskId, Unverified};
+use ralph_testkit::scripted::{Action, run, say, write};
+
+use crate::bench::{Project, Seen, Speaks};
+
+const DONE: &str = "<task-done>{task}</task-done>";
+
+fn works() -> Vec<Action> {
+    vec![write("a.txt", "{turn}"), say(DONE)]
+}
+
+/// A turn that does its work and this.
+fn works_and(action: Action) -> Vec<Action> {
+    vec![write("a.txt", "{turn}"), action, say(DONE)]
+}
+
+/// A project whose only gate is a script.
+fn gated<const N: usize>(turns: [Vec<Action>; N]) -> Project {
+    let project = Project::plain(turns).gated(&["sh check.sh"]);
+    project.write("check.sh", "true\n");
+    project.write(".ralph.toml", "# gates\n");
+    project.in_git()
+}
+
+/// What the evidence of a task rests on that was changed.
+#[track_caller]
+fn changed(project: &Project, task: &TaskId) -> Vec<String> {
+    let unverified = project.stands(task).unverified;
+    let changed = unverified.as_ref().map(Unverified::changed).unwrap_or_default();
+    assert_eq!(changed.is_empty(), unverified.is_none(), "{unverified:?}");
+    changed.to_vec()
+}
+
+#[test]
+fn a_gate_whose_script_or_configuration_the_agent_changed_is_not_evidence() {
+    for (action, name) in [
+        (write("check.sh", "exit 0\n"), "check.sh"),
+        (write(".ralph.toml", "[verify]\ncommands = [\"true\"]\n"), ".ralph.toml"),
+        (run("git config core.hooksPath nowhere"), "git config core.hookspath"),
+        (run("echo x > .git/hooks/pre-push"), ".git/hooks/pre-push"),
+    ] {
+        let project = gated([works_and(action)]);
+        let task = project.task("A");
+        let ran = project.run();
+        assert_eq!(changed(&project, &task), [name]);
+        assert_eq!(ran.code(), 4, "{name}");
+        assert_eq!(project.story(), ["A done: task_done"], "{name}");
+    }
+    let project = gated([works()]);
+    let task = project.task("A");
+    assert_eq!(project.run().code(), 0);
+    assert_eq!(changed(&project, &task), [""; 0]);
+}
+
+#[test]
+fn the_gates_are_those_of_the_beginning() {
+    let gates = "[verify]\ncommands = [\"touch wrong\"]\n";
+    let project = gated([works_and(write(".ralph.toml", gates)), works()]);
+    project.task("A");
+    project.task("B");
+    project.run();
+    assert_eq!(project.names("").iter().filter(|name| *name == "wrong").count(), 0);
+}
+
+#[test]
+fn the_next_attempt_and_the_next_task_have_no_evidence_either() {
+    let project = gated([
+        vec![write("check.sh", "test -f b.txt\n"), write("a.txt", "1"), say(DONE)],
+        vec![write("b.txt", "1"), say(DONE)],
+        works(),
+    ]);
+    let (first, second) = (project.task("A"), project.task("B"));
+    assert_eq!(project.run().code(), 4);
+    let story = ["A retried: task_done", "A done: task_done", "B done: task_done"];
+    assert_eq!(project.story(), story);
+    assert_eq!(
+        (changed(&project, &first), changed(&project, &second)),
+        (vec!["check.sh".to_owned()], vec!["check.sh".to_owned()])
+    );
+}
+
+#[test]
+fn what_a_person_changes_between_iterations_is_not_the_agents_change() {
+    let project = gated([works()]);
+    let tasks = [project.task("A"), project.task("B")];
+    let script = project.root().join("check.sh");
+    let ran = project.run_with(Seen::doing(move |effect| {
+        if matches!(effect, Effect::Claim { iteration: 2, .. }) {
+            std::fs::remove_file(&script).unwrap();
+            ralph_notes::write_new_file(&script, b"test -f a.txt\n").unwrap();
+        }
+        None
+    }));
+    assert_eq!(ran.code(), 0, "{ran:?}");
+    for task in &tasks {
+        assert_eq!(changed(&project, task), [""; 0]);
+    }
+}
+
+#[test]
+fn a_run_that_died_after_the_turn_leaves_what_was_before() {
+    let project = gated([works_and(write("check.sh", "exit 0\n"))]);
+    let task = project.task("A");
+    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    assert_eq!(died.end, None);
+    assert_eq!(project.run().code(), 4);
+    assert_eq!(changed(&project, &task), ["check.sh"]);
+    assert_eq!(project.agent.turns(), 1);
+}
+
+/// A shell command that makes a hook or a filter leave a canary beside the project.
+fn traps(place: &str) -> Action {
+    match place {
+        "hook" => {
+            run("printf '#!/bin/sh\\ntouch ../canary\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")
+        }
+        "hooks path" => run(
+            "mkdir hooks; printf '#!/bin/sh\\ntouch ../canary\\n' > hooks/pre-commit; chmod +x hooks/pre-commit; \
+             git config core.hooksPath hooks",
+        ),
+        _ => run("git config filter.x.clean 'touch ../canary; cat'; echo '* filter=x' > .git/info/attributes"),
+    }
+}
+
+fn has_canary(project: &Project) -> bool {
+    project.root().join("../canary").exists()
+}
+
+#[test]
+fn hooks_and_filters_that_changed_during_the_run_keep_it_from_committing() {
+    for (place, name) in [
+        ("hook", ".git/hooks/pre-commit"),
+        ("hooks path", "git config core.hookspath"),
+        ("filter", ".git/info/attributes (filters)"),
+    ] {
+        let mut project = gated([works_and(traps(place)), works()]);
+        project.config.git.commit = Commit::Task;
+        let tasks = [project.task("A"), project.task("B")];
+        assert_eq!(project.run().code(), 4);
+        for task in &tasks {
+            let changed = changed(&project, task);
+            assert!(changed.iter().any(|one| one == name), "{place}: {changed:?}");
+        }
+        assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n", "{place}");
+        let reason = project.journal()[0].row.reason.clone();
+        assert!(
+            reason.contains("It is not committed: ") && reason.contains(name),
+            "{reason}"
+        );
+        assert!(!has_canary(&project), "{place}");
+    }
+}
+
+#[test]
+fn a_gate_that_changes_a_hook_keeps_the_run_from_committing() {
+    let gate = "printf '#!/bin/sh\\ntouch ../canary\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+    let mut project = Project::plain([works()]).gated(&[gate]);
+    project.config.git.commit = Commit::Task;
+    let project = project.in_git();
+    let task = project.task("A");
+    assert_eq!(project.run().code(), 4);
+    assert_eq!(changed(&project, &task), [".git/hooks/pre-commit"]);
+    assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
+    assert!(!has_canary(&project));
+}
+
+#[test]
+fn a_run_that_takes_over_does_not_commit_with_the_hooks_of_a_dead_agent() {
+    let mut project = gated([works_and(traps("hook"))]);
+    project.config.git.commit = Commit::Task;
+    let task = project.task("A");
+    project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    assert_eq!(project.run().code(), 4);
+    assert_eq!(changed(&project, &task), [".git/hooks/pre-commit"]);
+    assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
+    assert!(!has_canary(&project));
+}
+
+#[test]
+fn hooks_and_filters_of_the_beginning_are_used_for_commits() {
+    let mut project = gated([vec![write("secret.txt", "plain text\n"), say(DONE)]]);
+    project.config.git.commit = Commit::Task;
+    project.write(".git/info/attributes", "secret.txt filter=crypt\n");
+    project.git(&["config", "filter.crypt.clean", "tr a-z n-za-m"]);
+    project.git(&["config", "filter.crypt.required", "true"]);
+    project.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch ../canary\n");
+    let hook = project.root().join(".git/hooks/pre-commit");
+    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let task = project.task("A");
+    assert_eq!(project.run().code(), 0);
+    assert_eq!(changed(&project, &task), [""; 0]);
+    assert_eq!(project.git(&["cat-file", "-p", "HEAD:secret.txt"]), "cynva grkg\n");
+    assert!(has_canary(&project));
+}
+
+#[test]
+fn a_verifier_that_changes_a_hook_does_not_approve() {
+    let mut project = Project::new(Speaks::Claude, [works()]).gated(&["true"]).in_git();
+    project.config.execution.max_retries = 0;
+    project.verified_by(
+        Speaks::Claude,
+        [vec![run("echo x > .git/hooks/pre-push"), say("<verify-pass/>")]],
+    );
+    project.task("A");
+    project.run();
+    let row = &project.journal()[0].row;
+    assert!(row.reason.contains(".git/hooks/pre-push"), "{}", row.reason);
+    assert_ne!(row.outcome, ralph_model::Outcome::Done);
+}

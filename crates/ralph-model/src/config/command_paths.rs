@@ -1,0 +1,267 @@
+//! The words of a command that may name a file of the project, such as the script that a gate runs.
+//!
+//! Nothing here looks at the disk: the caller keeps those words that lead to regular files beneath the project.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::CommandLine;
+
+/// How deep commands inside a quoted word are followed: `sh -c "bash -c './x.sh'"`.
+const MAX_DEPTH: usize = 4;
+
+/// Where shell syntax separates two commands.
+const SEPARATORS: &[char] = &['\n', ';', '&', '|', '(', ')', '`', '{', '}'];
+
+/// Where shell syntax separates two words of one command; `>` is kept as a word, since a file follows that is written.
+const REDIRECTIONS: &[char] = &['<', '>'];
+
+/// Programs that run none of the files that they name: they write them, or look at what the work has made.
+const NOT_RUN_BY: &[&str] = &[
+    "tee", "test", "[", "[[", "ls", "cat", "wc", "head", "tail", "stat", "grep", "egrep", "fgrep", "rg",
+];
+
+/// Words before a file that the command writes. It changes whenever the command runs, and nothing of it is run.
+const BEFORE_OUTPUT: &[&str] = &[">", "-o", "--out", "--output", "--output-file", "--log-file"];
+
+/// Parts of the names of flags whose value, after `=`, is such a file: `--junitxml=report.xml`.
+const OUTPUT_FLAGS: &[&str] = &["out", "log", "report", "junit"];
+
+/// Programs that run the file that is their first argument. A name may have a version behind it: `python3.12`.
+const INTERPRETERS: &[&str] = &[
+    ".", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "pwsh", "python", "ruby", "sh",
+    "source", "ts-node", "tsx", "zsh",
+];
+
+/// What separates a path from its flag or variable, and the paths of a list.
+const INSIDE_WORDS: &[char] = &['=', ',', ':'];
+
+impl CommandLine {
+    /// Paths that the command may refer to, as they are written but without `.` components.
+    ///
+    /// This covers more than the command can mean: words after `cd DIR` occur both as written and below that folder. A plain
+    /// name in the place of a program is looked up in PATH, so it is not a path.
+    #[must_use]
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        let found = Found::of(self);
+        below(found.paths, &found.folders)
+    }
+
+    /// Those of them that the command runs, as far as its words tell: programs, and the first file after an interpreter.
+    #[must_use]
+    pub fn scripts(&self) -> BTreeSet<PathBuf> {
+        let found = Found::of(self);
+        below(found.scripts, &found.folders)
+    }
+}
+
+/// The paths that the shell command of a gate may refer to.
+#[must_use]
+pub fn command_paths(command: &str) -> BTreeSet<PathBuf> {
+    CommandLine::Line(command.to_owned()).paths()
+}
+
+#[derive(Default)]
+struct Found {
+    paths: BTreeSet<PathBuf>,
+    scripts: BTreeSet<PathBuf>,
+    /// Arguments of `cd`, and of options that change the folder (`-C DIR`, `--directory DIR`).
+    folders: Vec<PathBuf>,
+}
+
+impl Found {
+    fn of(command: &CommandLine) -> Self {
+        let mut found = Self::default();
+        match command {
+            CommandLine::Line(line) => found.line(line, 0),
+            CommandLine::Words(words) => found.words(words, 0),
+        }
+        found
+    }
+
+    /// Splits at shell syntax outside quotes first, then into words: `a;./b` is two commands.
+    fn line(&mut self, line: &str, depth: usize) {
+        for command in simple_commands(line) {
+            let words = CommandLine::Line(command.clone()).words();
+            let words = words.unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());
+            self.words(&words, depth);
+        }
+    }
+
+    fn words(&mut self, words: &[String], depth: usize) {
+        let program = words.iter().find(|word| *word != "!");
+        if program.is_some_and(|program| NOT_RUN_BY.contains(&program.as_str())) {
+            return;
+        }
+        let mut is_folder = false;
+        let mut is_script = true;
+        for (at, word) in words.iter().enumerate() {
+            if is_folder {
+                self.folders.push(without_dots(word));
+            }
+            is_folder = matches!(
+                word.as_str(),
+                "cd" | "pushd" | "-C" | "--directory" | "--cwd" | "--prefix"
+            );
+            let before = at.checked_sub(1).and_then(|at| words.get(at)).map(String::as_str);
+            if before.is_some_and(|before| BEFORE_OUTPUT.contains(&before)) || is_output_flag(word) || word == ">" {
+                continue;
+            }
+            if at > 0 || word.contains('/') {
+                self.path(word);
+            }
+            if is_script && !word.starts_with('-') {
+                is_script = false;
+                if at > 0 || word.contains('/') {
+                    self.scripts.insert(without_dots(word));
+                }
+            }
+            is_script |= is_interpreter(word);
+            for part in word.split(INSIDE_WORDS).skip(1) {
+                self.path(part);
+            }
+            let is_command = |c: char| c.is_whitespace() || SEPARATORS.contains(&c) || REDIRECTIONS.contains(&c);
+            if depth < MAX_DEPTH && word.contains(is_command) {
+                self.line(word, depth + 1);
+            }
+        }
+    }
+
+    fn path(&mut self, word: &str) {
+        let path = without_dots(word);
+        if !path.as_os_str().is_empty() {
+            self.paths.insert(path);
+        }
+    }
+}
+
+/// The paths as they are, and below each folder.
+fn below(mut paths: BTreeSet<PathBuf>, folders: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let joined: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| paths.iter().map(|path| folder.join(path)))
+        .collect();
+    paths.extend(joined);
+    paths
+}
+
+fn is_interpreter(word: &str) -> bool {
+    let name = Path::new(word)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(word);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // `.` itself is a command of shells.
+    INTERPRETERS.contains(&name) || word == "."
+}
+
+fn is_output_flag(word: &str) -> bool {
+    let name = word
+        .strip_prefix('-')
+        .and_then(|word| word.split_once('='))
+        .map(|(name, _)| name);
+    name.is_some_and(|name| OUTPUT_FLAGS.iter().any(|part| name.contains(part)))
+}
+
+fn without_dots(word: &str) -> PathBuf {
+    let components = Path::new(word).components();
+    components
+        .filter(|component| !matches!(component, Component::CurDir))
+        .collect()
+}
+
+/// The parts of a line between shell separators that are not quoted or escaped.
+fn simple_commands(line: &str) -> Vec<String> {
+    let mut commands = vec![String::new()];
+    let mut quote = None;
+    let mut is_escaped = false;
+    for c in line.chars() {
+        let is_syntax = quote.is_none() && !is_escaped;
+        match (quote, c) {
+            _ if is_escaped => is_escaped = false,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        match commands.last_mut() {
+            Some(last) if is_syntax && c == '>' => last.push_str(" > "),
+            Some(last) if is_syntax && REDIRECTIONS.contains(&c) => last.push(' '),
+            Some(last) if !(is_syntax && SEPARATORS.contains(&c)) => last.push(c),
+            _ => commands.push(String::new()),
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &CommandLine, expected: &[&str]) {
+        let found = command.paths();
+        let found: Vec<&str> = found.iter().filter_map(|path| path.to_str()).collect();
+        assert_eq!(found, expected, "{command}");
+    }
+
+    #[test]
+    fn the_words_that_may_be_files_are_found() {
+        for (line, paths) in [
+            ("cargo test", &["test"][..]),
+            ("./ci/test.sh", &["ci/test.sh"]),
+            ("sh scripts/x", &["scripts/x"]),
+            ("bash test.sh", &["test.sh"]),
+            ("make && ./a.sh;./b.sh|./c.sh", &["a.sh", "b.sh", "c.sh"]),
+            ("(./a.sh) 2>log <in.txt", &["a.sh", "in.txt"]),
+            ("./a.sh 2>&1 >>b.log | tee c.log", &["2", "a.sh"]),
+            ("! test -f a.txt && grep -q x b.txt || ./c.sh", &["c.sh"]),
+            ("pytest --junitxml=r.xml -o x a.py", &["-o", "a.py"]),
+            ("X=./env.sh ./run.sh", &["X=./env.sh", "env.sh", "run.sh"]),
+            ("node --require=hook.js t", &["--require=hook.js", "hook.js", "t"]),
+            ("'./my script.sh' x", &["my", "my script.sh", "script.sh", "x"]),
+            ("/opt/tool a/../b.sh", &["/opt/tool", "a/../b.sh"]),
+            (r"./a\;b.sh", &["a", "a;b.sh"]),
+            ("a 'b", &["'b"]),
+            ("", &[]),
+        ] {
+            check(&CommandLine::Line(line.to_owned()), paths);
+            assert_eq!(command_paths(line), CommandLine::Line(line.to_owned()).paths());
+        }
+    }
+
+    #[test]
+    fn scripts_are_what_the_command_runs() {
+        for (line, scripts) in [
+            ("./ci/test.sh data.json", &["ci/test.sh"][..]),
+            ("test -e work.txt && grep -q x README.md", &[]),
+            ("python3.12 -u tools/check.py data.json", &["tools/check.py"]),
+            ("timeout 5 sh -e scripts/x y", &["scripts/x"]),
+            ("cd sub && . ./env && bash run", &["env", "run", "sub/env", "sub/run"]),
+            ("sh < piped", &["piped"]),
+            ("cargo test", &[]),
+        ] {
+            let found = CommandLine::Line(line.to_owned()).scripts();
+            let found: Vec<&str> = found.iter().filter_map(|path| path.to_str()).collect();
+            assert_eq!(found, scripts, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_inside_a_quoted_command_are_found() {
+        let line = CommandLine::Line("sh -c \"bash -c './x.sh y'\"".to_owned());
+        assert!(line.paths().contains(Path::new("x.sh")), "{:?}", line.paths());
+        let words = ["sh", "-c", "./x.sh && sh z"].map(str::to_owned);
+        let words = CommandLine::Words(words.to_vec());
+        assert!(words.paths().contains(Path::new("x.sh")), "{:?}", words.paths());
+        assert!(words.paths().contains(Path::new("z")), "{:?}", words.paths());
+    }
+
+    #[test]
+    fn words_after_a_change_of_folder_are_below_it_too() {
+        check(
+            &CommandLine::Line("cd sub && ./test.sh".to_owned()),
+            &["sub", "sub/sub", "sub/test.sh", "test.sh"],
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! The processes above this one. By them a command finds out that it runs inside an iteration although it does not have the
+//! marker in its own environment: an agent may clear the environment, or leave its session.
+
+use std::fs;
+
+use crate::sweep::{self, Stat};
+use crate::sys;
+
+/// How many processes above this one are looked at, at most.
+const MAX_ANCESTORS: usize = 256;
+
+/// A process above this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its pid.
+    pub pid: u32,
+    /// When it began, as the system counts.
+    pub started: u64,
+}
+
+impl Ancestor {
+    /// A variable of the environment that it began with.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let environment = fs::read(sweep::place(self.pid, "environ")).ok()?;
+        let beginning = [name.as_bytes(), b"="].concat();
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = variables.find_map(|variable| variable.strip_prefix(beginning.as_slice()))?;
+        String::from_utf8(value.to_vec()).ok()
+    }
+
+    /// Whether it runs the program that this process runs, or one of the same name: the file may have been replaced since.
+    #[must_use]
+    pub fn is_same_program(&self) -> bool {
+        let name = |pid| fs::read(sweep::place(pid, "comm")).ok();
+        let file = |pid| fs::read_link(sweep::place(pid, "exe")).ok();
+        let own = sys::own_pid();
+        name(self.pid).is_some_and(|theirs| Some(theirs) == name(own))
+            || file(self.pid).is_some_and(|theirs| Some(theirs) == file(own))
+    }
+}
+
+/// The processes above this one, its parent first. Where there is no `/proc` there are none.
+#[must_use]
+pub fn ancestors() -> Vec<Ancestor> {
+    let mut found: Vec<Ancestor> = Vec::new();
+    let mut above = Stat::of(sys::own_pid()).map(|stat| stat.parent);
+    while let Some(pid) = above.filter(|pid| *pid > 0 && found.len() < MAX_ANCESTORS) {
+        let Some(stat) = Stat::of(pid) else { break };
+        found.push(Ancestor {
+            pid,
+            started: stat.started,
+        });
+        above = Some(stat.parent);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_the_first_ancestor() {
+        let found = ancestors();
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(found.first().map(|ancestor| ancestor.pid), Some(parent));
+        let started = found.first().map(|ancestor| ancestor.started);
+        assert_eq!(started, crate::start_time(parent));
+    }
+}

@@ -1,0 +1,665 @@
+-- The fact store. Earlier schemas were never released; later ones are numbered migrations of this one.
+
+-- Note files: what the file system and git said of each after the last comparison or change.
+CREATE TABLE note_files (
+    id       INTEGER PRIMARY KEY,
+    worktree TEXT NOT NULL,
+    path     TEXT NOT NULL,
+    inode    INTEGER NOT NULL,
+    size     INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    head     TEXT,
+    UNIQUE (worktree, path)
+) STRICT;
+
+-- Every change of a note: its text afterwards, or its last text before it was removed.
+CREATE TABLE note_log (
+    seq     INTEGER PRIMARY KEY,
+    file    INTEGER NOT NULL REFERENCES note_files (id),
+    at      TEXT NOT NULL,
+    note    TEXT NOT NULL,
+    action  TEXT NOT NULL CHECK (action IN (
+        'added', 'edited', 'deleted', 'restored',
+        'adopted', 'changed', 'returned', 'vanished', 'checked_out'
+    )),
+    -- Of a knowledge entry `note` is the name of its file and `content` the whole text of it.
+    kind    TEXT NOT NULL CHECK (kind IN ('pattern', 'decision', 'fix', 'context', 'knowledge')),
+    content TEXT NOT NULL,
+    tags    TEXT NOT NULL,
+    created TEXT NOT NULL,
+    extra   TEXT NOT NULL,
+    -- Who did it; run and iteration where it happened inside one.
+    author    TEXT NOT NULL DEFAULT 'unknown' CHECK (author IN ('human', 'agent', 'ralph', 'unknown')),
+    run       TEXT,
+    iteration INTEGER
+) STRICT;
+CREATE INDEX note_log_by_agent ON note_log (run, iteration) WHERE author = 'agent';
+CREATE INDEX note_log_by_iteration ON note_log (run, iteration) WHERE run IS NOT NULL;
+CREATE INDEX note_log_by_note ON note_log (note, file);
+CREATE INDEX note_log_by_file ON note_log (file, note);
+
+-- The status of a feature is computed from its tasks.
+CREATE TABLE features (
+    id         TEXT PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tasks (
+    -- The order in which they were made: of two made in the same moment, one is older.
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    title         TEXT NOT NULL,
+    description   TEXT NOT NULL,
+    status        TEXT NOT NULL CHECK (status IN (
+        'proposed', 'pending', 'in_progress', 'done', 'blocked', 'failed'
+    )),
+    kind          TEXT NOT NULL CHECK (kind IN ('once', 'prompt_loop')),
+    priority      INTEGER NOT NULL,
+    parent        TEXT REFERENCES tasks (id) ON DELETE CASCADE,
+    feature       TEXT REFERENCES features (id) ON DELETE SET NULL,
+    retries_used  INTEGER NOT NULL DEFAULT 0,
+    -- The number of the last attempt; never goes back, so that no number is used twice.
+    attempts      INTEGER NOT NULL DEFAULT 0,
+    -- Which run works on it, until when that holds unless the run says more, and the number that its settlement must name.
+    claimed_by    TEXT REFERENCES runs (id),
+    lease_until   TEXT,
+    fence         INTEGER NOT NULL DEFAULT 0,
+    -- Whether it cannot go on before a person has seen to a failed task; such a task counts as resolved for its parent.
+    behind_failed INTEGER NOT NULL DEFAULT 0,
+    -- Where it was done: what another task builds on may not be everywhere yet. A parent has none, its parts tell.
+    done_worktree TEXT,
+    done_commit   TEXT,
+    -- The files that had changes before the first attempt, as JSON: they are not the task's to commit.
+    dirty_before  TEXT,
+    -- Where an agent wants a proposed task to be, as JSON; NULL for any other.
+    proposal      TEXT,
+    -- The number of the last attempt when the task was last reset: only later ones count for what the task has changed.
+    reset_after   INTEGER NOT NULL DEFAULT 0,
+    -- Why a person has to review a done task, and what was changed on which its evidence rests, as JSON.
+    unverified    TEXT CHECK (unverified IN ('no_evidence', 'nothing_changed', 'evidence_changed')),
+    unverified_changed TEXT,
+    created_at    TEXT NOT NULL,
+    updated_at    TEXT NOT NULL
+) STRICT;
+CREATE INDEX tasks_by_parent ON tasks (parent);
+CREATE INDEX tasks_by_status ON tasks (status, priority, seq);
+CREATE INDEX tasks_unverified ON tasks (seq) WHERE unverified IS NOT NULL;
+CREATE INDEX tasks_claimed ON tasks (claimed_by) WHERE claimed_by IS NOT NULL;
+CREATE INDEX tasks_by_feature ON tasks (feature) WHERE feature IS NOT NULL;
+
+CREATE TABLE dependencies (
+    task  TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    after TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    PRIMARY KEY (task, after),
+    CHECK (task <> after)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dependencies_by_after ON dependencies (after);
+
+-- It keeps the history of deleted tasks. A row is signed at the end of its transaction.
+CREATE TABLE task_log (
+    seq       INTEGER PRIMARY KEY,
+    task      TEXT NOT NULL,
+    at        TEXT NOT NULL,
+    text      TEXT NOT NULL,
+    author    TEXT CHECK (author IN ('human', 'agent', 'ralph', 'unknown')),
+    run       TEXT,
+    iteration INTEGER
+) STRICT;
+CREATE INDEX task_log_by_task ON task_log (task, seq);
+CREATE INDEX task_log_unsigned ON task_log (seq) WHERE author IS NULL;
+
+CREATE TABLE runs (
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    kind          TEXT NOT NULL CHECK (kind IN ('loop', 'session')),
+    agent         TEXT NOT NULL,
+    agent_session TEXT,
+    -- What was asked for, as a person reads it.
+    goal          TEXT NOT NULL,
+    worktree      TEXT NOT NULL,
+    branch        TEXT,
+    "commit"      TEXT,
+    host          TEXT NOT NULL,
+    pid           INTEGER NOT NULL,
+    -- When that process began, as the system counts: a pid is used again.
+    pid_started   INTEGER NOT NULL,
+    -- What the gates already said before the first iteration, as JSON.
+    baseline      TEXT,
+    started_at    TEXT NOT NULL,
+    heartbeat     TEXT NOT NULL,
+    ended_at      TEXT,
+    -- How it ended, as a sentence.
+    end_reason    TEXT,
+    end_code      INTEGER,
+    -- The question that the run waits at, as JSON.
+    asks          TEXT
+) STRICT;
+CREATE INDEX runs_by_end ON runs (ended_at);
+
+-- The iteration that a run is in: written before each step and deleted by the settlement. What a killed run
+-- leaves here says where it stopped.
+CREATE TABLE iterations (
+    run           TEXT PRIMARY KEY REFERENCES runs (id),
+    iteration     INTEGER NOT NULL,
+    task          TEXT NOT NULL,
+    task_title    TEXT NOT NULL,
+    feature       TEXT,
+    attempt       INTEGER NOT NULL,
+    fence         INTEGER NOT NULL,
+    phase         TEXT NOT NULL CHECK (phase IN ('claimed', 'started', 'ended')),
+    model         TEXT,
+    rationale     TEXT NOT NULL,
+    -- A random word in the environment of everything that the agent starts.
+    marker        TEXT NOT NULL,
+    agent_pid     INTEGER,
+    agent_started INTEGER,
+    claimed_at    TEXT NOT NULL,
+    started_at    TEXT,
+    -- What the project's files were before the agent started, as JSON.
+    before        TEXT,
+    -- The SHA-256 of the prompt, taken when it was written.
+    prompt_sha256 TEXT,
+    -- What stood in the prompt and what did not, as JSON.
+    injections    TEXT,
+    -- How the turn ended, as JSON.
+    end           TEXT
+) STRICT;
+
+-- One row per finished iteration. Never pruned.
+CREATE TABLE journal (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id           TEXT NOT NULL,
+    iteration        INTEGER NOT NULL,
+    task_id          TEXT,
+    task_title       TEXT NOT NULL,
+    feature_id       TEXT,
+    attempt          INTEGER NOT NULL,
+    outcome          TEXT NOT NULL CHECK (outcome IN ('done', 'failed', 'retried', 'blocked', 'interrupted')),
+    stop_reason      TEXT NOT NULL,
+    reason           TEXT NOT NULL,
+    model            TEXT,
+    model_rationale  TEXT NOT NULL,
+    duration_ms      INTEGER NOT NULL,
+    cost_usd         REAL NOT NULL,
+    input_tokens     INTEGER NOT NULL,
+    output_tokens    INTEGER NOT NULL,
+    files_modified   TEXT NOT NULL,
+    changed_nothing  INTEGER NOT NULL,
+    notes            TEXT,
+    difficulty       TEXT,
+    error_category   TEXT,
+    malformed_sigils INTEGER NOT NULL,
+    created_at       TEXT NOT NULL,
+    -- The title, the notes, the reason and the report as the search index cuts them: words by their stems, each a plain
+    -- word that no query can misread.
+    terms            TEXT NOT NULL,
+    imported         INTEGER NOT NULL DEFAULT 0 CHECK (imported IN (0, 1)),
+    task_type        TEXT NOT NULL DEFAULT 'general',
+    -- Files, kinds of errors and tools that the task and its changes named, as JSON: they tell which tasks are similar.
+    tags             TEXT NOT NULL DEFAULT '[]',
+    -- What confirmed the work; of a retried iteration, what refused it.
+    evidence         TEXT NOT NULL DEFAULT 'none' CHECK (evidence IN ('gates', 'verifier', 'both', 'none')),
+    -- The SHA-256 of the prompt as it was written for the agent.
+    prompt_sha256    TEXT,
+    UNIQUE (run_id, iteration)
+) STRICT;
+CREATE INDEX journal_by_task ON journal (task_id, id);
+CREATE INDEX journal_by_time ON journal (created_at);
+CREATE INDEX journal_overflows ON journal (task_id) WHERE stop_reason = 'context_overflow';
+CREATE INDEX journal_in_order ON journal (1 - imported);
+CREATE INDEX journal_hard ON journal (task_type, id) WHERE difficulty IN ('hard', 'blocked');
+CREATE INDEX journal_counted ON journal (task_id, imported, id DESC, outcome) WHERE outcome <> 'interrupted';
+CREATE INDEX journal_done ON journal (task_id, imported, id) WHERE outcome = 'done';
+
+CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
+
+-- Document frequencies, for ranking: FTS5 would walk every posting to count them. Terms are plain words, so a list of
+-- them is JSON after one replace.
+CREATE TABLE journal_terms (
+    term    TEXT PRIMARY KEY,
+    entries INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal_totals (
+    entries INTEGER NOT NULL,
+    terms   INTEGER NOT NULL
+) STRICT;
+INSERT INTO journal_totals VALUES (0, 0);
+
+-- One per failed attempt.
+CREATE TABLE failure_reports (
+    journal        INTEGER PRIMARY KEY REFERENCES journal (id),
+    task           TEXT,
+    what_tried     TEXT NOT NULL,
+    why_failed     TEXT NOT NULL,
+    category       TEXT NOT NULL,
+    relevant_files TEXT NOT NULL,
+    error_output   TEXT,
+    suggestion     TEXT,
+    -- Whose words the report is in.
+    origin         TEXT NOT NULL DEFAULT 'agent' CHECK (origin IN ('agent', 'ralph')),
+    -- The gate that refused the work, and how it ended.
+    gate           TEXT,
+    gate_end       TEXT,
+    -- Equal for failures that are the same.
+    signature      TEXT,
+    -- When its long texts were dropped.
+    shortened_at   TEXT
+) STRICT;
+CREATE INDEX failure_reports_by_task ON failure_reports (task);
+CREATE INDEX failure_reports_by_signature ON failure_reports (signature) WHERE signature IS NOT NULL;
+
+CREATE TABLE learnings (
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    kind          TEXT NOT NULL CHECK (kind IN ('strategy', 'antipattern', 'estimate', 'convention')),
+    category      TEXT NOT NULL,
+    task_type     TEXT,
+    content       TEXT NOT NULL,
+    tags          TEXT NOT NULL,
+    confidence    REAL NOT NULL,
+    success_rate  REAL NOT NULL,
+    use_count     INTEGER NOT NULL DEFAULT 0,
+    source        TEXT NOT NULL CHECK (source IN ('sigil', 'extracted', 'imported', 'human')),
+    source_loops  TEXT NOT NULL,
+    -- The task and the row of the journal that it comes from.
+    task          TEXT,
+    journal       INTEGER REFERENCES journal (id),
+    status        TEXT NOT NULL CHECK (status IN ('pending', 'validated', 'rejected', 'promoted', 'pruned')),
+    reason        TEXT,
+    superseded_by TEXT,
+    created_at    TEXT NOT NULL,
+    updated_at    TEXT NOT NULL,
+    -- Equal for learnings that say the same: the text without case and punctuation.
+    lesson        TEXT NOT NULL DEFAULT '',
+    -- Text and tags as search terms; and each tag with a term that any text containing it has, as JSON.
+    terms         TEXT NOT NULL DEFAULT '',
+    tag_terms     TEXT NOT NULL DEFAULT '[]',
+    -- How many of the counted iterations with it in the prompt were done, and when the last of them ended.
+    successes     INTEGER NOT NULL DEFAULT 0,
+    last_used_at  TEXT,
+    -- Texts that were merged into it, as JSON.
+    examples      TEXT NOT NULL DEFAULT '[]',
+    -- Its status before it was pruned.
+    pruned_from   TEXT,
+    -- When a person last restored it; since then it is not merged automatically.
+    restored_at   TEXT,
+    -- The success rate at the start, worth five uses, and how often it had been used elsewhere.
+    first_success_rate REAL NOT NULL DEFAULT 1.0,
+    first_use_count    INTEGER NOT NULL DEFAULT 0,
+    -- The numbers behind an extracted learning, as JSON.
+    facts         TEXT,
+    -- What another store has of it: its id there, and the whole entry as JSON.
+    foreign_id    TEXT,
+    original      TEXT,
+    -- Consecutive injections without the failure that it warns of.
+    quiet_showings INTEGER NOT NULL DEFAULT 0,
+    -- Uses are counted after this journal entry.
+    counted_since INTEGER NOT NULL DEFAULT 0,
+    -- Checksums of the text and of the status; NULL between a change and the end of its transaction.
+    hash          TEXT,
+    standing_hash TEXT
+) STRICT;
+CREATE INDEX learnings_by_status ON learnings (status, kind);
+CREATE INDEX learnings_by_journal ON learnings (journal);
+CREATE INDEX learnings_by_lesson ON learnings (lesson, kind);
+CREATE INDEX learnings_by_task ON learnings (task, status) WHERE task IS NOT NULL;
+CREATE INDEX learnings_superseded ON learnings (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX learnings_unsealed ON learnings (seq) WHERE hash IS NULL;
+CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id IS NOT NULL;
+CREATE INDEX learnings_known
+    ON learnings (kind, task_type, confidence, seq, success_rate, use_count, first_use_count)
+    WHERE status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported');
+CREATE INDEX learnings_ranked
+    ON learnings (kind, task_type, confidence, success_rate, use_count, status, superseded_by)
+    WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
+CREATE INDEX learnings_unjudged ON learnings (seq) WHERE status = 'pending' AND source = 'sigil';
+CREATE INDEX learnings_estimates ON learnings (task_type) WHERE kind = 'estimate';
+CREATE INDEX learnings_standing_unsealed ON learnings (seq) WHERE standing_hash IS NULL;
+
+-- What was injected into each prompt, what was not, and why.
+CREATE TABLE injections (
+    journal INTEGER NOT NULL REFERENCES journal (id),
+    kind    TEXT NOT NULL,
+    entry   TEXT NOT NULL,
+    digest  INTEGER NOT NULL,
+    section TEXT NOT NULL,
+    rank    INTEGER NOT NULL,
+    tokens  INTEGER NOT NULL,
+    score   REAL,
+    reason  TEXT NOT NULL CHECK (reason IN (
+        'shown', 'over_budget', 'duplicate', 'superseded', 'irrelevant', 'held_out'
+    )),
+    -- Whether the agent said that it relied on it.
+    used    INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX injections_by_journal ON injections (journal);
+CREATE INDEX injections_by_entry ON injections (kind, entry);
+
+-- Files that a settlement wants written. They are written after it, once.
+CREATE TABLE outbox (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    worktree   TEXT NOT NULL,
+    journal    INTEGER NOT NULL REFERENCES journal (id),
+    kind       TEXT NOT NULL CHECK (kind IN ('knowledge')),
+    payload    TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('queued', 'staged', 'done')),
+    -- The text that is about to be put in place: a file that has it is this row's, also after a kill.
+    text       TEXT,
+    created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX outbox_open ON outbox (worktree, id) WHERE state <> 'done';
+CREATE INDEX outbox_by_journal ON outbox (journal);
+
+-- When a person last looked at the status.
+CREATE TABLE looks (
+    worktree TEXT PRIMARY KEY,
+    journal  INTEGER NOT NULL,
+    at       TEXT NOT NULL
+) STRICT;
+
+-- Agents that must not be started for a while: a usage limit, or a service that fails. Written with the settlement of
+-- the iteration that met it; deleted when an iteration shows that it is over.
+CREATE TABLE pauses (
+    agent      TEXT PRIMARY KEY,
+    reason     TEXT NOT NULL CHECK (reason IN ('usage_limit', 'transient')),
+    until      TEXT NOT NULL,
+    -- How often in a row this reason was met.
+    times      INTEGER NOT NULL,
+    -- What was said about it, as a sentence.
+    said       TEXT NOT NULL,
+    run        TEXT NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+
+-- What was imported from another tool. A row stays when the entry is deleted here, so that it does not come back.
+CREATE TABLE imported (
+    tool       TEXT NOT NULL,
+    kind       TEXT NOT NULL CHECK (kind IN ('feature', 'task')),
+    -- Its id there, and when it was made there: other projects may have used the same id. Empty where only the journal there
+    -- knows it.
+    foreign_id TEXT NOT NULL,
+    made_at    TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    PRIMARY KEY (tool, kind, foreign_id, made_at)
+) STRICT, WITHOUT ROWID;
+
+-- The iterations that a learning came from. `drawn`: extracted from the journal entry, not reported by the agent.
+CREATE TABLE learning_sources (
+    learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    journal  INTEGER NOT NULL REFERENCES journal (id),
+    drawn    INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (learning, journal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learning_sources_by_journal ON learning_sources (journal);
+
+CREATE VIRTUAL TABLE learnings_fts USING fts5(terms, content = 'learnings', content_rowid = 'seq', tokenize = 'ascii');
+
+-- As for the journal.
+CREATE TABLE learning_terms (
+    term    TEXT PRIMARY KEY,
+    entries INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE learning_totals (
+    entries INTEGER NOT NULL,
+    terms   INTEGER NOT NULL
+) STRICT;
+INSERT INTO learning_totals VALUES (0, 0);
+
+-- Tags with a term that any text containing the tag has, so that the newest eligible learning is found first.
+CREATE TABLE learning_tags (
+    word     TEXT NOT NULL,
+    holds    INTEGER NOT NULL,
+    tag      TEXT NOT NULL,
+    learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    PRIMARY KEY (word, holds, learning, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learning_tags_by_learning ON learning_tags (learning);
+
+-- Periodic upkeep: after which journal entry it was last done.
+CREATE TABLE lifecycle (
+    step    TEXT PRIMARY KEY,
+    journal INTEGER NOT NULL,
+    at      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Learnings as they were before the transaction that changes them, each with its hash then. Empty at its end.
+CREATE TABLE learnings_before (
+    seq  INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
+);
+
+-- The failures that a learning warns of, by signature.
+CREATE TABLE learning_signatures (
+    signature TEXT NOT NULL,
+    learning  INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    PRIMARY KEY (signature, learning)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learning_signatures_by_learning ON learning_signatures (learning);
+
+-- Earlier texts of learnings that a person changed.
+CREATE TABLE learning_versions (
+    seq       INTEGER PRIMARY KEY,
+    learning  INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    kind      TEXT NOT NULL,
+    category  TEXT NOT NULL,
+    task_type TEXT,
+    content   TEXT NOT NULL,
+    tags      TEXT NOT NULL,
+    -- Until when it said so.
+    until     TEXT NOT NULL
+) STRICT;
+CREATE INDEX learning_versions_by_learning ON learning_versions (learning);
+
+-- Every change of a learning's text or status. Triggers write it; the transaction signs it.
+CREATE TABLE learning_log (
+    seq       INTEGER PRIMARY KEY,
+    learning  TEXT NOT NULL,
+    at        TEXT NOT NULL,
+    action    TEXT NOT NULL,
+    author    TEXT CHECK (author IN ('human', 'agent', 'ralph', 'unknown')),
+    run       TEXT,
+    iteration INTEGER
+) STRICT;
+CREATE INDEX learning_log_by_learning ON learning_log (learning, seq);
+CREATE INDEX learning_log_unsigned ON learning_log (seq) WHERE author IS NULL;
+
+-- Commands of agents that a person has to accept: they would change what a person wrote, or a learning.
+CREATE TABLE proposals (
+    seq        INTEGER PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,
+    -- The words of the command, such as `memory edit`.
+    change     TEXT NOT NULL,
+    -- The ids of what it would change.
+    target     TEXT NOT NULL,
+    -- The arguments and the input of the command, as JSON.
+    payload    TEXT NOT NULL,
+    author     TEXT NOT NULL CHECK (author IN ('human', 'agent', 'ralph', 'unknown')),
+    run        TEXT,
+    iteration  INTEGER,
+    at         TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('open', 'accepted', 'rejected')),
+    decided_at TEXT
+) STRICT;
+CREATE INDEX proposals_open ON proposals (seq) WHERE state = 'open';
+
+-- What was taken back of an iteration or a run. The plan, as JSON, says what was done, so that it can be undone.
+CREATE TABLE rollbacks (
+    seq       INTEGER PRIMARY KEY,
+    id        TEXT NOT NULL UNIQUE,
+    at        TEXT NOT NULL,
+    worktree  TEXT NOT NULL,
+    run       TEXT NOT NULL,
+    iteration INTEGER,
+    state     TEXT NOT NULL CHECK (state IN ('open', 'done', 'undoing', 'undone')),
+    plan      TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE settled_conflicts (
+    one   TEXT NOT NULL,
+    other TEXT NOT NULL CHECK (one < other),
+    at    TEXT NOT NULL,
+    PRIMARY KEY (one, other)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE extractions (
+    run       TEXT PRIMARY KEY,
+    at        TEXT NOT NULL,
+    extracted INTEGER NOT NULL,
+    validated INTEGER NOT NULL,
+    rejected  INTEGER NOT NULL,
+    promoted  INTEGER NOT NULL,
+    skipped   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The same for the status of learnings.
+CREATE TABLE learnings_stood_before (
+    seq           INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
+    standing_hash TEXT NOT NULL,
+    id, status, reason, superseded_by, pruned_from, restored_at, confidence, first_success_rate, first_use_count, counted_since,
+    task, journal, foreign_id
+);
+
+CREATE TRIGGER journal_inserted AFTER INSERT ON journal BEGIN
+    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    INSERT INTO journal_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
+    UPDATE journal_totals SET
+        entries = entries + 1,
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
+END;
+
+CREATE TRIGGER journal_deleted AFTER DELETE ON journal BEGIN
+    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
+    UPDATE journal_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
+    UPDATE journal_totals SET
+        entries = entries - 1,
+        terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
+END;
+
+CREATE TRIGGER journal_updated AFTER UPDATE OF terms ON journal BEGIN
+    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
+    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    UPDATE journal_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
+    INSERT INTO journal_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
+    UPDATE journal_totals SET
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
+                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
+END;
+
+CREATE TRIGGER learnings_inserted AFTER INSERT ON learnings BEGIN
+    INSERT INTO learnings_fts (rowid, terms) VALUES (new.seq, new.terms);
+    INSERT INTO learning_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
+    UPDATE learning_totals SET
+        entries = entries + 1,
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
+    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
+        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
+               value ->> 1, new.seq
+        FROM json_each(new.tag_terms);
+END;
+
+CREATE TRIGGER learnings_updated AFTER UPDATE OF terms, tag_terms ON learnings BEGIN
+    INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
+    INSERT INTO learnings_fts (rowid, terms) VALUES (new.seq, new.terms);
+    UPDATE learning_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
+    INSERT INTO learning_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
+    UPDATE learning_totals SET
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
+                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
+    DELETE FROM learning_tags WHERE learning = old.seq;
+    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
+        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
+               value ->> 1, new.seq
+        FROM json_each(new.tag_terms);
+END;
+
+CREATE TRIGGER learnings_judged AFTER UPDATE OF status, superseded_by ON learnings BEGIN
+    UPDATE learning_tags
+        SET holds = new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human')
+        WHERE learning = new.seq;
+END;
+
+CREATE TRIGGER learnings_changed
+AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
+ON learnings BEGIN
+    INSERT OR IGNORE INTO learnings_before
+        SELECT old.seq, old.hash, old.id, old.kind, old.category, old.task_type, old.content, old.tags, old.facts, old.original,
+               old.source, old.source_loops, old.examples, old.created_at
+        WHERE old.hash IS NOT NULL;
+    UPDATE learnings SET hash = NULL WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER learnings_stood
+AFTER UPDATE OF id, status, reason, superseded_by, pruned_from, restored_at, confidence, first_success_rate, first_use_count,
+                counted_since, task, journal, foreign_id
+ON learnings
+WHEN (old.id, old.status, old.reason, old.superseded_by, old.pruned_from, old.restored_at, old.confidence,
+      old.first_success_rate, old.first_use_count, old.counted_since, old.task, old.journal, old.foreign_id)
+     IS NOT
+     (new.id, new.status, new.reason, new.superseded_by, new.pruned_from, new.restored_at, new.confidence,
+      new.first_success_rate, new.first_use_count, new.counted_since, new.task, new.journal, new.foreign_id)
+BEGIN
+    INSERT OR IGNORE INTO learnings_stood_before
+        SELECT old.seq, old.standing_hash, old.id, old.status, old.reason, old.superseded_by, old.pruned_from, old.restored_at,
+               old.confidence, old.first_success_rate, old.first_use_count, old.counted_since, old.task, old.journal,
+               old.foreign_id
+        WHERE old.standing_hash IS NOT NULL;
+    UPDATE learnings SET standing_hash = NULL WHERE seq = new.seq;
+END;
+
+-- A damaged row may hold anything, and must not keep the change from being made: hence the casts.
+CREATE TRIGGER learnings_log_added AFTER INSERT ON learnings BEGIN
+    INSERT INTO learning_log (learning, at, action)
+        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.created_at AS TEXT), ''), 'added');
+END;
+
+CREATE TRIGGER learnings_log_edited AFTER UPDATE OF content ON learnings WHEN old.content IS NOT new.content BEGIN
+    INSERT INTO learning_log (learning, at, action)
+        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''), 'edited');
+END;
+
+CREATE TRIGGER learnings_log_status AFTER UPDATE OF status ON learnings WHEN old.status IS NOT new.status BEGIN
+    INSERT INTO learning_log (learning, at, action)
+        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''), coalesce(CAST(new.status AS TEXT), ''));
+END;
+
+CREATE TRIGGER learnings_log_superseded AFTER UPDATE OF superseded_by ON learnings
+WHEN new.superseded_by IS NOT NULL AND old.superseded_by IS NOT new.superseded_by BEGIN
+    INSERT INTO learning_log (learning, at, action)
+        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''),
+                'superseded by ' || CAST(new.superseded_by AS TEXT));
+END;
+
+CREATE TRIGGER learnings_deleted AFTER DELETE ON learnings BEGIN
+    INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
+    UPDATE learning_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each(iif(json_valid('["' || replace(old.terms, ' ', '","') || '"]'),
+                                                       '["' || replace(old.terms, ' ', '","') || '"]', '[]')));
+    UPDATE learning_totals SET
+        entries = entries - 1,
+        terms = terms - coalesce(length(old.terms) - length(replace(old.terms, ' ', '')) + (old.terms <> ''), 0);
+END;
+
+-- The journal as figures: every iteration that counts.
+CREATE VIEW strategy_metrics AS
+SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, outcome, outcome <> 'done' AS failed,
+       duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
+       -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
+       1 - imported AS ours
+FROM journal WHERE outcome <> 'interrupted' AND imported = 0;

@@ -1,0 +1,164 @@
+//! Who made a change. The logs of tasks and learnings get their rows unsigned, and the store signs them at the end of the
+//! transaction. So a row that another SQLite client causes stays unsigned, and its author reads as unknown.
+
+use jiff::Timestamp;
+use ralph_model::{Author, AuthorKind, RunId};
+use rusqlite::{Connection, Row, params};
+
+use super::Store;
+use super::claims::RunProcess;
+use super::columns::{time_at, unreadable, word_at, word_in};
+use crate::StoreError;
+
+/// The logs whose rows are signed when their transaction ends.
+const SIGNED_LOGS: [&str; 2] = [
+    "UPDATE task_log SET author = ?1, run = ?2, iteration = ?3 WHERE author IS NULL",
+    "UPDATE learning_log SET author = ?1, run = ?2, iteration = ?3 WHERE author IS NULL",
+];
+
+/// A change of a note, a task or a learning, and who made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedChange {
+    /// The id of what was changed.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// What happened: an action of the note log or of a learning, or the sentence of a task's log.
+    pub what: String,
+    /// Who did it.
+    pub author: Author,
+}
+
+/// A run that has not ended, and the iteration whose agent is at work or has just ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenIteration {
+    /// The run.
+    pub run: RunId,
+    /// The worktree's name; empty for the main one.
+    pub worktree: String,
+    /// Its process.
+    pub process: RunProcess,
+    /// The iteration, once its agent has been started.
+    pub iteration: Option<u32>,
+}
+
+impl Store {
+    /// Names who makes the changes from here on. Without it ralph itself does.
+    pub fn act_as(&mut self, author: Author) {
+        self.author = author;
+    }
+
+    /// Does some work in the name of another author.
+    pub(super) fn acting_as<T>(&mut self, author: Author, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.author, author);
+        let done = work(self);
+        self.author = before;
+        done
+    }
+
+    /// Every logged change of the notes, tasks and learnings whose id begins with this text, by id, then the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn logged_changes(&self, id_prefix: &str) -> Result<Vec<LoggedChange>, StoreError> {
+        let sql = "SELECT task AS id, at, text AS what, author, run, iteration, seq FROM task_log
+                       WHERE task >= ?1 AND task < ?1 || char(0x10ffff)
+                   UNION ALL SELECT note, at, action, author, run, iteration, seq FROM note_log
+                       WHERE note >= ?1 AND note < ?1 || char(0x10ffff)
+                   UNION ALL SELECT learning, at, action, author, run, iteration, seq FROM learning_log
+                       WHERE learning >= ?1 AND learning < ?1 || char(0x10ffff)
+                   ORDER BY id, seq";
+        let read = |row: &Row<'_>| {
+            Ok(LoggedChange {
+                id: row.get("id")?,
+                at: time_at(row, "at")?,
+                what: row.get("what")?,
+                author: author_at(row)?,
+            })
+        };
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map([id_prefix], read)?.collect());
+        self.sql(found)
+    }
+
+    /// The runs that have not ended, the latest first, each with the iteration whose agent was started.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_iterations(&self) -> Result<Vec<OpenIteration>, StoreError> {
+        let sql = "SELECT runs.id, runs.worktree, runs.host, runs.pid, runs.pid_started, iterations.iteration
+                   FROM runs LEFT JOIN iterations ON iterations.run = runs.id AND iterations.phase <> 'claimed'
+                   WHERE runs.ended_at IS NULL AND runs.kind = 'loop' ORDER BY runs.seq DESC";
+        let read = |row: &Row<'_>| {
+            Ok(OpenIteration {
+                run: word_at(row, "id", RunId::parse)?,
+                worktree: row.get("worktree")?,
+                process: RunProcess::read(row)?,
+                iteration: row.get("iteration")?,
+            })
+        };
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map([], read)?.collect());
+        self.sql(found)
+    }
+
+    /// The author of a change that was found in a file of a worktree: unknown, and in the iteration of a live run that is
+    /// open there.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn author_of_found(
+        &self,
+        worktree: &str,
+        is_alive: &dyn Fn(&RunProcess) -> bool,
+    ) -> Result<Author, StoreError> {
+        let open = self.open_iterations()?.into_iter();
+        let mut here = open.filter(|open| open.worktree == worktree && is_alive(&open.process));
+        let found = here.find_map(|open| Some((open.run, open.iteration?)));
+        Ok(found.map_or(Author::UNKNOWN, |(run, iteration)| {
+            Author::in_iteration(AuthorKind::Unknown, run, iteration)
+        }))
+    }
+
+    /// How many notes the agents of a run stored or changed.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn notes_by_agents(&self, run: &RunId) -> Result<u32, StoreError> {
+        let sql = "SELECT count(DISTINCT note) FROM note_log WHERE author = 'agent' AND run = ?1";
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([run.as_str()], |row| row.get(0)));
+        self.sql(found)
+    }
+}
+
+/// Signs the rows that the transaction has written so far and that name no author.
+pub(super) fn sign(connection: &Connection, author: &Author) -> rusqlite::Result<()> {
+    for sql in SIGNED_LOGS {
+        let run = author.run.as_ref().map(RunId::as_str);
+        connection
+            .prepare_cached(sql)?
+            .execute(params![author.kind.word(), run, author.iteration])?;
+    }
+    Ok(())
+}
+
+/// Reads the columns `author`, `run` and `iteration`.
+pub(super) fn author_at(row: &Row<'_>) -> rusqlite::Result<Author> {
+    let Some(kind) = word_in(row, "author", AuthorKind::parse)? else {
+        return Ok(Author::UNKNOWN);
+    };
+    let iteration: Option<i64> = row.get("iteration")?;
+    let iteration = iteration.map(u32::try_from).transpose();
+    Ok(Author {
+        kind,
+        run: word_in(row, "run", RunId::parse)?,
+        iteration: iteration.map_err(|error| unreadable(format!("the iteration ({error})")))?,
+    })
+}

@@ -1,0 +1,242 @@
+//! The part of the note log about knowledge entries. An entry is known by the name of its file, a row holds the whole text
+//! of the file, and every file has its own row in `note_files`.
+
+use jiff::Timestamp;
+use ralph_model::{Author, AuthorKind, FileStamp, RunId};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::Store;
+use super::authorship::author_at;
+use super::columns::{moment, time_at, word_at};
+use super::note_log::{FileRecord, NoteAction, NoteFile, Presence, put_file};
+use super::outbox::put_state;
+use crate::StoreError;
+
+/// The kind of the rows.
+const KIND: &str = "knowledge";
+
+/// What the log last knew of the file of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeState {
+    /// The name of the file.
+    pub file: String,
+    /// Its stamp and the commit that was checked out.
+    pub record: FileRecord,
+    /// Whether it was there.
+    pub presence: Presence,
+}
+
+/// One change of an entry, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeChange {
+    /// What happened.
+    pub action: NoteAction,
+    /// The name of the file.
+    pub file: String,
+    /// The whole text after the change, or the last one before the file was removed.
+    pub text: String,
+    /// Who did it.
+    pub author: Author,
+}
+
+/// One version of an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeVersion {
+    /// Its row in the log.
+    pub seq: i64,
+    /// Counted from 1 for each file.
+    pub number: usize,
+    /// When.
+    pub at: Timestamp,
+    /// The change.
+    pub change: KnowledgeChange,
+}
+
+/// What is recorded in one transaction.
+#[derive(Debug, Clone)]
+pub struct KnowledgeRecord<'a> {
+    /// The folder.
+    pub folder: &'a NoteFile,
+    /// Files with the stamps that they have now.
+    pub seen: &'a [(String, FileStamp)],
+    /// The changes in their order.
+    pub changes: &'a [KnowledgeChange],
+    /// The commit that is checked out.
+    pub head: Option<&'a str>,
+    /// When.
+    pub at: Timestamp,
+    /// The row of the outbox that is written with it.
+    pub outbox: Option<i64>,
+}
+
+impl Store {
+    /// What the log knows of the files of a folder, by name.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn knowledge_states(&self, folder: &NoteFile) -> Result<Vec<KnowledgeState>, StoreError> {
+        let sql = "SELECT path, inode, size, mtime_ns, ctime_ns, head,
+                       (SELECT action FROM note_log WHERE file = note_files.id ORDER BY seq DESC LIMIT 1) AS action
+                   FROM note_files WHERE worktree = ?1 AND path > ?2 || '/' AND path < ?2 || '0' ORDER BY path";
+        let read = |row: &Row<'_>| {
+            let path: String = row.get("path")?;
+            let action: Option<String> = row.get("action")?;
+            let presence = action
+                .and_then(|word| NoteAction::parse(&word))
+                .map_or(Presence::Gone, NoteAction::presence);
+            Ok(KnowledgeState {
+                file: path.rsplit('/').next().unwrap_or_default().to_owned(),
+                record: FileRecord::read(row)?,
+                presence,
+            })
+        };
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map([&folder.worktree, &folder.path], read)?.collect());
+        self.sql(found)
+    }
+
+    /// Every version of an entry in a folder, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn knowledge_history(&self, folder: &NoteFile, file: &str) -> Result<Vec<KnowledgeVersion>, StoreError> {
+        let sql = "SELECT note_log.* FROM note_log JOIN note_files ON note_files.id = note_log.file
+                   WHERE worktree = ?1 AND path = ?2 ORDER BY seq";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement
+                .query_map([&folder.worktree, &in_folder(folder, file)], read_version)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let mut versions = self.sql(found)?;
+        for (number, version) in (1..).zip(&mut versions) {
+            version.number = number;
+        }
+        Ok(versions)
+    }
+
+    /// The text that an entry has, or last had, as far as the log knows.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn knowledge_text(&self, folder: &NoteFile, file: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT content FROM note_log JOIN note_files ON note_files.id = note_log.file
+                   WHERE worktree = ?1 AND path = ?2 ORDER BY seq DESC LIMIT 1";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement
+                .query_row([&folder.worktree, &in_folder(folder, file)], |row| row.get(0))
+                .optional()
+        });
+        self.sql(found)
+    }
+
+    /// Who first wrote this text of an entry, in any worktree; none where the log does not know it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn knowledge_author(&self, file: &str, text: &str) -> Result<Option<Author>, StoreError> {
+        let sql = "SELECT author, run, iteration FROM note_log
+                   WHERE note = ?1 AND kind = ?2 AND content = ?3 ORDER BY seq LIMIT 1";
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([file, KIND, text], author_at).optional());
+        self.sql(found)
+    }
+
+    /// The ids of memories and guardrails and the file names of knowledge entries whose last text an agent wrote.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn notes_written_by_agents(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT note FROM (
+                       SELECT DISTINCT note, kind, (
+                           SELECT content FROM note_log last WHERE last.note = changed.note ORDER BY seq DESC LIMIT 1
+                       ) AS text FROM note_log changed WHERE author = 'agent'
+                   ) AS written
+                   WHERE (SELECT author FROM note_log first
+                          WHERE first.note = written.note AND first.content = written.text ORDER BY seq LIMIT 1) = ?1";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement
+                .query_map([AuthorKind::Agent.word()], |row| row.get(0))?
+                .collect()
+        });
+        self.sql(found)
+    }
+
+    /// Records changes of entries together with what is now true of their files, in one transaction.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then nothing is recorded.
+    pub fn record_knowledge(&mut self, record: &KnowledgeRecord<'_>) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            for (file, stamp) in record.seen {
+                let now_true = FileRecord {
+                    stamp: *stamp,
+                    head: record.head.map(str::to_owned),
+                };
+                put_file(transaction, &file_in(record.folder, file), &now_true)?;
+            }
+            for change in record.changes {
+                put_change(transaction, record, change)?;
+            }
+            match record.outbox {
+                Some(id) => put_state(transaction, id, "done", None),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// A file of the folder.
+fn file_in(folder: &NoteFile, file: &str) -> NoteFile {
+    NoteFile {
+        worktree: folder.worktree.clone(),
+        path: in_folder(folder, file),
+    }
+}
+
+fn in_folder(folder: &NoteFile, file: &str) -> String {
+    format!("{}/{file}", folder.path)
+}
+
+fn put_change(
+    transaction: &Transaction<'_>,
+    record: &KnowledgeRecord<'_>,
+    change: &KnowledgeChange,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO note_log (file, at, note, action, kind, content, tags, created, extra, author, run, iteration)
+             SELECT id, ?3, ?4, ?5, ?6, ?7, '', substr(?3, 1, 10), '[]', ?8, ?9, ?10
+             FROM note_files WHERE worktree = ?1 AND path = ?2",
+        )?
+        .execute(params![
+            record.folder.worktree,
+            in_folder(record.folder, &change.file),
+            moment(record.at),
+            change.file,
+            change.action.word(),
+            KIND,
+            change.text,
+            change.author.kind.word(),
+            change.author.run.as_ref().map(RunId::as_str),
+            change.author.iteration,
+        ])
+        .map(drop)
+}
+
+fn read_version(row: &Row<'_>) -> rusqlite::Result<KnowledgeVersion> {
+    Ok(KnowledgeVersion {
+        seq: row.get("seq")?,
+        number: 0,
+        at: time_at(row, "at")?,
+        change: KnowledgeChange {
+            action: word_at(row, "action", NoteAction::parse)?,
+            file: row.get("note")?,
+            text: row.get("content")?,
+            author: author_at(row)?,
+        },
+    })
+}

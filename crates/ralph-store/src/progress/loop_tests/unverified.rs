@@ -1,0 +1,161 @@
+//! Done tasks that a person has to review: how they are marked, what they keep waiting, and how the mark is removed.
+
+use ralph_model::Unverified;
+
+use super::*;
+
+fn evidence_changed() -> Unverified {
+    Unverified::EvidenceChanged(vec!["check.sh".to_owned()])
+}
+
+impl Bench {
+    /// Settles an attempt at the task that changes it so; the row says whether it changed anything on disk.
+    fn attempt(&mut self, iteration: u32, change: TaskChange, changed_nothing: bool) {
+        let fence = self.start(&run_id(), iteration);
+        let mut settled = settlement(Outcome::Done, fence);
+        settled.row.iteration = iteration;
+        settled.row.attempt = iteration;
+        settled.row.changed_nothing = changed_nothing;
+        settled.task = change;
+        self.store.settle(&settled).unwrap();
+    }
+
+    fn done(&mut self, unverified: Option<Unverified>) {
+        let commit = None;
+        self.attempt(1, TaskChange::Done { commit, unverified }, false);
+    }
+
+    /// A task that comes after another one.
+    fn add_dependent(&mut self, after: TaskId) -> TaskId {
+        self.tasks += 1;
+        let new = NewTask {
+            after: vec![after],
+            ..NewTask::titled("Draw the colours")
+        };
+        self.store.add_task(&new, &mut Same(self.tasks), at(0)).unwrap().id
+    }
+
+    fn status_of(&self, id: &TaskId) -> TaskStatus {
+        self.store.task(id).unwrap().unwrap().status
+    }
+
+    fn mark(&self) -> Option<Unverified> {
+        self.store.task(&task()).unwrap().unwrap().unverified
+    }
+
+    fn next(&self) -> Option<TaskId> {
+        let next = self.store.next_task(&Scope::All, "", &BTreeSet::new()).unwrap();
+        next.map(|task| task.id)
+    }
+
+    fn standing(&self) -> Standing {
+        self.store.standing(&Scope::All, "", &BTreeSet::new()).unwrap()
+    }
+}
+
+const HERE: DoneIn = DoneIn {
+    worktree: String::new(),
+    commit: None,
+};
+
+#[test]
+fn only_a_change_of_what_the_evidence_rests_on_keeps_dependents_waiting() {
+    for (unverified, waits) in [
+        (None, false),
+        (Some(Unverified::NoEvidence), false),
+        (Some(Unverified::NothingChanged), false),
+        (Some(evidence_changed()), true),
+    ] {
+        let mut bench = Bench::new();
+        let dependent = bench.add_dependent(task());
+        bench.done(unverified.clone());
+        assert_eq!(bench.mark(), unverified);
+        assert_eq!(bench.task().0, TaskStatus::Done);
+        let expected = if waits {
+            TaskStatus::Blocked
+        } else {
+            TaskStatus::Pending
+        };
+        assert_eq!(bench.status_of(&dependent), expected, "{unverified:?}");
+        assert_eq!(bench.next(), (!waits).then(|| dependent.clone()), "{unverified:?}");
+        let standing = bench.standing();
+        assert_eq!(standing.unverified.all(), u32::from(unverified.is_some()));
+        assert_eq!(
+            (standing.done, standing.waiting),
+            (1, u32::from(waits)),
+            "{unverified:?}"
+        );
+    }
+}
+
+#[test]
+fn a_parent_is_not_done_before_its_subtask_is_reviewed() {
+    let mut bench = Bench::new();
+    let parent = bench.add_task("Colours");
+    let update = TaskUpdate {
+        parent: ParentChange::Under(parent.clone()),
+        ..TaskUpdate::default()
+    };
+    bench.store.update_task(&task(), &update, at(0)).unwrap();
+    let dependent = bench.add_dependent(parent.clone());
+    bench.done(Some(evidence_changed()));
+    assert_eq!(bench.status_of(&parent), TaskStatus::Pending);
+    assert_eq!(bench.status_of(&dependent), TaskStatus::Blocked);
+    bench.store.finish_task(&task(), &HERE, at(20)).unwrap();
+    assert_eq!(bench.status_of(&parent), TaskStatus::Done);
+    assert_eq!(bench.status_of(&dependent), TaskStatus::Pending);
+}
+
+#[test]
+fn a_person_accepts_the_task_or_reopens_it() {
+    let mut bench = Bench::new();
+    let dependent = bench.add_dependent(task());
+    bench.done(Some(evidence_changed()));
+    let review = bench.store.review().unwrap();
+    let listed: Vec<_> = review
+        .unverified_tasks
+        .iter()
+        .map(|task| (&task.id, &task.unverified))
+        .collect();
+    assert_eq!(listed, [(&task(), &evidence_changed())]);
+    assert_eq!(bench.store.overview(0, "").unwrap().unverified, review.unverified_tasks);
+    bench.store.finish_task(&task(), &HERE, at(20)).unwrap();
+    assert_eq!((bench.mark(), bench.task().0), (None, TaskStatus::Done));
+    assert_eq!(bench.status_of(&dependent), TaskStatus::Pending);
+    let log = bench.store.task_log(&task()).unwrap();
+    assert_eq!(log.last().unwrap().text, "Accepted by a person.");
+    let before = log.get(log.len() - 2).unwrap();
+    assert!(
+        before
+            .text
+            .contains("Unverified: what its evidence rests on was changed (check.sh)."),
+        "{before:?}"
+    );
+    bench.sql("UPDATE tasks SET unverified = 'no_evidence' WHERE seq = 1");
+    bench.store.reset_task(&task(), Reach::Itself, at(30)).unwrap();
+    assert_eq!((bench.mark(), bench.task().0), (None, TaskStatus::Pending));
+    assert_eq!(bench.store.review().unwrap().unverified_tasks, []);
+}
+
+#[test]
+fn what_an_attempt_changed_counts_until_the_task_is_reset() {
+    let mut bench = Bench::new();
+    let changed = |bench: &Bench| bench.store.changed_before(&task()).unwrap();
+    bench.attempt(1, TaskChange::Again, true);
+    assert!(!changed(&bench));
+    bench.attempt(2, TaskChange::Again, false);
+    bench.attempt(3, done_task(), true);
+    assert!(changed(&bench));
+    bench.store.reset_task(&task(), Reach::Itself, at(10)).unwrap();
+    assert!(!changed(&bench));
+    bench.attempt(4, TaskChange::Again, false);
+    assert!(changed(&bench));
+}
+
+#[test]
+fn the_journal_keeps_the_hash_of_the_prompt() {
+    let mut bench = Bench::new();
+    bench.done(None);
+    let row = bench.store.journal_last().unwrap().unwrap();
+    assert_eq!(row.prompt_sha256.as_deref(), Some("ab12"));
+}

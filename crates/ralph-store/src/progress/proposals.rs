@@ -1,0 +1,166 @@
+//! Changes that agents propose and people decide about: commands that ralph did not carry out because they would change
+//! what a person wrote, or a learning.
+
+use jiff::Timestamp;
+use ralph_model::{Author, Entropy, ProposalId, RunId, serialize_moment};
+use rusqlite::{OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::authorship::author_at;
+use super::by_beginning::ByBeginning;
+use super::columns::{from_json, moment, time_at, to_json, word_at};
+use crate::StoreError;
+
+/// A command that an agent gave and that a person may have carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedCommand {
+    /// The arguments, without the program's name.
+    pub arguments: Vec<String>,
+    /// The standard input that the command read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+}
+
+/// A proposal that nobody has decided about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proposal {
+    /// Its id.
+    pub id: ProposalId,
+    /// The kind of change: the words of the command, such as `memory edit`.
+    pub change: String,
+    /// The ids of what it would change, separated by spaces.
+    pub target: String,
+    /// The command.
+    #[serde(flatten)]
+    pub command: ProposedCommand,
+    /// Who proposes it.
+    #[serde(flatten)]
+    pub author: Author,
+    /// When.
+    #[serde(serialize_with = "serialize_moment")]
+    pub at: Timestamp,
+}
+
+/// A proposal to be stored.
+#[derive(Debug, Clone)]
+pub struct NewProposal<'a> {
+    /// The kind of change.
+    pub change: &'a str,
+    /// The ids of what it would change.
+    pub target: &'a str,
+    /// The command.
+    pub command: &'a ProposedCommand,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The command was carried out.
+    Accepted,
+    /// It was not.
+    Rejected,
+}
+
+impl Store {
+    /// Stores a proposal of whoever acts; the same one that is still open is not stored again.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn propose(
+        &mut self,
+        new: &NewProposal<'_>,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<ProposalId, StoreError> {
+        let author = self.author.clone();
+        self.write(|transaction| {
+            let payload = to_json(new.command)?;
+            let known = transaction
+                .prepare_cached("SELECT id FROM proposals WHERE payload = ?1 AND state = 'open'")?
+                .query_row([&payload], |row| word_at(row, "id", ProposalId::parse))
+                .optional()?;
+            if let Some(known) = known {
+                return Ok(known);
+            }
+            loop {
+                let id = ProposalId::new(entropy.next_bits());
+                let run = author.run.as_ref().map(RunId::as_str);
+                let rows = transaction
+                    .prepare_cached(
+                        "INSERT INTO proposals (id, change, target, payload, author, run, iteration, at, state)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'open') ON CONFLICT (id) DO NOTHING",
+                    )?
+                    .execute(params![
+                        id.as_str(),
+                        new.change,
+                        new.target,
+                        payload,
+                        author.kind.word(),
+                        run,
+                        author.iteration,
+                        moment(now),
+                    ])?;
+                if rows == 1 {
+                    return Ok(id);
+                }
+            }
+        })
+    }
+
+    /// The proposals that nobody has decided about, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_proposals(&self) -> Result<Vec<Proposal>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM proposals WHERE state = 'open' ORDER BY seq")
+            .and_then(|mut statement| statement.query_map([], read_proposal)?.collect());
+        self.sql(found)
+    }
+
+    /// The open proposal that an id, or the beginning of one, names; none where there is none, or several.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn find_proposal(&self, text: &str) -> Result<Option<Proposal>, StoreError> {
+        let sql = "SELECT id, change FROM proposals WHERE id >= ?1 AND id < ?1 || 'g' AND state = 'open' ORDER BY id";
+        let ByBeginning::One(id) = self.by_beginning(text, ProposalId::PREFIX, sql, ProposalId::parse)? else {
+            return Ok(None);
+        };
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM proposals WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([id.as_str()], read_proposal).optional());
+        self.sql(found)
+    }
+
+    /// Notes what a person decided about a proposal. Whether it was still open.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn decide_proposal(&mut self, id: &ProposalId, decision: Decision, now: Timestamp) -> Result<bool, StoreError> {
+        let state = match decision {
+            Decision::Accepted => "accepted",
+            Decision::Rejected => "rejected",
+        };
+        self.write(|transaction| {
+            let rows = transaction
+                .prepare_cached("UPDATE proposals SET state = ?2, decided_at = ?3 WHERE id = ?1 AND state = 'open'")?
+                .execute(params![id.as_str(), state, moment(now)])?;
+            Ok(rows == 1)
+        })
+    }
+}
+
+fn read_proposal(row: &Row<'_>) -> rusqlite::Result<Proposal> {
+    Ok(Proposal {
+        id: word_at(row, "id", ProposalId::parse)?,
+        change: row.get("change")?,
+        target: row.get("target")?,
+        command: from_json(&row.get::<_, String>("payload")?, "payload")?,
+        author: author_at(row)?,
+        at: time_at(row, "at")?,
+    })
+}

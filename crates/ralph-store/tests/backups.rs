@@ -1,0 +1,230 @@
+//! Backups: when one is made, how many are kept, and how one takes the place of a lost or damaged database.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use ralph_model::{NewTask, SplitMix64};
+use ralph_store::{Backup, Backups, DatabasePlace, Store, StoreError, TaskFilter, Wait};
+
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join("progress.db")
+    }
+
+    fn backups_folder(&self) -> PathBuf {
+        self.folder.path().join("state/ralph/id/backups")
+    }
+
+    fn backups(&self) -> Backups {
+        Backups::in_folder(&self.backups_folder())
+    }
+
+    fn place(&self) -> DatabasePlace {
+        DatabasePlace {
+            path: self.database(),
+            backups: Some(self.backups_folder()),
+        }
+    }
+
+    /// The database with one more task.
+    fn with_task(&self, title: &str) -> Store {
+        let mut store = Store::open_or_create(&self.place()).unwrap();
+        let mut entropy = SplitMix64::new(title.len() as u64);
+        store
+            .add_task(&NewTask::titled(title), &mut entropy, moment(0))
+            .unwrap();
+        store
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.backups().list().unwrap().iter().map(Backup::name).collect()
+    }
+}
+
+fn titles(path: &Path) -> Vec<String> {
+    let store = Store::open_existing(path, Wait::Long).unwrap().unwrap();
+    let tasks = store.tasks(&TaskFilter::default()).unwrap();
+    tasks.into_iter().map(|task| task.title).collect()
+}
+
+/// A moment so many hours after noon of a day.
+fn moment(hours: i64) -> Timestamp {
+    let noon: Timestamp = "2025-01-20T12:00:00Z".parse().unwrap();
+    noon + SignedDuration::from_hours(hours)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+/// Overwrites some of the last pages of a database, so that it can still be opened.
+fn damage(path: &Path) {
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::End(-16 * 4096)).unwrap();
+    file.write_all(&[0x5a; 8 * 4096]).unwrap();
+}
+
+#[test]
+fn a_backup_is_made_when_the_last_is_older_than_a_day_and_seven_are_kept() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let back_up = |hours| store.back_up_if_due(&scene.backups(), moment(hours)).unwrap().is_some();
+    assert_eq!([0, 1, 23, 24, 30].map(back_up), [true, false, false, true, false]);
+    assert_eq!(
+        scene.names(),
+        ["progress-20250120T120000Z.db", "progress-20250121T120000Z.db"]
+    );
+    for day in 2..10 {
+        assert!(back_up(day * 24));
+    }
+    let names = scene.names();
+    assert_eq!((names.len(), names[0].as_str()), (7, "progress-20250123T120000Z.db"));
+    let newest = scene.backups().newest().unwrap().unwrap();
+    assert_eq!(newest.made_at, moment(9 * 24));
+    // What was only in the log is in the backup.
+    assert_eq!(titles(&newest.path), ["one"]);
+    assert_eq!((mode(&newest.path), mode(&scene.backups_folder())), (0o600, 0o700));
+}
+
+#[test]
+fn a_backup_of_the_future_does_not_keep_others_from_being_made() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let back_up = |hours| store.back_up_if_due(&scene.backups(), moment(hours)).unwrap().is_some();
+    assert_eq!([1000, 0, 1].map(back_up), [true, true, false]);
+}
+
+#[test]
+fn a_damaged_database_gives_no_backup_and_the_older_ones_stay() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    for day in 0..7 {
+        store.back_up_if_due(&scene.backups(), moment(day * 24)).unwrap();
+    }
+    store.close_into_one_file().unwrap();
+    let before = scene.names();
+    damage(&scene.database());
+    let store = Store::open_existing(&scene.place(), Wait::Long).unwrap().unwrap();
+    let error = store.back_up_if_due(&scene.backups(), moment(1000)).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Damaged { .. } | StoreError::Sql { .. }),
+        "{error}"
+    );
+    assert_eq!(scene.names(), before);
+    let files = fs::read_dir(scene.backups_folder()).unwrap().count();
+    assert_eq!(files, before.len() + 1, "they and their lock");
+}
+
+#[test]
+fn a_restored_backup_is_not_mixed_with_the_log_of_what_was_there() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    drop(store);
+    drop(scene.with_task("another"));
+    let log = scene.folder.path().join("progress.db-wal");
+    assert!(fs::metadata(&log).unwrap().len() > 0);
+    let kept = Backups::restore(&backup, &scene.database(), moment(1))
+        .unwrap()
+        .unwrap();
+    assert_eq!(kept, scene.folder.path().join("progress.db.replaced-20250120T130000Z"));
+    assert_eq!(titles(&scene.database()), ["one"]);
+    assert_eq!(titles(&kept), ["one", "another"]);
+    assert_eq!(mode(&scene.database()), 0o600);
+    let health = Store::open_to_look(&scene.database())
+        .unwrap()
+        .unwrap()
+        .health()
+        .unwrap();
+    assert_eq!((health.faults, health.write_ahead), (vec![], true));
+}
+
+#[test]
+fn a_backup_takes_the_place_of_a_damaged_database_that_is_kept() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    store.close_into_one_file().unwrap();
+    for what in [&b"not a database"[..], &[0; 100]] {
+        File::create(scene.database())
+            .and_then(|mut file| file.write_all(what))
+            .unwrap();
+        let kept = Backups::restore(&backup, &scene.database(), moment(1))
+            .unwrap()
+            .unwrap();
+        assert_eq!(fs::read(kept).unwrap(), what);
+        assert_eq!(titles(&scene.database()), ["one"]);
+    }
+}
+
+#[test]
+fn a_damaged_backup_or_a_database_in_use_changes_nothing() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    drop(scene.with_task("another"));
+    let error = Backups::restore(&backup, &scene.database(), moment(1)).unwrap_err();
+    assert!(error.to_string().ends_with("is locked by another process"), "{error}");
+    drop(store);
+    damage(&backup.path);
+    let error = Backups::restore(&backup, &scene.database(), moment(1)).unwrap_err();
+    assert!(error.to_string().contains(&backup.name()), "{error}");
+    assert_eq!(titles(&scene.database()), ["one", "another"]);
+}
+
+#[test]
+fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
+    let scene = Scene::new();
+    let place = scene.place();
+    assert!(Store::open_existing(&place, Wait::Long).unwrap().is_none());
+    let store = scene.with_task("one");
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    store.close_into_one_file().unwrap();
+    for remains in [None, Some("")] {
+        fs::remove_file(&place.path).unwrap();
+        if remains.is_some() {
+            File::create(&place.path).unwrap();
+        }
+        for opened in [
+            Store::open_or_create(&place).map(drop),
+            Store::open_existing(&place, Wait::Long).map(drop),
+            Store::open_to_read(&place, Wait::Brief).map(drop),
+            Store::open_to_look(&place).map(drop),
+        ] {
+            let expected = format!(
+                "{} is missing, but there is a backup of it: {}",
+                place.path.display(),
+                backup.path.display()
+            );
+            assert_eq!(opened.unwrap_err().to_string(), expected);
+        }
+        Backups::restore(&backup, &place.path, moment(1)).unwrap();
+        assert_eq!(titles(&place.path), ["one"]);
+    }
+    fs::remove_file(&place.path).unwrap();
+    fs::remove_dir_all(scene.backups_folder()).unwrap();
+    drop(Store::open_or_create(&place).unwrap());
+}
+
+#[test]
+fn only_its_owner_can_read_a_new_database_and_the_files_beside_it() {
+    let scene = Scene::new();
+    let _store = scene.with_task("one");
+    for name in ["progress.db", "progress.db-wal", "progress.db-shm", "progress.db.lock"] {
+        assert_eq!(mode(&scene.folder.path().join(name)), 0o600, "{name}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Finds out who gives a command: a person, or something inside an iteration. This prevents accidents; it is not a security
+//! boundary, since a program that means to can hide where it comes from.
+
+use ralph_model::{Actor, RunId};
+use ralph_process::{Ancestor, MARKER_VARIABLE, ancestors};
+use ralph_store::{OpenIteration, Store};
+
+use crate::cli::Global;
+use crate::context::project_here;
+use crate::env;
+
+/// Who gives this command. It is an agent's when the marker of an iteration is in its environment or in that of a process
+/// above it, or when a process above it is a live run: all that a run starts is below it, and orphans are given to it.
+pub(crate) fn find(global: &Global) -> Actor {
+    let own = env::iteration_marker().map(|_| inside(env::run_id().as_deref(), env::iteration().as_deref()));
+    if let Some(known @ Actor::Agent { run: Some(_), .. }) = own {
+        return known;
+    }
+    let above = ancestors();
+    let is_marked = |above: &&Ancestor| {
+        above
+            .variable(MARKER_VARIABLE)
+            .is_some_and(|marker| !marker.starts_with(env::DEMO_MARKER))
+    };
+    let marked = above.iter().find(is_marked);
+    let marked = marked.map(|marked| {
+        let variable = |name| marked.variable(name);
+        inside(
+            variable(env::RUN_ID.name).as_deref(),
+            variable(env::ITERATION.name).as_deref(),
+        )
+    });
+    if let Some(known @ Actor::Agent { run: Some(_), .. }) = marked {
+        return known;
+    }
+    // git hooks have the marker, but not the run. Without a marker the database is looked into only below this program:
+    // nothing else can be a run.
+    let of_run = match above.iter().any(Ancestor::is_same_program) {
+        true => live_run(global, &above),
+        false => None,
+    };
+    of_run.or(marked).or(own).unwrap_or(Actor::Person)
+}
+
+/// The live run among the processes above this one.
+fn live_run(global: &Global, above: &[Ancestor]) -> Option<Actor> {
+    let project = project_here(global).ok()?;
+    let store = Store::open_to_look(&project.database()).ok()??;
+    let host = ralph_process::host();
+    let is_above = |open: &OpenIteration| {
+        let process = (open.process.pid, open.process.started);
+        open.process.host == host && above.iter().any(|above| (above.pid, above.started) == process)
+    };
+    let open = store.open_iterations().ok()?.into_iter().find(is_above)?;
+    Some(Actor::Agent {
+        run: Some(open.run),
+        iteration: open.iteration,
+    })
+}
+
+fn inside(run: Option<&str>, iteration: Option<&str>) -> Actor {
+    Actor::Agent {
+        run: run.and_then(RunId::parse),
+        iteration: iteration.and_then(|number| number.parse().ok()),
+    }
+}

@@ -1,0 +1,163 @@
+//! The class of every command: what becomes of it inside an iteration.
+
+/// What becomes of a command inside an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// It changes nothing, and works.
+    Read,
+    /// It works, and is refused with a flag that changes something.
+    ReadUnlessChanging,
+    /// It stores something that names the agent as its author.
+    Note,
+    /// It proposes a task.
+    TaskAdd,
+    /// It becomes a proposal, unless it concerns only what agents wrote.
+    Propose,
+    /// It is refused.
+    Refused,
+}
+
+use Class::{Note, Propose, Read, ReadUnlessChanging, Refused, TaskAdd};
+
+/// Every command with its class.
+const CLASSES: &[(&str, Class)] = &[
+    ("run", Refused),
+    ("status", ReadUnlessChanging),
+    // With --supersedes it changes a note.
+    ("remember", Propose),
+    ("recall", Read),
+    ("review", Refused),
+    ("why", Read),
+    ("init", Refused),
+    ("setup claude", Refused),
+    ("doctor", ReadUnlessChanging),
+    ("demo", Refused),
+    ("demo-agent", Read),
+    ("task add", TaskAdd),
+    ("task import", Refused),
+    ("task list", Read),
+    ("task tree", Read),
+    ("task show", Read),
+    ("task update", Refused),
+    ("task deps", ReadUnlessChanging),
+    ("task done", Refused),
+    ("task fail", Refused),
+    ("task reset", Refused),
+    ("task delete", Refused),
+    ("task log", Read),
+    ("feature create", Refused),
+    ("feature list", Read),
+    ("feature show", Read),
+    ("feature delete", Refused),
+    ("memory add", Propose),
+    ("memory search", Read),
+    ("memory list", Read),
+    ("memory show", Read),
+    ("memory edit", Propose),
+    ("memory delete", Propose),
+    ("memory restore", Propose),
+    ("memory validate", Read),
+    ("memory prime", Read),
+    ("memory init", Refused),
+    ("guardrails add", Propose),
+    ("guardrails search", Read),
+    ("guardrails list", Read),
+    ("guardrails show", Read),
+    ("guardrails edit", Propose),
+    ("guardrails delete", Propose),
+    ("guardrails restore", Propose),
+    ("guardrails validate", Read),
+    ("guardrails migrate", Refused),
+    ("guardrails promote", Propose),
+    ("scratchpad show", Read),
+    ("scratchpad append", Note),
+    ("scratchpad clear", Note),
+    ("knowledge add", Note),
+    ("knowledge search", Read),
+    ("knowledge list", Read),
+    ("knowledge show", Read),
+    ("knowledge delete", Propose),
+    ("knowledge restore", Refused),
+    ("knowledge graph", Read),
+    // It is stored as a proposed learning.
+    ("learnings add", Note),
+    ("learnings list", Read),
+    ("learnings show", Read),
+    ("learnings query", Read),
+    ("learnings extract", Refused),
+    ("learnings promote", Propose),
+    ("learnings reject", Propose),
+    ("learnings prune", Refused),
+    ("learnings restore", Propose),
+    ("learnings stage", Refused),
+    ("learnings validate", Refused),
+    ("learnings update", Propose),
+    ("learnings delete", Propose),
+    ("learnings clear", Refused),
+    ("learnings stats", Read),
+    ("learnings conflicts", ReadUnlessChanging),
+    ("learnings supersede", Propose),
+    ("learnings verify", ReadUnlessChanging),
+    ("learnings export", Read),
+    ("learnings import", Refused),
+    ("learnings merge", Refused),
+    ("journal list", Read),
+    ("journal show", Read),
+    ("journal search", Read),
+    ("journal export", Read),
+    ("blame", Read),
+    ("rollback", Refused),
+    ("stats", Read),
+    ("prompt", Read),
+    ("import refound", Refused),
+    ("import ralph-orchestrator", Refused),
+    ("hook session-start", Read),
+    ("merge-driver", Read),
+    ("completions", Read),
+];
+
+/// The class of a command by its words; one that is not listed is refused.
+pub(crate) fn of(words: &str) -> Class {
+    let found = CLASSES.iter().find(|(listed, _)| *listed == words);
+    found.map_or(Refused, |(_, class)| *class)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// The commands below one that have no commands below them.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
+        let below: Vec<&clap::Command> = command.get_subcommands().collect();
+        if below.is_empty() {
+            return vec![words.to_owned()];
+        }
+        let below = below.into_iter().flat_map(|command| {
+            let words = format!("{words} {}", command.get_name());
+            leaves(command, words.trim())
+        });
+        below.collect()
+    }
+
+    #[test]
+    fn every_command_has_exactly_one_class() {
+        let listed: Vec<&str> = CLASSES.iter().map(|(words, _)| *words).collect();
+        let once: BTreeSet<&str> = listed.iter().copied().collect();
+        assert_eq!(listed.len(), once.len(), "a command is listed twice");
+        let all = leaves(&Cli::command(), "");
+        // ralph-orchestrator's spelling has the classes of `ralph memory`.
+        let all: BTreeSet<&str> = all
+            .iter()
+            .map(|words| words.strip_prefix("tools ").unwrap_or(words))
+            .collect();
+        let missing: Vec<&&str> = all.difference(&once).collect();
+        assert_eq!(missing, Vec::<&&str>::new(), "without a class");
+        let unknown: Vec<&&str> = once.difference(&all).collect();
+        assert_eq!(unknown, Vec::<&&str>::new(), "no such command");
+    }
+}

@@ -1,0 +1,110 @@
+//! `ralph blame`: who wrote and changed a note, a task or a learning.
+
+use clap::Args;
+use ralph_model::{AuthorKind, LearningId, TaskId, moment_text};
+use ralph_store::LoggedChange;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+
+/// Show who changed a note, task or learning
+///
+/// The note log is the authority on who wrote what; a mark in a file is only a hint. A change that was made directly in a
+/// file has the author "unknown", with the iteration that was open at the time.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph blame mem-1737372000-a1b2
+  ralph blame t-1a2b3c --json")]
+pub(crate) struct BlameArgs {
+    /// Id of a memory, guardrail, task or learning, or its beginning
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "WHEN",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "AUTHOR",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "RUN",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "ITERATION",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "WHAT",
+        fit: Fit::Cut,
+    },
+];
+
+pub(crate) fn cmd_blame(context: &Context<'_>, args: &BlameArgs) -> Result<(), CommandError> {
+    let changes = changes_of(context, &args.id)?;
+    if args.json {
+        let rows: Vec<_> = changes.iter().map(as_json).collect();
+        return context.ui.json(&rows);
+    }
+    let rows: Vec<Vec<String>> = changes.iter().map(row).collect();
+    let id = changes.first().map_or("", |change| change.id.as_str());
+    context.ui.table(&COLUMNS, &rows, &format!("History of {id}"))
+}
+
+/// The changes of the one thing that an id, or its beginning, means.
+fn changes_of(context: &Context<'_>, id: &str) -> Result<Vec<LoggedChange>, CommandError> {
+    let not_found = || CommandError::new(format!("nothing on record has the id {id}"));
+    let id = id.trim();
+    let store = context.facts()?.filter(|_| !id.is_empty()).ok_or_else(not_found)?;
+    let mut found = store.logged_changes(id)?;
+    for prefix in [TaskId::PREFIX, LearningId::PREFIX] {
+        if found.is_empty() {
+            found = store.logged_changes(&format!("{prefix}{id}"))?;
+        }
+    }
+    if found.iter().any(|change| change.id == id) {
+        found.retain(|change| change.id == id);
+    }
+    let mut ids: Vec<&str> = found.iter().map(|change| change.id.as_str()).collect();
+    ids.dedup();
+    match ids.as_slice() {
+        [] => Err(not_found()),
+        [_] => Ok(found),
+        several => Err(CommandError::new(format!(
+            "{id} is the beginning of several ids: {}",
+            several.join(", ")
+        ))),
+    }
+}
+
+fn row(change: &LoggedChange) -> Vec<String> {
+    let author = &change.author;
+    vec![
+        format!("{:.0}", change.at),
+        author.kind.word().to_owned(),
+        author.run.as_ref().map_or(String::new(), ToString::to_string),
+        author.iteration.map_or(String::new(), |number| number.to_string()),
+        change.what.replace('_', " "),
+    ]
+}
+
+fn as_json(change: &LoggedChange) -> serde_json::Value {
+    let author = &change.author;
+    json!({
+        "id": change.id,
+        "at": moment_text(change.at),
+        "what": change.what,
+        "author": AuthorKind::word(author.kind),
+        "run": author.run,
+        "iteration": author.iteration,
+    })
+}

@@ -1,0 +1,122 @@
+//! `ralph doctor --restore-backup`: puts a backup in the place of a database that is missing, damaged, or not wanted.
+
+use std::process::ExitCode;
+
+use ralph_loop::{LockError, WorktreeLock};
+use ralph_store::{Backup, Backups, Store};
+
+use crate::commands::status::is_live;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::Project;
+
+/// How many of the last runs are looked at: more than can be live at once.
+const RUNS: usize = 1000;
+
+/// Whether the person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    Asked,
+    Given,
+}
+
+/// Restores the newest backup, or the one with this name.
+pub(super) fn restore(context: &Context<'_>, name: Option<&str>, consent: Consent) -> Result<ExitCode, CommandError> {
+    let project = &context.project;
+    let place = project.fact_store();
+    let backups = match &place.backups {
+        Some(folder) => Backups::in_folder(folder).list()?,
+        None => Vec::new(),
+    };
+    let backup = chosen(&backups, name)?;
+    let _locks = keep_runs_out(project)?;
+    refuse_live_runs(context)?;
+    let shown = project.shown(&place.path);
+    let kept = if place.path.exists() {
+        "; the present database is kept beside it"
+    } else {
+        ""
+    };
+    context.ui.status(&format!(
+        "{shown} is replaced by the backup of {} ({}){kept}.",
+        backup.made_at.strftime("%Y-%m-%d %H:%M UTC"),
+        backup.path.display()
+    ));
+    if consent == Consent::Asked {
+        match context.ui.confirm("Restore it?")? {
+            Some(true) => {}
+            Some(false) => return Err(CommandError::new("not confirmed; nothing was changed")),
+            None => {
+                return Err(CommandError::new("there is no terminal to ask at; nothing was changed")
+                    .hint("`ralph doctor --restore-backup --yes` restores it without asking"));
+            }
+        }
+    }
+    project.create_home()?;
+    let kept = Backups::restore(backup, &place.path, context.clock().now()).map_err(CommandError::from)?;
+    context
+        .ui
+        .result("\u{267b}\u{fe0f}", &format!("Database restored: {}", backup.name()))?;
+    if let Some(kept) = kept {
+        context
+            .ui
+            .status(&format!("The earlier database is {}.", project.shown(&kept)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The newest backup, or the one with a name that begins so.
+fn chosen<'a>(backups: &'a [Backup], name: Option<&str>) -> Result<&'a Backup, CommandError> {
+    let Some(newest) = backups.last() else {
+        return Err(CommandError::new("there is no backup of this project")
+            .hint("`ralph run` makes one at its start, once a day"));
+    };
+    let Some(name) = name else { return Ok(newest) };
+    let found: Vec<&Backup> = backups
+        .iter()
+        .filter(|backup| backup.name().starts_with(name))
+        .collect();
+    match found[..] {
+        [backup] => Ok(backup),
+        _ => {
+            let names: Vec<String> = backups.iter().map(Backup::name).collect();
+            Err(CommandError::new(format!("there is no single backup named {name}"))
+                .hint(format!("there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// Holds the lock of every worktree that shares the database, or refuses because a run has one.
+fn keep_runs_out(project: &Project) -> Result<Vec<WorktreeLock>, CommandError> {
+    let mut locks = Vec::new();
+    for root in project.roots() {
+        let lock = Project::run_lock_in(&root);
+        if !lock.parent().is_some_and(std::path::Path::is_dir) {
+            continue;
+        }
+        let holder = format!("process {}", std::process::id());
+        locks.push(WorktreeLock::take(&lock, &holder).map_err(|error| match error {
+            LockError::Taken { holder } => live(&format!("a run works in {} ({holder})", root.display())),
+            error @ LockError::Io { .. } => CommandError::new(error.to_string()),
+        })?);
+    }
+    Ok(locks)
+}
+
+/// Refuses while the present database says that a run goes on, as one on another host. One that cannot be read says nothing.
+fn refuse_live_runs(context: &Context<'_>) -> Result<(), CommandError> {
+    let database = context.project.database();
+    let Ok(Some(store)) = Store::open_to_look(&database) else {
+        return Ok(());
+    };
+    let runs = store.recent_runs(RUNS).unwrap_or_default();
+    let now = context.clock().now();
+    match runs.iter().find(|run| run.ended.is_none() && is_live(run, now)) {
+        Some(run) => Err(live(&format!("{} goes on", run.begun.id))),
+        None => Ok(()),
+    }
+}
+
+fn live(which: &str) -> CommandError {
+    CommandError::new(format!("{which}, so nothing was restored")).hint("stop it, or wait until it ends")
+}

@@ -1,0 +1,286 @@
+//! `ralph rollback`: takes back what memory got from an iteration or a run.
+
+use clap::Args;
+use ralph_memory::capture::{Notebook, PutBack};
+use ralph_model::{RollbackState, Shelf, count};
+use ralph_store::{Kept, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange, Store};
+use serde_json::{Value, json};
+
+use super::journal::{WhichIteration, find_run};
+use super::task::store_to_write;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::Spelling;
+
+/// Take back what memory got from an iteration or a run
+///
+/// Memories, guardrails and knowledge entries that it added are removed, those that it changed or deleted get their former text
+/// again; learnings that came only from it, its proposals and its proposed tasks are rejected. What was changed afterwards stays
+/// and is named. The journal and the scratchpad stay as they are.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph rollback 12 --dry-run           # an iteration, by its number
+  ralph rollback run-1a2b3c4d/3
+  ralph rollback run-1a2b3c4d --yes     # everything of a run
+  ralph rollback --undo roll-5e6f7a8b")]
+pub(crate) struct RollbackArgs {
+    /// Number of an iteration in the journal, RUN/ITERATION, or the id of a run
+    #[arg(value_name = "ITERATION|RUN", required_unless_present = "undo")]
+    target: Option<String>,
+    /// Undo a rollback, by its id
+    #[arg(long, value_name = "ID", conflicts_with = "target")]
+    undo: Option<String>,
+    /// Show what would happen, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Write what is done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_rollback(context: &Context<'_>, args: &RollbackArgs) -> Result<(), CommandError> {
+    let mut store = store_to_write(context)?;
+    match (&args.undo, &args.target) {
+        (Some(id), _) => undo(context, args, &mut store, id),
+        (None, Some(target)) => roll_back(context, args, &mut store, target),
+        (None, None) => Ok(()),
+    }
+}
+
+fn roll_back(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, target: &str) -> Result<(), CommandError> {
+    let target = target_of(store, target)?;
+    let worktree = context.project.worktree_name();
+    take_stock(context, store)?;
+    let same = |rollback: &Rollback| rollback.target == target;
+    let earlier = store.rollbacks(worktree)?.into_iter().find(same);
+    let rollback = match earlier {
+        Some(earlier) if earlier.state == RollbackState::Open && !args.dry_run => earlier,
+        _ => {
+            let plan = store.plan_rollback(worktree, &target)?;
+            let steps = described(&plan, Direction::Back);
+            let kept = plan.kept.clone();
+            if args.dry_run || plan.is_empty() {
+                return report(context, args, None, (&steps, &kept));
+            }
+            confirmed(context, args, (&steps, &kept), "Roll this back?")?;
+            let now = context.clock().now();
+            let begun = context.with_entropy(|entropy| store.begin_rollback((worktree, &target), &plan, entropy, now));
+            let mut begun = begun?;
+            begun.plan.kept = kept;
+            begun
+        }
+    };
+    let steps = described(&rollback.plan, Direction::Back);
+    let mut kept = rollback.plan.kept.clone();
+    kept.extend(write_notes(context, store, &rollback.plan.notes, Direction::Back)?);
+    store.finish_rollback(&rollback.id, RollbackState::Done)?;
+    report(context, args, Some(&rollback), (&steps, &kept))
+}
+
+fn undo(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, id: &str) -> Result<(), CommandError> {
+    let all = store.rollbacks(context.project.worktree_name())?;
+    let mut named = all.into_iter().filter(|rollback| rollback.id.as_str().starts_with(id));
+    let (Some(rollback), None) = (named.next(), named.next()) else {
+        return Err(CommandError::new(format!("there is no rollback {id} in this worktree"))
+            .hint("`ralph rollback` prints the id of each"));
+    };
+    if rollback.state == RollbackState::Undone {
+        return Err(CommandError::new(format!("{} was undone before", rollback.id)));
+    }
+    take_stock(context, store)?;
+    let steps = described(&rollback.plan, Direction::Forth);
+    if args.dry_run {
+        return report(context, args, Some(&rollback), (&steps, &[]));
+    }
+    if rollback.state != RollbackState::Undoing {
+        confirmed(context, args, (&steps, &[]), "Undo the rollback?")?;
+        store.begin_undo(&rollback, context.clock().now())?;
+    }
+    let kept = write_notes(context, store, &rollback.plan.notes, Direction::Forth)?;
+    store.finish_rollback(&rollback.id, RollbackState::Undone)?;
+    report(context, args, Some(&rollback), (&steps, &kept))
+}
+
+/// Whether a plan is carried out or undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Back,
+    Forth,
+}
+
+fn target_of(store: &Store, text: &str) -> Result<RollbackTarget, CommandError> {
+    if text.starts_with(ralph_model::RunId::PREFIX) && !text.contains('/') {
+        return Ok(RollbackTarget {
+            run: find_run(store, text)?,
+            iteration: None,
+        });
+    }
+    let row = WhichIteration::named(text).find(Some(store))?.row;
+    Ok(RollbackTarget {
+        run: row.run,
+        iteration: Some(row.iteration),
+    })
+}
+
+fn notebooks<'a>(context: &'a Context<'_>) -> [Notebook<'a>; 2] {
+    [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own))
+}
+
+/// What people changed by hand is found before anything is planned.
+fn take_stock(context: &Context<'_>, store: &mut Store) -> Result<(), CommandError> {
+    for notebook in notebooks(context) {
+        notebook.take_stock()?;
+    }
+    Ok(context.knowledge().take_stock(store, context.clock().now())?)
+}
+
+/// Writes the notes of a plan. Those that are in another state than the plan expects stay, and are returned.
+fn write_notes(
+    context: &Context<'_>,
+    store: &mut Store,
+    steps: &[NoteStep],
+    direction: Direction,
+) -> Result<Vec<Kept>, CommandError> {
+    let notebooks = notebooks(context);
+    let knowledge = context.knowledge();
+    let mut kept = Vec::new();
+    for step in steps {
+        let (mut from, mut to) = (store.logged_entry(Some(step.from))?, store.logged_entry(step.to)?);
+        if direction == Direction::Forth {
+            std::mem::swap(&mut from, &mut to);
+        }
+        let outcome = match (text(&from), text(&to)) {
+            (None, None) => {
+                let here = notebooks.iter().find(|notebook| notebook.log.file.path == step.path);
+                match here {
+                    Some(notebook) => {
+                        let (outcome, stored) = notebook.put_back(&step.id, (note(&from), note(&to)))?;
+                        context.report_stored(notebook, &stored);
+                        outcome
+                    }
+                    None => PutBack::Kept,
+                }
+            }
+            states => knowledge.put_back(store, &step.id, states, context.clock().now())?,
+        };
+        if outcome == PutBack::Kept {
+            kept.push(Kept {
+                id: step.id.clone(),
+                reason: "changed in the meantime".to_owned(),
+            });
+        }
+    }
+    Ok(kept)
+}
+
+fn note(entry: &LoggedEntry) -> Option<&ralph_model::Note> {
+    match entry {
+        LoggedEntry::Note(note) => Some(note),
+        LoggedEntry::Absent | LoggedEntry::Knowledge(_) => None,
+    }
+}
+
+fn text(entry: &LoggedEntry) -> Option<&str> {
+    match entry {
+        LoggedEntry::Knowledge(text) => Some(text),
+        LoggedEntry::Absent | LoggedEntry::Note(_) => None,
+    }
+}
+
+/// What happens to each entry: its id and a word for it.
+fn described(plan: &RollbackPlan, direction: Direction) -> Vec<(String, &'static str)> {
+    let is_back = direction == Direction::Back;
+    let word = |back, forth| if is_back { back } else { forth };
+    let mut steps: Vec<(String, &'static str)> = Vec::new();
+    for note in &plan.notes {
+        let change = match note.change {
+            StepChange::Removed => word("removed", "brought back"),
+            StepChange::Restored => word("restored", "changed again"),
+        };
+        steps.push((note.id.clone(), change));
+    }
+    let learnings = plan.learnings.iter();
+    steps.extend(learnings.map(|step| (step.id.to_string(), word("rejected", "as it was"))));
+    let freed = plan.freed.iter();
+    steps.extend(freed.map(|step| (step.id.to_string(), word("current again", "superseded"))));
+    let proposals = plan.proposals.iter();
+    steps.extend(proposals.map(|id| (id.clone(), word("rejected", "open"))));
+    let tasks = plan.tasks.iter();
+    steps.extend(tasks.map(|task| (task.id.to_string(), word("deleted", "proposed"))));
+    steps
+}
+
+/// What is shown of a plan: its steps, and what stays.
+type Shown<'s> = (&'s [(String, &'static str)], &'s [Kept]);
+
+fn lines(steps: &[(String, &'static str)]) -> String {
+    steps.iter().map(|(id, change)| format!("{id}: {change}\n")).collect()
+}
+
+fn say_kept(context: &Context<'_>, kept: &[Kept]) {
+    for Kept { id, reason } in kept {
+        context.ui.warning(&format!("{id} stays as it is: {reason}."));
+    }
+}
+
+fn confirmed(
+    context: &Context<'_>,
+    args: &RollbackArgs,
+    (steps, kept): Shown<'_>,
+    question: &str,
+) -> Result<(), CommandError> {
+    if args.yes {
+        return Ok(());
+    }
+    for line in lines(steps).lines() {
+        context.ui.status(line);
+    }
+    say_kept(context, kept);
+    match context.ui.confirm(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::new("nothing was changed, as you said")),
+        None => Err(CommandError::new("nothing was changed: there is no terminal to ask at")
+            .hint("--yes does it without asking, --dry-run shows it")),
+    }
+}
+
+fn report(
+    context: &Context<'_>,
+    args: &RollbackArgs,
+    done: Option<&Rollback>,
+    (steps, kept): Shown<'_>,
+) -> Result<(), CommandError> {
+    let is_undo = args.undo.is_some();
+    if args.json {
+        let entries: Vec<Value> = steps
+            .iter()
+            .map(|(id, change)| json!({ "id": id, "change": change }))
+            .collect();
+        return context.ui.json(&json!({
+            "rollback": done.map(|rollback| &rollback.id),
+            "dry_run": args.dry_run,
+            "undone": is_undo && !args.dry_run,
+            "entries": entries,
+            "kept": kept,
+        }));
+    }
+    say_kept(context, kept);
+    context.ui.data(&lines(steps))?;
+    match done {
+        _ if args.dry_run => Ok(()),
+        None => context.ui.data("Nothing to roll back.\n"),
+        Some(rollback) if is_undo => context.ui.result("📝", &format!("Rollback undone: {}", rollback.id)),
+        Some(rollback) => {
+            context
+                .ui
+                .status(&format!("`ralph rollback --undo {}` undoes it.", rollback.id));
+            let entries = count(steps.len(), "entry", "entries");
+            context
+                .ui
+                .result("🗑️ ", &format!("Rolled back {entries}: {}", rollback.id))
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Backups of the database: when they are made, what a lost database means, and how it is restored.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::{DATABASE, env};
+
+/// Runs one iteration of an agent that does nothing, in a folder.
+fn run_in(env: &TestEnv, folder: &Path) -> Finished {
+    let ran = env
+        .ralph(["run", "--agent", "true", "--limit", "1", "--plain"])
+        .folder(folder)
+        .run();
+    assert_eq!(ran.code, Some(4), "{ran}");
+    ran
+}
+
+fn run(env: &TestEnv) -> Finished {
+    run_in(env, &env.project())
+}
+
+/// A project with a task and a backup.
+fn with_backup() -> TestEnv {
+    let env = env();
+    env.ok(["task", "add", "keep me"]);
+    run(&env);
+    env
+}
+
+/// The backups of all projects, in order.
+fn backups(env: &TestEnv) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(projects) = std::fs::read_dir(env.beside("home/.local/state/ralph")) else {
+        return found;
+    };
+    for project in projects {
+        let Ok(files) = std::fs::read_dir(project.unwrap().path().join("backups")) else {
+            continue;
+        };
+        let paths = files.map(|file| file.unwrap().path());
+        found.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "db")));
+    }
+    found.sort();
+    found
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_lost_database_is_an_error_that_names_its_backup() {
+    let env = with_backup();
+    let [backup] = &backups(&env)[..] else {
+        panic!("one backup")
+    };
+    let shown = backup.display().to_string();
+    let shown = shown.split_once("/home/").unwrap().1;
+    std::fs::remove_dir_all(env.path(".ralph")).unwrap();
+    for arguments in [
+        &["task", "list"][..],
+        &["task", "add", "another"],
+        &["task", "done", "t-1"],
+        &["journal", "list"],
+        &["learnings", "list"],
+        &["status"],
+        &["review"],
+        &["init"],
+        &["run", "--agent", "true"],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(refused.code, Some(1), "{arguments:?}: {refused}");
+        let said = format!("progress.db is missing, but there is a backup of it: [TMP]/home/{shown}\n");
+        assert!(refused.stderr.contains(&said), "{arguments:?}: {refused}");
+        assert!(
+            refused.stderr.contains(
+                "Hint: `ralph doctor --restore-backup` restores it; to start over without it, delete [TMP]/home/"
+            ),
+            "{refused}"
+        );
+        assert!(!env.path(DATABASE).exists(), "{arguments:?}");
+    }
+    let noted = env.ralph(["remember", "still works"]).run();
+    assert_eq!(noted.code, Some(0), "{noted}");
+    assert_eq!(
+        noted.stderr.matches("is missing, but there is a backup").count(),
+        1,
+        "{noted}"
+    );
+    assert!(!env.path(DATABASE).exists());
+    let doctor = env.ralph(["doctor"]).run();
+    assert_eq!(doctor.code, Some(1), "{doctor}");
+    assert!(
+        doctor.stdout.contains("it is missing, but there is a backup"),
+        "{doctor}"
+    );
+    std::fs::remove_dir_all(backup.parent().unwrap()).unwrap();
+    env.ok(["task", "add", "started over"]);
+}
+
+#[test]
+fn a_backup_is_restored_after_it_was_confirmed() {
+    let env = with_backup();
+    let refused = env.ralph(["doctor", "--restore-backup"]).run();
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused
+            .stderr
+            .contains("there is no terminal to ask at; nothing was changed"),
+        "{refused}"
+    );
+    env.ok(["task", "add", "after the backup"]);
+    let restored = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
+    assert_eq!(restored.code, Some(0), "{restored}");
+    assert_eq!(restored.stdout, "Database restored: progress-20250120T112000Z.db\n");
+    assert!(
+        restored
+            .stderr
+            .contains("The earlier database is .ralph/progress.db.replaced-20250120T112000Z."),
+        "{restored}"
+    );
+    let listed = env.ok(["task", "list", "--all"]);
+    assert!(
+        listed.contains("keep me") && !listed.contains("after the backup"),
+        "{listed}"
+    );
+    std::fs::remove_dir_all(env.path(".ralph")).unwrap();
+    env.ok(["doctor", "--restore-backup", "progress-20250120", "--yes"]);
+    assert!(env.ok(["task", "list", "--all"]).contains("keep me"));
+    assert_eq!((mode(&env.path(".ralph")), mode(&env.path(DATABASE))), (0o700, 0o600));
+}
+
+#[test]
+fn what_keeps_a_backup_from_being_restored_is_said_in_one_line() {
+    let refused = |env: &TestEnv, arguments: &[&str]| {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        refused.stderr.lines().next().unwrap_or_default().to_owned()
+    };
+    let empty = env();
+    empty.ok(["task", "add", "x"]);
+    let said = refused(&empty, &["doctor", "--restore-backup", "--yes"]);
+    assert_eq!(said, "Error: there is no backup of this project");
+    let env = with_backup();
+    let said = refused(&env, &["doctor", "--restore-backup", "other", "--yes"]);
+    assert_eq!(said, "Error: there is no single backup named other");
+    let backup = backups(&env).remove(0);
+    std::fs::File::create(&backup)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, b"nonsense"))
+        .unwrap();
+    let database = || std::fs::read(env.path(DATABASE)).unwrap();
+    let before = database();
+    let finished = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished
+            .stderr
+            .contains("progress-20250120T112000Z.db is not an SQLite database"),
+        "{finished}"
+    );
+    assert!(database() == before);
+}
+
+/// A run that goes on until it is killed.
+struct Live(Child);
+
+impl Live {
+    fn begin(env: &TestEnv, folder: &Path) -> Self {
+        let mut command = env
+            .ralph(["run", "--agent", "sleep 600", "--plain"])
+            .env("RALPH_SEED", "2")
+            .folder(folder)
+            .command();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let live = Self(child.spawn().unwrap());
+        wait_until("the run claims its task", || {
+            env.ralph(["task", "list", "--json"])
+                .run()
+                .stdout
+                .contains("in_progress")
+        });
+        live
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_restored_while_a_run_of_any_worktree_is_live() {
+    let env = env();
+    env.git(["init", "-q"]);
+    env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
+    let side = env.beside("side");
+    env.git(["worktree", "add", "-q", side.to_str().unwrap()]);
+    env.ok(["task", "add", "one"]);
+    run(&env);
+    let live = Live::begin(&env, &side);
+    let refused = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("so nothing was restored"), "{refused}");
+    drop(live);
+    env.ok(["doctor", "--restore-backup", "--yes"]);
+}
+
+#[test]
+fn an_id_is_shared_by_worktrees_and_kept_by_moves_but_not_by_copies_and_clones() {
+    let env = env();
+    env.git(["init", "-q"]);
+    env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
+    env.ok(["task", "add", "one"]);
+    for arguments in [
+        &["task", "list"][..],
+        &["status"],
+        &["memory", "list"],
+        &["doctor", "--json"],
+    ] {
+        drop(env.ralph(arguments.iter().copied()).run());
+    }
+    let id_file = env.path(".git/ralph/project");
+    assert!(!id_file.exists(), "nothing has made a backup");
+    run(&env);
+    let recorded = std::fs::read_to_string(&id_file).unwrap();
+    let (id, path) = recorded.split_once('\n').unwrap();
+    assert_eq!(
+        (id.len(), path.trim_end()),
+        (32, env.project().canonicalize().unwrap().to_str().unwrap())
+    );
+    let lost = |folder: &Path| {
+        let listed = env.ralph(["task", "list"]).folder(folder).run();
+        listed.stderr.contains("there is a backup")
+    };
+    // A linked worktree has the same database, and so the same backups.
+    let side = env.beside("side");
+    env.git(["worktree", "add", "-q", side.to_str().unwrap()]);
+    std::fs::remove_dir_all(env.path(".ralph")).unwrap();
+    assert!(lost(&env.project()) && lost(&side));
+    let clone = env.beside("clone");
+    env.git(["clone", "-q", ".", clone.to_str().unwrap()]);
+    let copy = env.beside("copy");
+    assert!(env.sh("cp -r . ../copy").run().code == Some(0));
+    assert!(!lost(&clone) && !lost(&copy));
+    assert!(env.ralph(["task", "add", "two"]).folder(&copy).run().code == Some(0));
+    run_in(&env, &copy);
+    let of_copy = std::fs::read_to_string(copy.join(".git/ralph/project")).unwrap();
+    assert_ne!(of_copy.split_once('\n').unwrap().0, id);
+    assert_eq!(std::fs::read_to_string(&id_file).unwrap(), recorded);
+    assert_eq!(backups(&env).len(), 2);
+    // Where the original is gone, this is it.
+    let moved = env.beside("moved");
+    std::fs::rename(env.project(), &moved).unwrap();
+    assert!(lost(&moved));
+    std::fs::create_dir(env.project()).unwrap();
+    let restored = env.ralph(["doctor", "--restore-backup", "--yes"]).folder(&moved).run();
+    assert_eq!(restored.code, Some(0), "{restored}");
+}
+
+#[test]
+fn a_backup_that_fails_is_a_warning_and_the_run_goes_on() {
+    let env = env();
+    env.ok(["task", "add", "one"]);
+    env.write("file", "");
+    let ran = env
+        .ralph(["run", "--agent", "true", "--limit", "1", "--plain"])
+        .env("XDG_STATE_HOME", env.path("file"))
+        .run();
+    assert_eq!(ran.code, Some(4), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("Warning: No backup of the database was made: cannot "),
+        "{ran}"
+    );
+}
+
+#[test]
+fn others_cannot_read_what_is_ralphs() {
+    let env = env();
+    env.ok(["init"]);
+    let folder = env.path(".ralph");
+    assert_eq!((mode(&folder), mode(&env.path(DATABASE))), (0o700, 0o600));
+    set_mode(&folder, 0o755);
+    set_mode(&env.path(DATABASE), 0o644);
+    let doctor = env.ralph(["doctor"]).run();
+    let said = ".ralph: others than its owner can read it, as 1 more file";
+    assert!(doctor.stdout.contains(said), "{doctor}");
+    env.ok(["task", "add", "one"]);
+    run(&env);
+    assert_eq!((mode(&folder), mode(&env.path(DATABASE))), (0o700, 0o600));
+    assert!(!env.ralph(["doctor"]).run().stdout.contains("others than"));
+    let of_notes = crate::env();
+    of_notes.ok(["remember", "a note"]);
+    assert_eq!(
+        (mode(&of_notes.path(".ralph")), mode(&of_notes.path(DATABASE))),
+        (0o700, 0o600)
+    );
+}
+
+/// Whether this machine lets tests have namespaces of their own.
+fn has_namespaces(env: &TestEnv) -> bool {
+    env.sh("unshare -Urmpf --mount-proc true").run().code == Some(0)
+}
+
+#[test]
+fn a_claim_of_a_run_in_another_pid_namespace_is_not_taken_for_that_of_a_dead_one() {
+    let env = env();
+    if !has_namespaces(&env) {
+        return;
+    }
+    let task = env.ok(["task", "add", "one"]);
+    let script = "exec unshare -Urpf --kill-child --mount-proc \"$RALPH\" run --agent 'sleep 600' --plain";
+    let mut command = env.sh(script).command();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _live = Live(command.spawn().unwrap());
+    wait_until("the run claims its task", || {
+        env.ralph(["task", "list", "--json"])
+            .run()
+            .stdout
+            .contains("in_progress")
+    });
+    let refused = env.ralph(["task", "reset", task.trim_end()]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+}
+
+#[test]
+fn a_disk_that_is_full_before_a_run_is_waited_for_and_doctor_notices_it() {
+    let env = env();
+    if !has_namespaces(&env) {
+        return;
+    }
+    let script = r#"
+        mkdir full && mount -t tmpfs -o size=4m none full && cd full || exit 1
+        "$RALPH" --root . task add one
+        dd if=/dev/zero of=filler bs=4k 2>/dev/null
+        "$RALPH" --root . doctor
+        "$RALPH" --root . run --agent true --limit 1 --plain 2> ../said &
+        while ! grep -q "disk is full" ../said; do sleep 0.1; done
+        rm filler
+        wait $!
+        echo "ended with $?"
+        cat ../said
+    "#;
+    let inside = format!("exec unshare -Urm sh -c '{}'", script.replace('\'', "'\\''"));
+    let ran = env.sh(&inside).run();
+    assert!(
+        ran.stdout.contains("the disk is full, so nothing can be recorded"),
+        "{ran}"
+    );
+    assert!(ran.stdout.contains("The disk is full. The run is paused"), "{ran}");
+    assert!(ran.stdout.contains("There is room again; the run goes on."), "{ran}");
+    assert!(ran.stdout.contains("ended with 4"), "{ran}");
+}

@@ -1,0 +1,153 @@
+//! Configured paths and links stay beneath the project, unless the user's own configuration allows it.
+
+use std::os::unix::fs::symlink;
+
+use insta::assert_snapshot;
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::{MEMORIES, USER_CONFIG, env};
+
+/// A file of the user's, which no command here may read or change.
+const OUTSIDE: &str = "../home/.bashrc";
+
+fn private() -> TestEnv {
+    let env = env();
+    env.write(OUTSIDE, "### secret-of-the-user\n");
+    env
+}
+
+/// The command is refused in one line, and nothing of the file outside is read or changed.
+#[track_caller]
+fn refused(env: &TestEnv, arguments: &[&str], about: &str) -> Finished {
+    let ended = env.ralph(arguments.iter().copied()).run();
+    assert_eq!(ended.code, Some(1), "{arguments:?} {ended}");
+    assert!(ended.stderr.contains(about), "{arguments:?} {ended}");
+    assert!(ended.stderr.contains("outside the project"), "{arguments:?} {ended}");
+    assert!(!ended.to_string().contains("secret-of-the-user"), "{ended}");
+    assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n");
+    ended
+}
+
+#[test]
+fn a_configured_path_outside_the_project_is_refused() {
+    let env = private();
+    let absolute = env.path(OUTSIDE).display().to_string();
+    env.write(".ralph.toml", format!("[scratchpad]\npath = \"{absolute}\"\n"));
+    refused(&env, &["scratchpad", "show"], "scratchpad.path");
+    refused(&env, &["scratchpad", "append", "x"], "scratchpad.path");
+    env.write(".ralph.toml", "[scratchpad]\npath = \"../home/.bashrc\"\n");
+    assert_snapshot!(refused(&env, &["scratchpad", "append", "x"], "scratchpad.path"), @r#"
+    exit 1
+    --- stderr
+    Error: `scratchpad.path` in .ralph.toml leads outside the project, to [TMP]/home/.bashrc
+    Hint: to allow it, add its folder to `allow_outside` of `[paths]` in your own configuration, [TMP]/home/.config/ralph/config.toml
+    "#);
+    env.write(".ralph.toml", "[memories]\npath = \"../home/.bashrc\"\n");
+    refused(&env, &["memory", "list"], "memories.path");
+    refused(&env, &["memory", "add", "x"], "memories.path");
+    env.write(".ralph.toml", "[guardrails]\npath = \"a/../../home/.bashrc\"\n");
+    refused(&env, &["guardrails", "add", "x"], "guardrails.path");
+}
+
+#[test]
+fn a_link_that_leaves_the_project_is_refused() {
+    for (link, arguments) in [
+        (MEMORIES, ["memory", "add", "x"]),
+        (MEMORIES, ["memory", "list", "--json"]),
+        (".agent/guardrails.md", ["guardrails", "add", "x"]),
+        (".agent/scratchpad.md", ["scratchpad", "append", "x"]),
+        (".agent/scratchpad.md", ["recall", "secret", "--json"]),
+    ] {
+        let env = private();
+        std::fs::create_dir_all(env.path(".agent")).unwrap();
+        symlink(env.path(OUTSIDE), env.path(link)).unwrap();
+        refused(&env, &arguments, link);
+    }
+    for (folder, arguments) in [
+        (".agent", &["memory", "add", "x"][..]),
+        (".ralph", &["knowledge", "list"]),
+        (".ralph/knowledge", &["knowledge", "list"]),
+        (".ralph/features", &["feature", "create", "x"]),
+    ] {
+        let env = private();
+        std::fs::create_dir_all(env.path(folder).parent().unwrap()).unwrap();
+        symlink(env.path("../home"), env.path(folder)).unwrap();
+        refused(&env, arguments, folder);
+    }
+}
+
+#[test]
+fn a_link_to_a_missing_file_outside_is_refused() {
+    let env = private();
+    std::fs::create_dir_all(env.path(".agent")).unwrap();
+    symlink(env.path("../home/new.md"), env.path(MEMORIES)).unwrap();
+    refused(&env, &["memory", "add", "x"], MEMORIES);
+    assert!(!env.path("../home/new.md").exists());
+}
+
+#[test]
+fn a_knowledge_file_that_is_a_link_to_outside_is_skipped_and_named() {
+    let env = private();
+    env.write(
+        "../home/private.md",
+        "---\ntitle: Private\ntags: [x]\n---\nsecret-of-the-user\n",
+    );
+    std::fs::create_dir_all(env.path(".ralph/knowledge")).unwrap();
+    symlink(env.path("../home/private.md"), env.path(".ralph/knowledge/private.md")).unwrap();
+    let listed = env.ralph(["knowledge", "list"]).run();
+    assert!(
+        listed.stderr.contains("private.md") && listed.stderr.contains("outside the project"),
+        "{listed}"
+    );
+    for arguments in [&["knowledge", "show", "Private"][..], &["recall", "secret of the user"]] {
+        let shown = env.ralph(arguments.iter().copied()).run();
+        assert!(!shown.stdout.contains("secret-of-the-user"), "{shown}");
+    }
+    env.ok(["knowledge", "add", "Private", "new text", "--tags", "x"]);
+    assert!(env.read("../home/private.md").contains("secret-of-the-user"));
+}
+
+#[test]
+fn links_inside_the_project_stay_links() {
+    let env = env();
+    env.write("docs/notes.md", "# Memories\n");
+    std::fs::create_dir_all(env.path(".agent")).unwrap();
+    symlink("../docs/notes.md", env.path(MEMORIES)).unwrap();
+    env.ok(["memory", "add", "x"]);
+    assert!(env.path(MEMORIES).is_symlink());
+    assert!(env.read("docs/notes.md").contains("> x"));
+}
+
+#[test]
+fn the_users_configuration_allows_paths_outside() {
+    let env = env();
+    env.write("../shared/memories.md", "# Memories\n");
+    let shared = env.path("../shared").canonicalize().unwrap().display().to_string();
+    env.write(".ralph.toml", "[memories]\npath = \"../shared/memories.md\"\n");
+    assert_eq!(env.ralph(["memory", "add", "x"]).run().code, Some(1));
+    env.write(USER_CONFIG, format!("[paths]\nallow_outside = [\"{shared}\"]\n"));
+    env.ok(["memory", "add", "x"]);
+    assert!(env.read("../shared/memories.md").contains("> x"));
+
+    std::fs::remove_file(env.path(".ralph.toml")).unwrap();
+    env.write(USER_CONFIG, format!("[memories]\npath = \"{shared}/memories.md\"\n"));
+    env.ok(["memory", "add", "y"]);
+    assert!(env.read("../shared/memories.md").contains("> y"));
+
+    std::fs::remove_file(env.path(USER_CONFIG)).unwrap();
+    let by_variable = env
+        .ralph(["memory", "add", "z"])
+        .env("RALPH_MEMORIES_PATH", format!("{shared}/memories.md"));
+    assert_eq!(by_variable.run().code, Some(0));
+}
+
+#[test]
+fn a_project_cannot_allow_paths_outside_itself() {
+    let env = private();
+    env.write(
+        ".ralph.toml",
+        "[paths]\nallow_outside = [\"/\"]\n[memories]\npath = \"../home/.bashrc\"\n",
+    );
+    let ended = refused(&env, &["memory", "add", "x"], "memories.path");
+    assert!(ended.stderr.contains(".ralph.toml:2: paths.allow_outside"), "{ended}");
+}

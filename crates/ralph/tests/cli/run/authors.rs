@@ -1,0 +1,378 @@
+//! Commands inside an iteration act as the agent; those of a person who works beside it do not.
+
+use std::time::Duration;
+
+use ralph_testkit::scripted::{Script, append, run, say, write};
+use serde_json::Value;
+
+use super::{DONE, Scene};
+
+/// A shell line that keeps what a command prints, and its exit code, in a file beside the project.
+fn kept(name: &str, command: &str) -> String {
+    format!("{command} > ../{name} 2>&1; echo \"exit $?\" >> ../{name}")
+}
+
+fn kept_in(scene: &Scene, name: &str) -> String {
+    std::fs::read_to_string(scene.env.beside(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Every memory's text with the authors of its changes, as `author/run/iteration`; the run is `run` or `-`.
+fn authors(scene: &Scene) -> Vec<(String, Vec<String>)> {
+    let memories = crate::json(&scene.env, &["memory", "list", "--json"]);
+    let memories = memories.as_array().unwrap().iter();
+    let mut all: Vec<(String, Vec<String>)> = memories
+        .map(|memory| {
+            let text = memory["content"].as_str().unwrap().to_owned();
+            (text, blamed(scene, memory["id"].as_str().unwrap()))
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn blamed(scene: &Scene, id: &str) -> Vec<String> {
+    let rows = crate::json(&scene.env, &["blame", id, "--json"]);
+    let rows = rows.as_array().unwrap().iter();
+    rows.map(|row| {
+        let run = row["run"].as_str().map_or("-", |_| "run");
+        let iteration = row["iteration"]
+            .as_u64()
+            .map_or("-".to_owned(), |number| number.to_string());
+        format!(
+            "{} {}/{run}/{iteration}",
+            row["what"].as_str().unwrap(),
+            row["author"].as_str().unwrap()
+        )
+    })
+    .collect()
+}
+
+fn one(text: &str, author: &str) -> (String, Vec<String>) {
+    (text.to_owned(), vec![author.to_owned()])
+}
+
+/// A line that runs a shell script with an empty environment, orphaned and in a session of its own, and waits for its end.
+fn orphaned(name: &str, script: &str) -> String {
+    format!(
+        "(env -i PATH=\"$PATH\" setsid sh -c '{script} > ../{name} 2>&1; echo \"exit $?\" >> ../{name}; mv ../{name} ../{name}.end' &) ; \
+         while ! [ -e ../{name}.end ]; do sleep 0.02; done"
+    )
+}
+
+#[test]
+fn a_command_inside_an_iteration_is_the_agents_however_it_is_started() {
+    let program = env!("CARGO_BIN_EXE_ralph");
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph remember plain"),
+        run(&format!("env -i {program} remember cleared")),
+        run(&orphaned("orphan", &format!("{program} remember orphaned"))),
+        say(DONE),
+    ]));
+    scene.env.ok(["remember", "a person's"]);
+    let finished = scene.run(&["a text"]);
+    assert!(
+        finished.stdout.contains("Notes stored by the agent: 3"),
+        "{}",
+        finished.stdout
+    );
+    assert_eq!(
+        authors(&scene),
+        [
+            one("a person's", "added human/-/-"),
+            one("cleared", "added agent/run/1"),
+            one("orphaned", "added agent/run/1"),
+            one("plain", "added agent/run/1"),
+        ]
+    );
+    let status = crate::json(&scene.env, &["status", "--json"]);
+    assert_eq!(status["runs"]["agent_notes"], 3);
+}
+
+#[test]
+fn gates_and_git_hooks_are_inside_too() {
+    let program = env!("CARGO_BIN_EXE_ralph");
+    let scene = Scene::new(&Script::new().turn([write("work.txt", "work\n"), say(DONE)]));
+    let config = format!("[verify]\ncommands = [\"env -i {program} remember gate\"]\n[git]\ncommit = \"task\"\n");
+    scene.env.write(".ralph.toml", config);
+    scene.env.git(["init", "-q", "-b", "main"]);
+    scene.env.git(["config", "user.name", "A"]);
+    scene.env.git(["config", "user.email", "a@example.com"]);
+    scene.env.git(["add", "."]);
+    scene.env.git(["commit", "-qm", "begin"]);
+    let hook = format!(
+        "#!/bin/sh\nexec env -i {program} --root '{}' remember hook\n",
+        scene.env.project().display()
+    );
+    scene.env.write(".git/hooks/pre-commit", hook);
+    assert_eq!(scene.env.sh("chmod +x .git/hooks/pre-commit").run().code, Some(0));
+    let finished = scene.run(&["a text", "--trust"]);
+    let all = authors(&scene);
+    let of = |text: &str| {
+        let all = all.iter().filter(|(other, _)| other == text);
+        all.flat_map(|(_, authors)| authors.clone()).collect::<Vec<_>>()
+    };
+    assert!(
+        of("gate").iter().all(|author| author.starts_with("added agent/run/")),
+        "{all:?}"
+    );
+    assert!(!of("gate").is_empty(), "{finished}");
+    assert_eq!(of("hook"), ["added agent/run/1"], "{finished}");
+}
+
+#[test]
+fn what_only_people_may_do_is_refused_inside() {
+    let refused = [
+        ("done", "task done {task}"),
+        ("fail", "task fail {task}"),
+        ("reset", "task reset {task}"),
+        ("delete", "task delete {task}"),
+        ("update", "task update {task} --title other"),
+        ("review", "review --list"),
+        ("init", "init"),
+        ("doctor", "doctor --fix"),
+        ("clear", "learnings clear"),
+        ("run", "run other"),
+    ];
+    let mut turn = vec![write("work.txt", "work\n")];
+    turn.extend(
+        refused
+            .iter()
+            .map(|(name, command)| run(&kept(name, &format!("ralph {command}")))),
+    );
+    turn.push(run("ralph task list && ralph doctor --json > ../doctor.json || true"));
+    turn.push(say(DONE));
+    let scene = Scene::new(&Script::new().turn(turn));
+    scene.run(&["a text"]);
+    for (name, command) in refused {
+        let words: Vec<&str> = command
+            .split(' ')
+            .take(2)
+            .filter(|word| !word.contains(['{', '-']))
+            .collect();
+        let words = match words.as_slice() {
+            ["run", ..] => "run".to_owned(),
+            words => words.join(" "),
+        };
+        let said = kept_in(&scene, name);
+        let first = format!("Error: `ralph {words}` is refused inside an iteration\n");
+        assert!(
+            said.starts_with(&first) && said.ends_with("exit 1\n"),
+            "{command}: {said}"
+        );
+    }
+    let done = "Error: `ralph task done` is refused inside an iteration\nHint: report it in your final message: \
+                <task-done>ID</task-done>\nexit 1\n";
+    assert_eq!(kept_in(&scene, "done"), done);
+    assert_eq!(scene.outcomes(), ["done"]);
+}
+
+#[test]
+fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work-{turn}.txt", "work\n"),
+        run("ralph task add 'more {turn}' --parent {task} > ../proposed-{turn}"),
+        say(DONE),
+    ]));
+    let finished = scene.run(&["a text"]);
+    assert!(finished.stdout.starts_with("Everything is done."), "{finished}");
+    let id = kept_in(&scene, "proposed-1").trim().to_owned();
+    let listed = crate::json(&scene.env, &["task", "list", "--json"]);
+    assert_eq!(listed[0]["status"], "proposed");
+    assert_eq!(listed[0]["title"], "more 1");
+    let review = scene.env.ok(["review", "--list"]);
+    assert!(review.contains(&format!("ralph review --accept {id}")), "{review}");
+    assert_eq!(crate::json(&scene.env, &["status", "--json"])["runs"]["proposals"], 1);
+    assert!(
+        scene
+            .ralph(&["task", "done", &id])
+            .run()
+            .stderr
+            .contains("is only proposed")
+    );
+    assert_eq!(
+        scene.env.ok(["review", "--accept", &id]),
+        format!("Task accepted: {id}\n")
+    );
+    let shown = crate::json(&scene.env, &["task", "show", &id, "--json"]);
+    assert_eq!(shown["status"], "pending", "{shown}");
+    assert!(shown["parent"].is_string(), "{shown}");
+    assert_eq!(
+        blamed(&scene, &id),
+        [
+            "Added. agent/run/1",
+            "Proposed: a person accepts or rejects it. agent/run/1",
+            "Accepted. human/-/-",
+        ]
+    );
+}
+
+#[test]
+fn tasks_of_agents_can_be_accepted_at_once() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work-{turn}.txt", "work\n"),
+        run("[ {turn} -gt 1 ] || ralph task add more"),
+        say(DONE),
+    ]));
+    scene.env.write(".ralph.toml", "[tasks]\nfrom_agents = \"accept\"\n");
+    let task = scene.env.ok(["task", "add", "a task"]);
+    scene.run(&["--trust"]);
+    assert_eq!(scene.outcomes(), ["done", "done"], "{task}");
+}
+
+#[test]
+fn a_person_beside_the_run_is_a_person() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("touch ../started; while ! [ -e ../go ]; do sleep 0.02; done"),
+        say(DONE),
+    ]));
+    let mut child = scene.invocation(&["a text"]).start();
+    while !scene.env.beside("started").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    scene.env.ok(["remember", "mine"]);
+    let added = scene.ralph(&["task", "add", "also mine"]).run();
+    std::fs::File::create(scene.env.beside("go")).unwrap();
+    child.wait().unwrap();
+    assert_eq!(authors(&scene), [one("mine", "added human/-/-")]);
+    assert_eq!(blamed(&scene, added.stdout.trim()).first().unwrap(), "Added. human/-/-");
+}
+
+#[test]
+fn direct_edits_of_a_note_file_belong_to_the_iteration_in_which_they_happened() {
+    let entry =
+        |id: &str, text: &str| format!("\n### mem-1737372000-{id}\n> {text}\n<!-- tags: | created: 2025-01-20 -->\n");
+    let begin = "# Memories\n\n## Patterns\n";
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        append(".agent/memories.md", &entry("bbbb", "by somebody in the iteration")),
+        say(DONE),
+    ]));
+    scene.env.write(
+        ".agent/memories.md",
+        format!("{begin}{}", entry("aaaa", "by hand, before")),
+    );
+    scene.run(&["a text"]);
+    let after = scene.env.read(".agent/memories.md") + &entry("cccc", "by hand, afterwards");
+    scene.env.write(".agent/memories.md", after);
+    assert_eq!(
+        authors(&scene),
+        [
+            one("by hand, afterwards", "adopted unknown/-/-"),
+            one("by hand, before", "adopted unknown/-/-"),
+            one("by somebody in the iteration", "adopted unknown/run/1"),
+        ]
+    );
+}
+
+#[test]
+fn an_agent_changes_its_own_notes_and_proposes_changes_of_a_persons() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("id=$(ralph memory add own --format quiet); ralph memory edit $id --content changed"),
+        run("id=$(ralph memory add 'to go' --format quiet); ralph memory delete $id"),
+        run(&kept("edit", "echo better | ralph memory edit mem-17 --content -")),
+        run(&kept("delete", "ralph memory delete $(cat ../id)")),
+        run(&kept("supersede", "ralph remember newer --supersedes $(cat ../id)")),
+        say(DONE),
+    ]));
+    let id = scene.env.ok(["memory", "add", "a person's", "--format", "quiet"]);
+    let id = id.trim();
+    scene.env.write("../id", id);
+    let finished = scene.run(&["a text"]);
+    assert_eq!(scene.outcomes(), ["done"], "{finished}");
+    // The beginning means two notes by then, the agent's own and the person's.
+    assert!(
+        kept_in(&scene, "edit").ends_with("exit 1\n"),
+        "{}",
+        kept_in(&scene, "edit")
+    );
+    for name in ["delete", "supersede"] {
+        let said = kept_in(&scene, name);
+        assert!(said.contains("Proposed: p-") && said.ends_with("exit 0\n"), "{said}");
+    }
+    assert_eq!(
+        authors(&scene),
+        [
+            one("a person's", "added human/-/-"),
+            (
+                "changed".to_owned(),
+                vec!["added agent/run/1".to_owned(), "edited agent/run/1".to_owned()]
+            ),
+        ]
+    );
+    let review = crate::json(&scene.env, &["review", "--json"]);
+    let proposals = review["proposals"].as_array().unwrap().clone();
+    let changes: Vec<&Value> = proposals.iter().map(|proposal| &proposal["change"]).collect();
+    assert_eq!(changes, ["memory delete", "remember"]);
+    assert_eq!(proposals[0]["target"], id);
+    let word = |number: usize| proposals[number]["id"].as_str().unwrap().to_owned();
+    scene.env.ok(["review", "--reject", &word(1)]);
+    scene.env.ok(["review", "--accept", &word(0)]);
+    assert!(scene.env.ok(["review", "--list"]).contains("Nothing waits"));
+    assert_eq!(blamed(&scene, id), ["added human/-/-", "deleted human/-/-"]);
+    assert_eq!(authors(&scene).len(), 1);
+}
+
+#[test]
+fn learnings_of_an_agents_commands_are_proposed() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph learnings add 'migrate before the integration tests' --category testing_strategy"),
+        run(&kept("reject", "ralph learnings reject $(cat ../id)")),
+        run(&kept("all", "ralph learnings promote --all")),
+        say(DONE),
+    ]));
+    let id = scene.env.ok([
+        "learnings",
+        "add",
+        "clear the cache before each build",
+        "--category",
+        "tool_usage",
+        "--format",
+        "quiet",
+    ]);
+    scene.env.write("../id", id.trim());
+    scene.run(&["a text"]);
+    assert!(
+        kept_in(&scene, "reject").ends_with("exit 0\n"),
+        "{}",
+        kept_in(&scene, "reject")
+    );
+    assert!(
+        kept_in(&scene, "all").ends_with("exit 1\n"),
+        "{}",
+        kept_in(&scene, "all")
+    );
+    let listed = crate::json(&scene.env, &["learnings", "list", "--all", "--json"]);
+    let mut stands: Vec<(String, String)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|learning| {
+            let id = learning["id"].as_str().unwrap();
+            let status = learning["status"].as_str().unwrap().to_owned();
+            (status, blamed(&scene, id).first().unwrap().clone())
+        })
+        .collect();
+    stands.sort();
+    let first = |place: usize| stands.get(place).map(|(_, author)| author.as_str());
+    assert_eq!(
+        (first(0), first(1)),
+        (Some("added human/-/-"), Some("added agent/run/1")),
+        "{stands:?}"
+    );
+    assert_ne!(stands[1].0, "promoted", "an agent's command promotes nothing");
+    let proposal = crate::json(&scene.env, &["review", "--json"])["proposals"][0]["id"].clone();
+    scene.env.ok(["review", "--accept", proposal.as_str().unwrap()]);
+    assert_eq!(blamed(&scene, id.trim()), ["added human/-/-", "rejected human/-/-"]);
+}
+
+#[test]
+fn blame_of_what_is_not_there_is_an_error() {
+    let scene = Scene::new(&Script::new().turn([say(DONE)]));
+    let finished = scene.ralph(&["blame", "mem-1"]).run();
+    assert_eq!(finished.stderr, "Error: nothing on record has the id mem-1\n");
+    assert_eq!(scene.env.tree(), [], "to look something up nothing is made");
+}

@@ -1,0 +1,218 @@
+//! Done needs evidence: what no gate and no verifier confirmed is unverified, and a person hears of it.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, run, say, write};
+
+use super::{DONE, Scene, normal};
+use crate::json;
+
+fn scene(script: &Script, configuration: &str) -> Scene {
+    let scene = Scene::new(script);
+    scene.env.write(".ralph.toml", configuration);
+    scene
+}
+
+/// A project without gates whose agent has done one task.
+fn unverified() -> Scene {
+    let scene = Scene::new(&writes_x());
+    let finished = scene.ungated(&["one"]).run();
+    assert_eq!(finished.code, Some(4), "{finished}");
+    scene
+}
+
+fn writes_x() -> Script {
+    Script::new().turn([write("x.txt", "x\n"), say(DONE)])
+}
+
+#[test]
+fn a_gate_that_still_fails_is_no_evidence() {
+    let scene = scene(&writes_x(), "[verify]\ncommands = [\"false\"]\n");
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_snapshot!(finished.stdout, @"
+    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
+    1 iteration: 1 task done, 1 unverified
+    Still failing, as before the run: false
+    ");
+    let task = json(&scene.env, &["task", "list", "--all", "--json"]);
+    assert_eq!(task[0]["status"], "done");
+    assert_eq!(task[0]["unverified"]["reason"], "no_evidence");
+    let rows = json(&scene.env, &["journal", "list", "--json"]);
+    assert_eq!(
+        (&rows[0]["outcome"], &rows[0]["evidence"]),
+        (&"done".into(), &"none".into())
+    );
+}
+
+#[test]
+fn a_first_run_without_gates_says_what_is_missing_and_what_to_do() {
+    let scene = Scene::new(&writes_x());
+    assert_snapshot!(normal(scene.ungated(&["mend the login page"]).run()), @"
+    exit 4
+    --- stdout
+    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
+    1 iteration: 1 task done, 1 unverified
+    --- stderr
+    Task t-025cc1: mend the login page
+    Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
+    No gates and no verifier: finished tasks will need your review.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: mend the login page
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] unverified: no gate or verifier confirmed it
+    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
+    ");
+    // Nothing else is to be done, but something needs attention.
+    assert_snapshot!(normal(scene.ungated(&[]).run()), @"
+    exit 4
+    --- stdout
+    1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
+    No gates and no verifier: finished tasks will need your review.
+    11:20:00 run-1c9756ce begins.
+    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
+    ");
+}
+
+#[test]
+fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
+    let scene = unverified();
+    assert_snapshot!(scene.env.ok(["task", "list"]), @"
+    ID        STATUS            PRIORITY  PARENT  TITLE
+    t-025cc1  done, unverified  5                 one
+
+    Showing 1 task
+    ");
+    let shown = scene.env.ok(["task", "show", "t-025cc1"]);
+    assert_snapshot!(shown.split("attempts:").next().unwrap_or_default(), @"
+    t-025cc1  one
+    status: done, unverified
+    priority: 5
+    evidence: none
+    unverified: no gate or verifier confirmed it
+    review: `ralph task done t-025cc1` accepts it, `ralph task reset t-025cc1` reopens it
+    ");
+    assert_snapshot!(scene.env.ok(["review", "--list"]), @"
+    1 done task is unverified
+      t-025cc1  one
+        no gate or verifier confirmed it
+        ralph task done t-025cc1   # accept it
+        ralph task reset t-025cc1  # reopen it
+    ");
+    let status = scene.ralph(&["status"]).run().stdout;
+    let shown: Vec<&str> = status.lines().skip_while(|line| !line.starts_with("Review")).collect();
+    assert_snapshot!(shown.join("\n"), @"
+    Review   1 done task is unverified
+               t-025cc1  one
+                 no gate or verifier confirmed it
+    Tasks    1 done
+    Notes    none yet
+    Next     ralph review    # accept or reopen what is unverified
+    ");
+    assert_eq!(
+        json(&scene.env, &["status", "--json"])["runs"]["unverified"][0]["id"],
+        "t-025cc1"
+    );
+    assert_eq!(
+        json(&scene.env, &["review", "--json"])["unverified_tasks"][0]["unverified"]["reason"],
+        "no_evidence"
+    );
+    scene.env.ok(["task", "done", "t-025cc1"]);
+    assert_eq!(scene.open_tasks(), []);
+    let log = scene.env.ok(["task", "log", "t-025cc1"]);
+    assert!(log.trim_end().ends_with("Accepted by a person."), "{log}");
+    assert_eq!(scene.run(&[]).code, Some(3));
+}
+
+#[test]
+fn an_unverified_task_that_is_reset_is_tried_again() {
+    let scene = unverified();
+    scene.env.ok(["task", "reset", "t-025cc1"]);
+    assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    // The file is there already, and what was changed before the reset does not count.
+    assert_snapshot!(scene.run(&[]).stdout, @"
+    1 task done, unverified: no attempt changed a project file. Run `ralph review`.
+    1 iteration: 1 task done, 1 unverified
+    ");
+}
+
+#[test]
+fn the_configuration_accepts_an_unverified_task_or_tries_it_again() {
+    let accepting = scene(&writes_x(), "[verify]\nunverified = \"accept\"\n");
+    let finished = accepting.ungated(&["one", "--trust"]).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let rows = json(&accepting.env, &["journal", "list", "--json"]);
+    assert_eq!(rows[0]["evidence"], "none");
+    let retrying = scene(
+        &writes_x(),
+        "[verify]\nunverified = \"retry\"\n[execution]\nmax_retries = 0\n",
+    );
+    let finished = retrying.ungated(&["one", "--trust"]).run();
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(retrying.outcomes(), ["retried"]);
+}
+
+#[test]
+fn a_gate_that_cannot_be_started_stops_the_run_before_the_first_iteration() {
+    let scene = scene(&writes_x(), "[verify]\ncommands = [\"no-such-program --all\"]\n");
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(1), 0), "{finished}");
+    let error = finished
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("Error"))
+        .unwrap_or_default()
+        .to_owned();
+    assert_snapshot!(error, @"Error: The gate `no-such-program --all` cannot be started (exit code 127): sh: 1: no-such-program: not found. Fix `[verify] commands` in .ralph.toml, or install what the gate needs.");
+}
+
+#[test]
+fn a_recorded_prompt_that_was_changed_or_removed_is_reported() {
+    let scene = Scene::new(&writes_x());
+    assert_eq!(scene.run(&["one"]).code, Some(0));
+    let prompt = ".ralph/runs/run-658eec67/001/prompt.md";
+    let told = |scene: &Scene| {
+        let why = scene.env.ok(["why"]);
+        let status = scene.env.ok(["status"]);
+        let lines = why
+            .lines()
+            .chain(status.lines())
+            .filter(|line| line.contains("prompt.md of"));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(told(&scene), "");
+    assert_eq!(json(&scene.env, &["why", "--json"])["prompt_state"], "intact");
+    let text = scene.env.read(prompt);
+    scene.env.write(prompt, format!("{text}\nOne line more.\n"));
+    assert_snapshot!(told(&scene), @"
+    prompt.md of iteration 1 is not what the agent got: it was changed after it was written.
+    Changed  run-658eec67: prompt.md of iteration 1 is not what the agent got: it was changed after it was written.
+    ");
+    assert_eq!(json(&scene.env, &["why", "--json"])["prompt_state"], "changed");
+    std::fs::remove_file(scene.env.path(prompt)).unwrap();
+    assert_snapshot!(told(&scene), @"
+    prompt.md of iteration 1 is missing.
+    Changed  run-658eec67: prompt.md of iteration 1 is missing.
+    ");
+    assert_eq!(
+        json(&scene.env, &["status", "--json"])["prompt_warnings"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    // A folder that was pruned is no surprise.
+    assert_eq!(scene.env.sh("rm -r .ralph/runs/run-658eec67").run().code, Some(0));
+    assert!(!scene.env.ok(["status"]).contains("prompt.md"));
+}
+
+#[test]
+fn an_agent_cannot_change_what_it_was_told_unnoticed() {
+    let rewrites = "echo nothing > .ralph/runs/$RALPH_RUN_ID/001/prompt.md";
+    let scene = Scene::new(&Script::new().turn([write("x.txt", "x"), run(rewrites), say(DONE)]));
+    assert_eq!(scene.run(&["one"]).code, Some(0));
+    assert!(scene.env.ok(["why"]).contains("is not what the agent got"));
+}

@@ -1,0 +1,127 @@
+//! `ralph rollback` takes back what memory got from a run, and can be undone.
+
+use ralph_testkit::scripted::{Script, run, say, write};
+use serde_json::Value;
+
+use super::{DONE, Scene};
+
+/// What memory holds: memories, knowledge files with their texts, learnings with their status, tasks.
+fn memory(scene: &Scene) -> Value {
+    let list = |args: &[&str]| crate::json(&scene.env, args);
+    let mut knowledge: Vec<(String, String)> = Vec::new();
+    if let Ok(entries) = std::fs::read_dir(scene.env.path(".ralph/knowledge")) {
+        for entry in entries.map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                knowledge.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+            }
+        }
+    }
+    knowledge.sort();
+    let learnings = list(&["learnings", "list", "--all", "--json"]);
+    let learnings: Vec<_> = learnings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["status"].clone())
+        .collect();
+    let tasks = list(&["task", "list", "--all", "--json"]);
+    let tasks: Vec<_> = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["title"].clone())
+        .collect();
+    serde_json::json!({
+        "memories": list(&["memory", "list", "--json"]),
+        "guardrails": list(&["guardrails", "list", "--json"]),
+        "knowledge": knowledge,
+        "learnings": learnings,
+        "tasks": tasks,
+    })
+}
+
+fn scene() -> Scene {
+    let tags = "<knowledge tags=\"css\" title=\"Colours\">Hex.</knowledge>\n\
+                <learning category=\"pitfall\" tags=\"css\">Never mix units.</learning>\n";
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph remember 'an agent wrote this'"),
+        run("ralph guardrails add 'an agent fixed this' --type fix"),
+        run("ralph task add 'an agent wants this'"),
+        say(&format!("{tags}{DONE}")),
+    ]));
+    scene.env.ok(["remember", "a person wrote this"]);
+    scene
+        .env
+        .ok(["knowledge", "add", "Colours", "A person's.", "--tags", "css"]);
+    scene
+}
+
+fn last_run(scene: &Scene) -> String {
+    let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
+    rows[0]["run"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_is_rolled_back_and_that_is_undone() {
+    let scene = scene();
+    let before = memory(&scene);
+    scene.run(&["a text"]);
+    let after = memory(&scene);
+    assert_eq!(after["knowledge"].as_array().unwrap().len(), 2, "{after:#}");
+    assert_eq!(after["memories"].as_array().unwrap().len(), 2, "{after:#}");
+    let run = last_run(&scene);
+    let planned = scene.env.ralph(["rollback", &run, "--dry-run"]).run();
+    assert_eq!(memory(&scene), after, "a dry run changes nothing");
+    for word in ["colours-2.md: removed", "mem-", "fix-", "learn-", "t-"] {
+        assert!(planned.stdout.contains(word), "{word}: {}", planned.stdout);
+    }
+    let refused = scene.env.ralph(["rollback", &run]).run();
+    assert!(refused.stderr.contains("--yes does it without asking"), "{refused}");
+    let done = crate::json(&scene.env, &["rollback", &format!("{run}/1"), "--yes", "--json"]);
+    let rolled_back = memory(&scene);
+    for part in ["memories", "guardrails", "knowledge"] {
+        assert_eq!(rolled_back[part], before[part], "{part}");
+    }
+    let learnings = rolled_back["learnings"].as_array().unwrap();
+    assert!(
+        !learnings.is_empty() && learnings.iter().all(|status| status == "rejected"),
+        "{learnings:?}"
+    );
+    assert_eq!(rolled_back["tasks"], serde_json::json!(["a text"]));
+    let again = scene.env.ok(["rollback", &format!("{run}/1"), "--yes"]);
+    assert_eq!(again, "Nothing to roll back.\n");
+    let id = done["rollback"].as_str().unwrap();
+    scene.env.ok(["rollback", "--undo", id, "--yes"]);
+    assert_eq!(memory(&scene), after, "undone");
+    let twice = scene.env.ralph(["rollback", "--undo", id, "--yes"]).run();
+    assert!(twice.stderr.contains("was undone before"), "{twice}");
+}
+
+#[test]
+fn what_a_person_edited_afterwards_stays_and_is_named() {
+    let scene = scene();
+    scene.run(&["a text"]);
+    let text = std::fs::read_to_string(scene.env.path(".ralph/knowledge/colours-2.md")).unwrap();
+    scene.env.write(
+        ".ralph/knowledge/colours-2.md",
+        text.replace("Hex.", "Hex, with a hash."),
+    );
+    let run = last_run(&scene);
+    let done = scene.env.ralph(["rollback", &run, "--yes"]).run();
+    assert!(
+        done.stderr
+            .contains("colours-2.md stays as it is: changed afterwards (unknown)."),
+        "{done}"
+    );
+    let kept = std::fs::read_to_string(scene.env.path(".ralph/knowledge/colours-2.md")).unwrap();
+    assert!(kept.contains("Hex, with a hash."));
+    assert_eq!(
+        crate::json(&scene.env, &["memory", "list", "--json"])
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
