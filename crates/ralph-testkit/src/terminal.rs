@@ -180,10 +180,18 @@ impl Terminal {
     /// When that does not come.
     #[track_caller]
     pub fn is(&self, what: &str, is_so: impl Fn(&Screen) -> bool) -> Screen {
+        self.until(what, is_so).screen.clone()
+    }
+
+    /// Waits until the screen is as it should be, with no update half drawn.
+    #[track_caller]
+    fn until(&self, what: &str, is_so: impl Fn(&Screen) -> bool) -> MutexGuard<'_, Picture> {
         let (now, waited) = self
             .shown
             .more
-            .wait_timeout_while(self.shown.now(), PATIENCE, |now| !is_so(&now.screen))
+            .wait_timeout_while(self.shown.now(), PATIENCE, |now| {
+                now.screen.is_updating() || !is_so(&now.screen)
+            })
             .unwrap_or_else(PoisonError::into_inner);
         assert!(
             !waited.timed_out(),
@@ -191,7 +199,7 @@ impl Terminal {
             now.screen.lines().join("\n"),
             String::from_utf8_lossy(&now.bytes)
         );
-        now.screen.clone()
+        now
     }
 
     /// Waits until a row of the screen holds this.
@@ -206,10 +214,10 @@ impl Terminal {
     /// Gives the terminal another size, as whoever drags its corner does.
     ///
     /// # Panics
-    /// When the terminal is gone.
+    /// When the terminal is gone, or an update never ends.
     pub fn resize(&self, columns: u16, rows: u16) {
-        // Nothing of what comes afterwards is taken for what came before.
-        let mut now = self.shown.now();
+        // Until it is resized nothing more is shown: a block is never half drawn for one size and half for the other.
+        let mut now = self.until("the end of an update", |_| true);
         now.screen.resize(columns.into(), rows.into());
         tcsetwinsize(&self.screen, size(columns, rows)).unwrap();
     }

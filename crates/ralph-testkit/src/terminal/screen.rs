@@ -19,6 +19,8 @@ pub struct Screen {
     is_full: bool,
     wraps: Wraps,
     cursor: Cursor,
+    /// Whether a synchronized update has begun and not ended: what it draws is not whole yet.
+    is_updating: bool,
     /// The beginning of a sequence or a character whose end has not come yet.
     waiting: Vec<u8>,
     unknown: Vec<String>,
@@ -73,6 +75,7 @@ impl Screen {
             is_full: false,
             wraps: Wraps::Yes,
             cursor: Cursor::Shown,
+            is_updating: false,
             waiting: Vec::new(),
             unknown: Vec::new(),
         }
@@ -112,6 +115,12 @@ impl Screen {
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         self.cursor
+    }
+
+    /// Whether a synchronized update has begun and not ended.
+    #[must_use]
+    pub fn is_updating(&self) -> bool {
+        self.is_updating
     }
 
     /// Sequences that this screen does not know.
@@ -231,7 +240,11 @@ impl Screen {
         let steps = arguments.parse().unwrap_or(0).max(1);
         let column = self.column;
         match (end, arguments) {
-            (b'm', _) | (b'h' | b'l', "?2026") => return,
+            (b'm', _) => return,
+            (b'h' | b'l', "?2026") => {
+                self.is_updating = end == b'h';
+                return;
+            }
             (b'A', _) => self.row = self.row.saturating_sub(steps),
             (b'B', _) => self.row = (self.row + steps).min(self.height - 1),
             (b'K', "" | "0") => self.current().truncate(column),
