@@ -5,8 +5,10 @@
 //! `kill:N` (SIGKILL instead of the n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
 //! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
 //! nothing), `fills:N` (from ralph's n-th call on, for as long as the file named in `RALPH_FAULT_MARK` is there, nothing more
-//! fits below the folder named in `RALPH_FAULT_BELOW`, for ralph and for all whom it starts). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether there was
-//! one. With `RALPH_FAULT_WITHOUT=swap` there is no rename with flags, with `RALPH_FAULT_WITHOUT=link` no hard link.
+//! fits below the folder named in `RALPH_FAULT_BELOW`, for ralph and for all whom it starts), `ask` (before each of ralph's
+//! own calls the test is asked through the pipes `ask` and `answer` in the folder named in `RALPH_FAULT_PIPES`, and answers
+//! `k` to kill it there). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether
+//! there was one. With `RALPH_FAULT_WITHOUT=swap` there is no rename with flags, with `RALPH_FAULT_WITHOUT=link` no hard link.
 #![expect(unsafe_code, reason = "this is the boundary to libc itself")]
 #![expect(
     missing_docs,
@@ -20,8 +22,10 @@
 #![cfg(target_os = "linux")]
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
-use std::sync::OnceLock;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libc::{iovec, mode_t, off_t, size_t, ssize_t, syscall};
 
@@ -34,6 +38,7 @@ enum Fault {
     Kill { at: i64 },
     Save { at: i64, then_fail: Option<i64> },
     NoSync,
+    Ask,
 }
 
 /// What a call is made on.
@@ -82,6 +87,7 @@ fn parse() -> Fault {
             then_fail: Some(at + after),
         },
         ("nosync", ..) => Fault::NoSync,
+        ("ask", ..) if is_ralph() => Fault::Ask,
         _ => Fault::None,
     }
 }
@@ -104,6 +110,45 @@ fn mark() {
     }
 }
 
+fn kill() {
+    // SAFETY: a signal to ourselves.
+    unsafe { syscall(libc::SYS_kill, libc::getpid(), libc::SIGKILL) };
+}
+
+/// The pipes to the test, once they are open.
+static PIPES: Mutex<Option<(c_long, c_long)>> = Mutex::new(None);
+
+/// Tells the test that a call comes, and waits for its answer. One thread asks at a time.
+fn ask() -> Option<u8> {
+    let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ask, answer) =
+        *pipes.get_or_insert_with(|| (open_pipe("ask", libc::O_WRONLY), open_pipe("answer", libc::O_RDONLY)));
+    let mut byte = 0_u8;
+    // SAFETY: one byte is written and read; the calls go to the kernel, not to the functions below.
+    let read = unsafe {
+        syscall(libc::SYS_write, ask, c"?".as_ptr(), 1);
+        syscall(libc::SYS_read, answer, &raw mut byte, 1)
+    };
+    (read == 1).then_some(byte)
+}
+
+fn open_pipe(name: &str, flags: c_int) -> c_long {
+    let folder = variable(c"RALPH_FAULT_PIPES").unwrap_or_default();
+    let Ok(path) = std::ffi::CString::new(format!("{folder}/{name}")) else {
+        return -1;
+    };
+    // SAFETY: the path ends with NUL; the call goes to the kernel, not to the functions below.
+    unsafe {
+        syscall(
+            libc::SYS_openat,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags | libc::O_CLOEXEC,
+            0,
+        )
+    }
+}
+
 /// Whether the disk is full, for whoever has that fault.
 fn is_marked() -> bool {
     let path = variable(c"RALPH_FAULT_MARK").and_then(|path| std::ffi::CString::new(path).ok());
@@ -118,11 +163,12 @@ fn is_ralph() -> bool {
 
 /// Whether a call is about something in the folder that is full.
 fn is_below(on: On) -> bool {
-    let Some(folder) = variable(c"RALPH_FAULT_BELOW") else {
-        return false;
-    };
+    variable(c"RALPH_FAULT_BELOW").is_some_and(|folder| path_of(on).starts_with(folder))
+}
+
+fn path_of(on: On) -> PathBuf {
     let of_descriptor = |fd: c_int| std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap_or_default();
-    let path = match on {
+    match on {
         On::Descriptor(fd) => of_descriptor(fd),
         On::Path(folder, name) => {
             // SAFETY: libc's callers hand in strings that end with NUL.
@@ -133,8 +179,7 @@ fn is_below(on: On) -> bool {
             }
             .join(name)
         }
-    };
-    path.starts_with(folder)
+    }
 }
 
 /// Counts a call; gives the errno with which it has to fail.
@@ -153,9 +198,15 @@ fn strike(needs: Needs, on: On) -> Option<c_int> {
         Fault::Full { from } if call >= from && needs == Needs::Space => libc::ENOSPC,
         Fault::Kill { at } if at == call => {
             mark();
-            // SAFETY: a signal to ourselves.
-            unsafe { syscall(libc::SYS_kill, libc::getpid(), libc::SIGKILL) };
+            kill();
             libc::EIO
+        }
+        Fault::Ask => {
+            // Whoever reads a database waits until its shared memory is laid out.
+            if !path_of(on).as_os_str().as_bytes().ends_with(b"-shm") && ask() == Some(b'k') {
+                kill();
+            }
+            return None;
         }
         Fault::Save { at, .. } if at == call => {
             save();

@@ -63,6 +63,13 @@ impl Work {
         rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap()
     }
 
+    /// A connection that does not wait: whoever is busy may wait for the one who asks.
+    pub(super) fn connect_at_once(&self) -> rusqlite::Connection {
+        let database = self.connect();
+        database.busy_timeout(Duration::ZERO).unwrap();
+        database
+    }
+
     pub(super) fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
         let database = self.connect();
         let mut statement = database.prepare(sql).unwrap();

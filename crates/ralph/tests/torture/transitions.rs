@@ -1,13 +1,17 @@
 //! `ralph run` killed at every transition by name: where it stood is read from what it left, and each place gets its share
 //! of kills. In the middle of a turn, of the gates and of a commit it is the agent, the gate and the hook that kill it.
 
-use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 
 use ralph_testkit::scripted::{left_in, run};
 use ralph_testkit::{Seed, count};
+use rusqlite::OptionalExtension;
 
+use super::fault_library;
 use super::runs::Work;
-use super::under_fault;
 
 /// A gate that kills the run, its parent, once, if it is asked to before the first turn or after it.
 const GATE: &str = "[verify]\ncommands = ['''
@@ -83,109 +87,76 @@ fn assert_all_committed_once(work: &Work) {
     assert_eq!(work.env.git(["status", "--porcelain"]), "");
 }
 
-/// Where the newest run stands, if it is not one of so many that were there before.
-fn place_of_newest(work: &Work, runs_before: u32) -> &'static str {
-    let number = |sql: &str| work.query(sql, |row| row.get::<_, u32>(0))[0];
-    if number("SELECT count(*) FROM runs") == runs_before {
-        return "not on record";
+/// Where the newest run is, if it is not one of the `runs_before` that were there before. None while the database is busy.
+fn place_of_newest(database: &rusqlite::Connection, runs_before: u32) -> Option<&'static str> {
+    let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, u32>(0)).ok();
+    if number("SELECT count(*) FROM runs")? == runs_before {
+        return Some("not on record");
     }
     let newest = "(SELECT id FROM runs ORDER BY seq DESC LIMIT 1)";
-    let phase = work.query(
-        &format!("SELECT phase, agent_pid IS NOT NULL FROM iterations WHERE run = {newest}"),
-        |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)),
-    );
-    match phase.first().map(|(phase, agent)| (phase.as_str(), *agent)) {
-        Some(("claimed", _)) => return "claimed",
-        Some(("started", false)) => return "prepared",
-        Some(("started", true)) => return "agent on record",
-        Some(_) => return "end of the turn on record",
+    let phase = database
+        .query_row(
+            &format!("SELECT phase, agent_pid IS NOT NULL FROM iterations WHERE run = {newest}"),
+            [],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)),
+        )
+        .optional()
+        .ok()?;
+    match phase.as_ref().map(|(phase, agent)| (phase.as_str(), *agent)) {
+        Some(("claimed", _)) => return Some("claimed"),
+        Some(("started", false)) => return Some("prepared"),
+        Some(("started", true)) => return Some("agent on record"),
+        Some(_) => return Some("end of the turn on record"),
         None => {}
     }
-    let rows = format!("SELECT count(*) FROM journal WHERE run_id = {newest}");
+    let entries = format!("SELECT count(*) FROM journal WHERE run_id = {newest}");
     let open = "AND id IN (SELECT journal FROM outbox WHERE state <> 'done')";
-    if number(&format!("{rows} {open}")) > 0 {
+    Some(if number(&format!("{entries} {open}"))? > 0 {
         "settled, with files to write"
-    } else if number(&rows) > 0 {
+    } else if number(&entries)? > 0 {
         "settled"
-    } else if number("SELECT count(*) FROM iterations") > 0 {
+    } else if number("SELECT count(*) FROM iterations")? > 0 {
         RECOVERING
     } else {
         "before its first claim"
-    }
+    })
 }
 
-/// How often a run was killed in each place, and at which calls: where a run begins with nothing to recover, the same calls
-/// are at the same places, more or less.
-struct Hits {
-    kills: BTreeMap<&'static str, usize>,
-    calls: BTreeMap<&'static str, Vec<usize>>,
-}
-
-impl Hits {
-    /// A call that may hit a place: mostly one beside a call that did, else one between those that usually hit the places
-    /// before and after it.
-    fn guess(&self, place: &str, seed: &mut Seed) -> usize {
-        if let Some(calls) = self.calls.get(place)
-            && seed.below(4) > 0
-        {
-            return (calls[seed.below(calls.len())] + seed.below(7))
-                .saturating_sub(3)
-                .max(1);
-        }
-        // One sample alone may be of a run with more calls than usual, so half of the guesses lie below what came later.
-        let pick: fn(&[usize]) -> usize = if seed.below(2) == 0 { median } else { least_of };
-        let mut around = PLACES.splitn(2, |other| *other == place);
-        let usual = |places: Option<&[&str]>| -> Vec<usize> {
-            let calls = places
-                .unwrap_or_default()
-                .iter()
-                .filter_map(|place| self.calls.get(place));
-            calls.map(|calls| pick(calls)).collect()
-        };
-        let (before, after) = (usual(around.next()), usual(around.next()));
-        let most = after.into_iter().min().unwrap_or_else(|| self.last_call() + 24);
-        let least = before.into_iter().max().unwrap_or(0).min(most.saturating_sub(12));
-        1 + least + seed.below(most.saturating_sub(least).max(12))
-    }
-
-    /// The latest call at which a run was still there to be killed. Runs differ in how many they make, so that one which
-    /// ended before says nothing about the next.
-    fn last_call(&self) -> usize {
-        self.calls.values().flatten().copied().max().unwrap_or(376)
-    }
-
-    /// Kills a run at a call, and notes where that was.
-    fn kill(&mut self, work: &Work, call: usize, beginning: Beginning) {
-        let runs = work.query("SELECT count(*) FROM runs", |row| row.get::<_, u32>(0))[0];
-        let (finished, killed) = under_fault(&work.env, work.invocation("1"), &format!("kill:{call}"));
-        if killed {
-            assert_eq!(finished.code, None, "{finished}");
-            let place = place_of_newest(work, runs);
-            *self.kills.entry(place).or_default() += 1;
-            if beginning == Beginning::Clean {
-                self.calls.entry(place).or_default().push(call);
-            }
-        } else {
-            assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
+/// Runs one iteration and kills the run at a place, before its n-th call there that changes something on disk. Says whether
+/// it made that many. The test looks at the database before each call, so it kills where it means to.
+fn kill_at(work: &Work, place: &str, nth: usize) -> bool {
+    let pipes = work.env.beside("pipes");
+    let made = work
+        .env
+        .sh("mkdir -p ../pipes && rm -f ../pipes/* && mkfifo ../pipes/ask ../pipes/answer");
+    assert_eq!(made.run().code, Some(0));
+    let runs_before = work.query("SELECT count(*) FROM runs", |row| row.get::<_, u32>(0))[0];
+    let mut run = work
+        .invocation("1")
+        .env("LD_PRELOAD", fault_library())
+        .env("RALPH_FAULT", "ask")
+        .env("RALPH_FAULT_PIPES", &pipes)
+        .command();
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Both sides open the pipes in this order, and each waits for the other.
+    let mut ask = File::open(pipes.join("ask")).unwrap();
+    let mut answer = File::options().write(true).open(pipes.join("answer")).unwrap();
+    let (mut calls, mut byte) = (0, [0]);
+    while ask.read(&mut byte).unwrap() == 1 {
+        calls += usize::from(place_of_newest(&work.connect_at_once(), runs_before) == Some(place));
+        let is_due = calls > nth;
+        answer.write_all(if is_due { b"k" } else { b"g" }).unwrap();
+        if is_due {
+            break;
         }
     }
-}
-
-fn least_of(calls: &[usize]) -> usize {
-    calls.iter().copied().min().unwrap_or_default()
-}
-
-fn median(calls: &[usize]) -> usize {
-    let mut sorted = calls.to_vec();
-    sorted.sort_unstable();
-    sorted[sorted.len() / 2]
-}
-
-/// What a run finds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Beginning {
-    Clean,
-    DeadRun,
+    let status = run.wait().unwrap();
+    let is_killed = status.signal() == Some(9);
+    assert!(is_killed || matches!(status.code(), Some(0 | 3 | 4)), "{status}");
+    if is_killed {
+        assert_eq!(place_of_newest(&work.connect_at_once(), runs_before), Some(place));
+    }
+    is_killed
 }
 
 #[test]
@@ -193,34 +164,28 @@ fn a_run_that_is_killed_at_any_transition_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_TRANSITION_KILLS", 1);
     let mut seed = Seed::announced("a run killed at every transition");
     let work = work();
-    let mut hits = Hits {
-        kills: PLACES.iter().map(|place| (*place, 0)).collect(),
-        calls: BTreeMap::new(),
-    };
-    let mut number = 0;
-    while let Some(wanted) = PLACES.iter().find(|place| hits.kills[*place] < kills) {
-        number += 1;
-        assert!(
-            number < 100 + 30 * kills,
-            "{wanted}: only {:?} at {:?}",
-            hits.kills,
-            hits.calls
-        );
-        work.add_task(&format!("task {number}"));
-        if *wanted == RECOVERING {
-            let call = hits.guess("agent on record", &mut seed);
-            hits.kill(&work, call, Beginning::DeadRun);
-            let call = 20 + seed.below(100);
-            hits.kill(&work, call, Beginning::DeadRun);
-        } else {
-            let call = hits.guess(wanted, &mut seed);
-            hits.kill(&work, call, Beginning::Clean);
-            let next = work.invocation("1000000").run();
-            assert!(matches!(next.code, Some(0 | 3)), "{next}");
+    for place in PLACES {
+        for number in 0..kills {
+            // The first call of every place, then any: one that makes fewer calls there is killed earlier next time.
+            let mut nth = if number == 0 { 0 } else { seed.below(40) };
+            loop {
+                work.add_task(&format!("{place} {number}, before call {nth}"));
+                if place == RECOVERING {
+                    assert!(kill_at(&work, "agent on record", 0));
+                }
+                let is_killed = kill_at(&work, place, nth);
+                let next = work.invocation("1000000").run();
+                assert!(matches!(next.code, Some(0 | 3)), "{next}");
+                if is_killed {
+                    break;
+                }
+                assert!(nth > 0, "a run makes no call when it is {place}");
+                nth /= 2;
+            }
         }
     }
     assert_all_committed_once(&work);
-    eprintln!("{number} rounds, kills: {:?}; {} turns", hits.kills, work.agent.turns());
+    eprintln!("{kills} kills at each of {PLACES:?}; {} turns", work.agent.turns());
 }
 
 #[test]
