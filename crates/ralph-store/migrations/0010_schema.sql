@@ -23,8 +23,9 @@ CREATE TABLE note_log (
         'added', 'edited', 'deleted', 'restored',
         'adopted', 'changed', 'returned', 'vanished', 'checked_out'
     )),
-    -- Of a knowledge entry `note` is the name of its file and `content` the whole text of it.
-    kind    TEXT NOT NULL CHECK (kind IN ('pattern', 'decision', 'fix', 'context', 'knowledge')),
+    -- Of a knowledge entry `note` is the name of its file and `content` the whole text of it; of the scratchpad `note` counts
+    -- its changes and `content` is the text that was appended or cleared.
+    kind    TEXT NOT NULL CHECK (kind IN ('pattern', 'decision', 'fix', 'context', 'knowledge', 'scratchpad')),
     content TEXT NOT NULL,
     tags    TEXT NOT NULL,
     created TEXT NOT NULL,

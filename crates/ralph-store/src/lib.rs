@@ -35,11 +35,11 @@ pub use progress::{
     UnverifiedCounts, UnverifiedTask, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
+    AgentNote, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep, LoggedEntry,
+    NoteStep, Rollback, RollbackPlan, RollbackTarget, ScratchpadChange, StepChange, TaskStep,
+};
+pub use progress::{
     Cleared, Clearing, Decision, DeletedLearnings, Holds, JudgedLearnings, KnownLessons, LearningFault,
     LearningFaultKind, LearningStats, LearningUpdate, LearningVersion, LoggedChange, MendedLearnings, NewProposal,
     OpenIteration, Proposal, ProposedCommand, ProposedLearning, PruneFilter, UnreadableLearning, Weighed,
-};
-pub use progress::{
-    Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep, LoggedEntry, NoteStep,
-    Rollback, RollbackPlan, RollbackTarget, StepChange, TaskStep,
 };

@@ -236,7 +236,12 @@ fn the_log_names_the_author_of_each_version() {
     let first = [by_agent(NoteAction::Added, note("mem-1-0000", "one"))];
     store.record_notes(&here, &record(1), &first, at).unwrap();
     assert!(store.is_written_by_agents("mem-1-0000").unwrap());
-    assert_eq!(store.notes_by_agents(&RunId::new(7)).unwrap(), 1);
+    let by_agents = store.notes_by_agents(&RunId::new(7)).unwrap();
+    let [one] = by_agents.as_slice() else {
+        panic!("{by_agents:?}");
+    };
+    assert_eq!((one.id.as_str(), one.text.as_str()), ("mem-1-0000", "one"));
+    assert_eq!((one.action, one.iteration), (NoteAction::Added, Some(3)));
     let second = [
         change(NoteAction::Edited, note("mem-1-0000", "one, by a person")),
         by_agent(NoteAction::Added, note("mem-2-0000", "two")),

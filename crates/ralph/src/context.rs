@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_memory::capture::{Findings, History, KnowledgeFolder, Notebook, Scratchpad, Stored};
 use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems, ShelfState};
-use ralph_memory::inject::FeaturesFolder;
+use ralph_memory::inject::{FeaturesFolder, Origins};
 use ralph_model::config::{Config, Loaded, Restricted};
 use ralph_model::{Actor, Clock, Entropy, Shelf, count, first_line, preview};
 use ralph_notes::{Notice, Patience};
@@ -180,6 +180,15 @@ impl<'a> Context<'a> {
     /// The database of facts to read, if there is one: to look something up nothing is made.
     pub(crate) fn facts(&self) -> Result<Option<Store>, CommandError> {
         Ok(Store::open_to_read(&self.project.fact_store(), Wait::Long)?)
+    }
+
+    /// Which notes agents wrote. Where that cannot be read, none counts as an agent's.
+    pub(crate) fn origins(&self) -> Origins {
+        let store = Store::open_to_read(&self.project.fact_store(), Wait::Brief)
+            .ok()
+            .flatten();
+        let written = store.and_then(|store| store.notes_written_by_agents().ok());
+        written.unwrap_or_default().into_iter().collect()
     }
 
     /// The folder of the project outside of it; the project gets an id where it has none.

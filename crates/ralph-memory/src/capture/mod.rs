@@ -34,7 +34,7 @@ pub use notebook::{
 pub use report::{
     WhyLines, category_of, failure_of, may_tell, named_files, normalised, signature, tells_of_failure, why_lines,
 };
-pub use scratchpad::{Moved, Scratchpad};
+pub use scratchpad::{ClearedScratchpad, Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, MOST_LEARNING, last_words, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};
 

@@ -44,23 +44,58 @@ impl Scratchpad<'_> {
         })
     }
 
-    /// Empties it. The old text is kept beside, under the name that is returned; nothing is done where there is none.
+    /// Empties it. The old text is kept beside it; nothing is done where there is none.
     ///
     /// # Errors
     /// When a file cannot be written; the scratchpad is then as it was.
-    pub fn clear(&self) -> Result<Option<PathBuf>, NotebookError> {
+    pub fn clear(&self) -> Result<Option<ClearedScratchpad>, NotebookError> {
         if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
             return Ok(None);
         }
-        let mut kept = None;
+        let mut cleared = None;
         self.update(|bytes| {
             if bytes.is_empty() {
                 return Ok(Patches::none());
             }
-            kept = Some(keep_beside(&self.path, bytes)?);
+            cleared = Some(ClearedScratchpad {
+                kept: keep_beside(&self.path, bytes)?,
+                text: String::from_utf8_lossy(bytes).into_owned(),
+            });
             Ok(Patches::whole(bytes, Vec::new()))
         })?;
-        Ok(kept)
+        Ok(cleared)
+    }
+
+    /// Removes a text that was appended. One that is not there any more, on lines of its own, is left alone: the scratchpad
+    /// of a complete run is moved away.
+    ///
+    /// # Errors
+    /// When the file cannot be written; it is then as it was.
+    pub fn remove(&self, text: &str) -> Result<(), NotebookError> {
+        self.update(|bytes| {
+            let lines = on_lines_of_its_own(b"", text);
+            let starts_line = |at: &usize| *at == 0 || bytes.get(at - 1) == Some(&b'\n');
+            let found = bytes.windows(lines.len()).rposition(|window| window == lines);
+            Ok(match found.filter(starts_line) {
+                Some(at) => Patches::whole(bytes, [&bytes[..at], &bytes[at + lines.len()..]].concat()),
+                None => Patches::none(),
+            })
+        })
+    }
+
+    /// Puts a text back that was there before what is there now.
+    ///
+    /// # Errors
+    /// When the file cannot be written; it is then as it was.
+    pub fn put_in_front(&self, text: &str) -> Result<(), NotebookError> {
+        self.surroundings.prepare_note_folder(&self.path)?;
+        self.update(|bytes| {
+            let mut patches = Patches::none();
+            if !bytes.starts_with(text.as_bytes()) {
+                patches.insert(0, on_lines_of_its_own(b"", text));
+            }
+            Ok(patches)
+        })
     }
 
     /// Moves what it says to another file, which must be nobody else's, and says whether there was anything to move.
@@ -84,6 +119,15 @@ impl Scratchpad<'_> {
         let mut locked = LockedFile::lock(&self.path, &self.patience)?;
         locked.update(b"", edit).map(drop)
     }
+}
+
+/// What was cleared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClearedScratchpad {
+    /// The file that keeps it.
+    pub kept: PathBuf,
+    /// The text.
+    pub text: String,
 }
 
 /// Whether the scratchpad had anything to move.

@@ -7,7 +7,7 @@ use ralph_model::{Budget, InjectionReason, Note, NoteOrSign, Shelf, count, show_
 use ralph_notes::{entry_text_by, item_text};
 use ralph_store::index::{Age, IndexError};
 
-use super::origin::Origins;
+use super::origin::{Origin, Origins};
 use super::pack::{Item, Packed, Sizes, pack};
 use super::prompt::{OPENING, quote, without_controls};
 use super::said::{Fact, Said};
@@ -44,7 +44,7 @@ pub struct Occasion<'a> {
     pub budget: Budget,
     /// How they are written.
     pub format: PrimeFormat,
-    /// Who wrote which of them, for a section of a prompt; their file's own form has no place for it.
+    /// Who wrote which of them. Notes in their file's form are marked only where an agent wrote them.
     pub origins: &'a Origins,
 }
 
@@ -298,6 +298,9 @@ impl Choice {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
         let text = match (occasion.format, &item) {
             (PrimeFormat::Section, item) => format!("\n{}", section_text(item, occasion.origins)),
+            (PrimeFormat::Markdown, item) if occasion.origins.of(item.id()) == Origin::Agent => {
+                format!("\n{}", section_text(item, occasion.origins))
+            }
             (PrimeFormat::Markdown, item) => format!("\n{}", item_text(item)),
             // What has only texts in it can always be written.
             (PrimeFormat::Json, item) => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Row, params};
 use super::Store;
 use super::claims::RunProcess;
 use super::columns::{time_at, unreadable, word_at, word_in};
+use super::note_log::NoteAction;
 use crate::StoreError;
 
 /// The logs whose rows are signed when their transaction ends.
@@ -27,6 +28,19 @@ pub struct LoggedChange {
     pub what: String,
     /// Who did it.
     pub author: Author,
+}
+
+/// A note that an agent stored or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentNote {
+    /// Its id, or the name of the file of a knowledge entry.
+    pub id: String,
+    /// What the agent did last.
+    pub action: NoteAction,
+    /// In which iteration; none where it cannot be told.
+    pub iteration: Option<u32>,
+    /// What the note says, or last said.
+    pub text: String,
 }
 
 /// A run that has not ended, and the iteration whose agent is at work or has just ended.
@@ -124,16 +138,26 @@ impl Store {
         }))
     }
 
-    /// How many notes the agents of a run stored or changed.
+    /// What the agents of a run stored or changed in the notes and the scratchpad, each note once, by its last change.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn notes_by_agents(&self, run: &RunId) -> Result<u32, StoreError> {
-        let sql = "SELECT count(DISTINCT note) FROM note_log WHERE author = 'agent' AND run = ?1";
+    pub fn notes_by_agents(&self, run: &RunId) -> Result<Vec<AgentNote>, StoreError> {
+        // With max, SQLite takes the other columns from the row that holds the maximum.
+        let sql = "SELECT max(seq) AS last, note, action, iteration, content FROM note_log
+                   WHERE author = 'agent' AND run = ?1 GROUP BY file, note ORDER BY last";
+        let read = |row: &Row<'_>| {
+            Ok(AgentNote {
+                id: row.get("note")?,
+                action: word_at(row, "action", NoteAction::parse)?,
+                iteration: row.get("iteration")?,
+                text: row.get("content")?,
+            })
+        };
         let found = self
             .connection
             .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row([run.as_str()], |row| row.get(0)));
+            .and_then(|mut statement| statement.query_map([run.as_str()], read)?.collect());
         self.sql(found)
     }
 }

@@ -55,6 +55,7 @@ mod rollback;
 mod run_history;
 mod runs;
 mod same_lesson;
+mod scratchpad_log;
 mod settle;
 mod standing;
 mod stats;
@@ -78,7 +79,7 @@ use crate::guard::Guard;
 use crate::{PlaceRef, StoreError, Wait, migrate, open, owner};
 use learning_reading::PassedOver;
 
-pub use authorship::{LoggedChange, OpenIteration};
+pub use authorship::{AgentNote, LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing, UnverifiedCounts};
 pub use drawn_lessons::Taught;
@@ -125,6 +126,7 @@ pub use rollback::{
 };
 pub use runs::{NewRun, OpenRun, Run};
 pub use same_lesson::{LessonsState, Retold};
+pub use scratchpad_log::ScratchpadChange;
 pub use settle::{Settled, Settlement, TaskChange};
 pub use stats::{
     DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,

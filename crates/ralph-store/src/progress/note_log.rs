@@ -246,7 +246,7 @@ impl Store {
         let sql =
             "SELECT seq, at, action, note, kind, content, tags, created, extra, worktree, path, author, run, iteration
                    FROM note_log JOIN note_files ON note_files.id = note_log.file
-                   WHERE note >= ?1 AND note < ?1 || char(0x10ffff) AND kind <> 'knowledge' ORDER BY seq";
+                   WHERE note >= ?1 AND note < ?1 || char(0x10ffff) AND kind NOT IN ('knowledge', 'scratchpad') ORDER BY seq";
         let rows = self.sql(self.connection.prepare(sql).and_then(|mut statement| {
             statement
                 .query_map([id_prefix], |row| {

@@ -17,6 +17,10 @@ use super::learning_changes::set_status;
 use super::note_log::{LoggedNote, NoteAction, NoteFile, Presence};
 use crate::StoreError;
 
+/// What the log of learnings says of a rollback and of its undoing: neither is a person's judgement of the learning.
+const ROLLED_BACK: &str = "rolled back";
+const UNDONE: &str = "rollback undone";
+
 /// What is rolled back: a run, or one iteration of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackTarget {
@@ -122,6 +126,8 @@ pub enum LoggedEntry {
     Note(Box<Note>),
     /// A knowledge entry, by the text of its file.
     Knowledge(String),
+    /// A text of the scratchpad.
+    Scratchpad(String),
 }
 
 impl RollbackPlan {
@@ -171,6 +177,7 @@ impl Store {
                     )?
                     .execute(params![freed.id.as_str(), moment(now)])?;
             }
+            name_in_log(transaction, ROLLED_BACK)?;
             for proposal in &plan.proposals {
                 set_proposal(transaction, proposal, "rejected", Some(now))?;
             }
@@ -209,6 +216,7 @@ impl Store {
                         moment(now)
                     ])?;
             }
+            name_in_log(transaction, UNDONE)?;
             for proposal in &rollback.plan.proposals {
                 set_proposal(transaction, proposal, "open", None)?;
             }
@@ -260,8 +268,10 @@ impl Store {
         if !is_there {
             return Ok(LoggedEntry::Absent);
         }
-        if kind == "knowledge" {
-            return Ok(LoggedEntry::Knowledge(logged.content));
+        match kind.as_str() {
+            "knowledge" => return Ok(LoggedEntry::Knowledge(logged.content)),
+            super::scratchpad_log::KIND => return Ok(LoggedEntry::Scratchpad(logged.content)),
+            _ => {}
         }
         let (_, _, note) = logged.decode().map_err(|what| self.damaged(what))?;
         Ok(LoggedEntry::Note(Box::new(note)))
@@ -383,8 +393,10 @@ fn plan_note(plan: &mut RollbackPlan, worktree: &str, rows: &[LogRow]) {
         };
         return keep(format!("in {name}: run the command there"));
     }
+    // A rollback that was undone leaves the note as the target left it.
+    let left_by_target = rows.iter().rfind(|row| row.is_targets);
     let later = rows.iter().skip(first).rev().find(|row| !row.is_targets);
-    if let Some(later) = later {
+    if let Some(later) = later.filter(|_| !LogRow::same_state(left_by_target, Some(now))) {
         return keep(format!("changed afterwards ({})", later.author));
     }
     plan.notes.push(NoteStep {
@@ -405,14 +417,16 @@ fn plan_learnings(connection: &Connection, plan: &mut RollbackPlan, target: &Rol
                    SELECT id FROM journal WHERE run_id = ?1 AND (?2 IS NULL OR iteration = ?2))
                SELECT id, status, reason, superseded_by, pruned_from,
                    EXISTS (SELECT 1 FROM learning_log
-                           WHERE learning_log.learning = learnings.id AND author = 'human') AS is_a_persons
+                           WHERE learning_log.learning = learnings.id AND author = 'human'
+                             AND action NOT IN (?3, ?4)) AS is_a_persons
                FROM learnings
                WHERE status NOT IN ('rejected', 'pruned') AND source <> 'human'
                  AND seq IN (SELECT learning FROM learning_sources WHERE journal IN entries)
                  AND seq NOT IN (SELECT learning FROM learning_sources WHERE journal NOT IN entries)
                ORDER BY seq";
     let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![target.run.as_str(), target.iteration], |row| {
+    let values = params![target.run.as_str(), target.iteration, ROLLED_BACK, UNDONE];
+    let rows = statement.query_map(values, |row| {
         Ok((read_learning_step(row)?, row.get::<_, bool>("is_a_persons")?))
     })?;
     for row in rows {
@@ -516,6 +530,14 @@ fn set_state(transaction: &Transaction<'_>, id: &RollbackId, state: RollbackStat
     transaction
         .prepare_cached("UPDATE rollbacks SET state = ?2 WHERE id = ?1")?
         .execute(params![id.as_str(), state.word()])
+        .map(drop)
+}
+
+/// Names what the log says of the learnings that this transaction has changed.
+fn name_in_log(transaction: &Transaction<'_>, action: &str) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE learning_log SET action = ?1 WHERE author IS NULL")?
+        .execute([action])
         .map(drop)
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_memory::catalogue::Catalogue;
-use ralph_memory::inject::{Occasion, Origins, PrimeFormat, prime};
+use ralph_memory::inject::{Occasion, PrimeFormat, prime};
 use ralph_model::Shelf;
 use ralph_serve::hooks::session_start::{self, SessionStart, Situation};
 
@@ -136,6 +136,7 @@ fn give_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), CommandE
     .into_iter()
     .filter_map(|(shelf, enabled)| enabled.then_some(shelf))
     .collect();
+    let origins = context.origins();
     let text = Catalogue::ask(&context.catalogue(Spelling::Own), &shelves, |catalogue| {
         session_start::context(&situation, |shelf, wanted, budget| {
             let occasion = Occasion {
@@ -144,7 +145,7 @@ fn give_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), CommandE
                 about: None,
                 budget,
                 format: PrimeFormat::Markdown,
-                origins: &Origins::default(),
+                origins: &origins,
             };
             prime(catalogue, &occasion)
         })

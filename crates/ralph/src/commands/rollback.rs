@@ -1,9 +1,11 @@
 //! `ralph rollback`: takes back what memory got from an iteration or a run.
 
 use clap::Args;
-use ralph_memory::capture::{Notebook, PutBack};
+use ralph_memory::capture::{Notebook, PutBack, SecretPolicy};
 use ralph_model::{RollbackState, Shelf, count};
-use ralph_store::{Kept, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange, Store};
+use ralph_store::{
+    Kept, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, ScratchpadChange, StepChange, Store,
+};
 use serde_json::{Value, json};
 
 use super::journal::{WhichIteration, find_run};
@@ -15,8 +17,8 @@ use crate::paths::Spelling;
 /// Take back what memory got from an iteration or a run
 ///
 /// Memories, guardrails and knowledge entries that it added are removed, those that it changed or deleted get their former text
-/// again; learnings that came only from it, its proposals and its proposed tasks are rejected. What was changed afterwards stays
-/// and is named. The journal and the scratchpad stay as they are.
+/// again; so does the scratchpad, where it was changed with `ralph scratchpad`. Learnings that came only from it, its proposals
+/// and its proposed tasks are rejected. What was changed afterwards stays and is named. The journal stays as it is.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph rollback 12 --dry-run           # an iteration, by its number
@@ -152,8 +154,15 @@ fn write_notes(
         if direction == Direction::Forth {
             std::mem::swap(&mut from, &mut to);
         }
-        let outcome = match (text(&from), text(&to)) {
-            (None, None) => {
+        let outcome = match (&from, &to) {
+            (LoggedEntry::Scratchpad(_), _) | (_, LoggedEntry::Scratchpad(_)) => {
+                put_back_text(context, &step.id, (&from, &to), direction)?
+            }
+            (LoggedEntry::Knowledge(_), _) | (_, LoggedEntry::Knowledge(_)) => {
+                let states = (text(&from), text(&to));
+                knowledge.put_back(store, &step.id, states, context.clock().now())?
+            }
+            _ => {
                 let here = notebooks.iter().find(|notebook| notebook.log.file.path == step.path);
                 match here {
                     Some(notebook) => {
@@ -164,7 +173,6 @@ fn write_notes(
                     None => PutBack::Kept,
                 }
             }
-            states => knowledge.put_back(store, &step.id, states, context.clock().now())?,
         };
         if outcome == PutBack::Kept {
             kept.push(Kept {
@@ -176,17 +184,47 @@ fn write_notes(
     Ok(kept)
 }
 
+/// Removes a text of the scratchpad, or puts it back: at the end where it was appended, in front where it was cleared.
+fn put_back_text(
+    context: &Context<'_>,
+    note: &str,
+    states: (&LoggedEntry, &LoggedEntry),
+    direction: Direction,
+) -> Result<PutBack, CommandError> {
+    let scratchpad = context.scratchpad();
+    let change = match states {
+        (LoggedEntry::Scratchpad(text), _) => {
+            scratchpad.remove(text)?;
+            ScratchpadChange::Removed { note, text }
+        }
+        (_, LoggedEntry::Scratchpad(text)) => {
+            match direction {
+                Direction::Back => scratchpad.put_in_front(text)?,
+                Direction::Forth => {
+                    // One that was interrupted may have appended it already.
+                    scratchpad.remove(text)?;
+                    scratchpad.append(text, SecretPolicy::Allow)?;
+                }
+            }
+            ScratchpadChange::Restored { note, text }
+        }
+        _ => return Ok(PutBack::Before),
+    };
+    super::scratchpad::record(context, &scratchpad, change);
+    Ok(PutBack::Done)
+}
+
 fn note(entry: &LoggedEntry) -> Option<&ralph_model::Note> {
     match entry {
         LoggedEntry::Note(note) => Some(note),
-        LoggedEntry::Absent | LoggedEntry::Knowledge(_) => None,
+        LoggedEntry::Absent | LoggedEntry::Knowledge(_) | LoggedEntry::Scratchpad(_) => None,
     }
 }
 
 fn text(entry: &LoggedEntry) -> Option<&str> {
     match entry {
         LoggedEntry::Knowledge(text) => Some(text),
-        LoggedEntry::Absent | LoggedEntry::Note(_) => None,
+        LoggedEntry::Absent | LoggedEntry::Note(_) | LoggedEntry::Scratchpad(_) => None,
     }
 }
 

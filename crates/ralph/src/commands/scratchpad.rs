@@ -1,8 +1,11 @@
 //! `ralph scratchpad show|append|clear`.
 
 use clap::{Args, Subcommand};
+use ralph_memory::capture::{ClearedScratchpad, Scratchpad};
 use ralph_memory::inject::tail;
 use ralph_model::{Budget, Tokens};
+use ralph_notes::{normalise_line_breaks, read_file};
+use ralph_store::{FileRecord, ScratchpadChange, Store};
 use serde_json::json;
 
 use super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
@@ -76,6 +79,11 @@ fn cmd_append(context: &Context<'_>, args: AppendArgs) -> Result<(), CommandErro
     let scratchpad = context.scratchpad();
     let text = content_argument(context, args.text)?;
     scratchpad.append(&text, args.secrets.policy())?;
+    record(
+        context,
+        &scratchpad,
+        ScratchpadChange::Appended(&normalise_line_breaks(&text)),
+    );
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
@@ -88,10 +96,42 @@ fn cmd_clear(context: &Context<'_>, _args: &ClearArgs) -> Result<(), CommandErro
     let shown = context.project.shown(&scratchpad.path);
     match scratchpad.clear()? {
         None => context.ui.data("The scratchpad is empty.\n"),
-        Some(kept) => {
+        Some(ClearedScratchpad { kept, text }) => {
+            record(context, &scratchpad, ScratchpadChange::Cleared(&text));
             let kept = context.project.shown(&kept);
             context.ui.status(&format!("The old text is kept as {kept}."));
             context.ui.result("🗑️ ", &format!("Cleared {shown}"))
         }
     }
+}
+
+/// Records who changed the scratchpad. It works without a database, and none is made for it.
+pub(super) fn record(context: &Context<'_>, scratchpad: &Scratchpad<'_>, change: ScratchpadChange<'_>) {
+    if !Store::is_there(&context.project.database()) {
+        return;
+    }
+    if let Err(error) = try_record(context, scratchpad, change) {
+        context.ui.warning(&format!(
+            "The note log did not record this change: {}.",
+            error.message()
+        ));
+    }
+}
+
+fn try_record(
+    context: &Context<'_>,
+    scratchpad: &Scratchpad<'_>,
+    change: ScratchpadChange<'_>,
+) -> Result<(), CommandError> {
+    let Some(written) = read_file(&scratchpad.path)? else {
+        return Ok(());
+    };
+    let record = FileRecord {
+        stamp: written.stamp,
+        head: None,
+    };
+    let file = context.project.log_of(&scratchpad.path).file;
+    let mut store = Store::open_or_create(&context.project.fact_store())?;
+    let (author, now) = (context.actor.author(), context.clock().now());
+    Ok(store.record_scratchpad((&file, &record), change, &author, now)?)
 }

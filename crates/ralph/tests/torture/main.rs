@@ -16,6 +16,7 @@ mod knowledge;
 mod memory;
 mod merges;
 mod other_clients;
+mod rollback;
 mod runs;
 mod setup;
 mod shelves;

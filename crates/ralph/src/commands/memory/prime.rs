@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use ralph_memory::capture::Notebook;
-use ralph_memory::inject::{Occasion, Origins, PrimeFormat, prime};
+use ralph_memory::inject::{Occasion, PrimeFormat, prime};
 use ralph_memory::recall::first_day;
 use ralph_model::{Budget, Tokens, count};
 
@@ -63,13 +63,14 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
     } else {
         PrimeFormat::Markdown
     };
+    let origins = context.origins();
     let occasion = Occasion {
         shelf: notebook.shelf,
         wanted: &wanted,
         about: args.about.as_deref(),
         budget: Budget::of(Tokens(args.budget)),
         format,
-        origins: &Origins::default(),
+        origins: &origins,
     };
     let primed = context.ask(notebook, |catalogue| prime(catalogue, &occasion))?;
     if primed.left_out > 0 {

@@ -14,7 +14,7 @@ use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration, first_line,
     gist_of, preview, size,
 };
-use ralph_store::{Store, StoreError, Wait};
+use ralph_store::{AgentNote, NoteAction, Store, StoreError, Wait};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -71,6 +71,16 @@ pub(super) struct Printer<'a> {
     notes: usize,
     spent: Usage,
     time: Duration,
+}
+
+/// How many notes of the agent the last lines of a run list.
+const MOST_STORED: usize = 10;
+
+/// What the agents of a run stored with commands; nothing where that cannot be read.
+pub(super) fn agent_notes(context: &Context<'_>, run: Option<&RunId>) -> Vec<AgentNote> {
+    let store = context.facts().ok().flatten();
+    let notes = store.zip(run).map(|(store, run)| store.notes_by_agents(run));
+    notes.and_then(Result::ok).unwrap_or_default()
 }
 
 impl<'a> Printer<'a> {
@@ -176,11 +186,25 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// How many notes the agents of the run stored with commands. Where that cannot be read, nothing is said.
-    fn stored_by_agent(&self) -> Option<String> {
-        let store = self.context.facts().ok()??;
-        let stored = store.notes_by_agents(self.run.as_ref()?).ok()?;
-        (stored > 0).then(|| format!("Notes stored by the agent: {stored}"))
+    /// What the agents of the run stored with commands. Where that cannot be read, nothing is said.
+    fn stored_by_agent(&self) -> Vec<String> {
+        let stored = agent_notes(self.context, self.run.as_ref());
+        if stored.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![format!("Notes stored by the agent: {}", stored.len())];
+        lines.extend(stored.iter().take(MOST_STORED).map(|note| {
+            let deleted = if note.action == NoteAction::Deleted {
+                " (deleted)"
+            } else {
+                ""
+            };
+            format!("  {}{deleted}: {}", note.id, self.short(&note.text))
+        }));
+        if let Some(more) = stored.len().checked_sub(MOST_STORED).filter(|more| *more > 0) {
+            lines.push(format!("  and {more} more"));
+        }
+        lines
     }
 
     fn summary(&self) -> String {

@@ -10,6 +10,7 @@ use ralph_model::Clock;
 use ralph_model::{
     Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Unverified, Usage, serialize_moment,
 };
+use ralph_store::AgentNote;
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -131,6 +132,7 @@ pub(super) enum Event<'a> {
         iterations: u32,
         limit: Option<&'static str>,
         again: Option<&'a str>,
+        agent_notes: Vec<AgentNoted>,
     },
     NothingBegan {
         sentence: &'a str,
@@ -142,6 +144,25 @@ pub(super) enum Event<'a> {
         hint: Option<&'a str>,
         exit_code: u8,
     },
+}
+
+/// A note that the agent stored or changed with a command.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct AgentNoted {
+    id: String,
+    /// What the agent did last.
+    action: &'static str,
+    iteration: Option<u32>,
+}
+
+impl From<AgentNote> for AgentNoted {
+    fn from(note: AgentNote) -> Self {
+        Self {
+            id: note.id,
+            action: note.action.word(),
+            iteration: note.iteration,
+        }
+    }
 }
 
 /// Who works on what, and within which limits.

@@ -125,3 +125,57 @@ fn what_a_person_edited_afterwards_stays_and_is_named() {
         1
     );
 }
+
+#[test]
+fn the_scratchpad_names_its_author_and_is_rolled_back_with_the_rest() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph scratchpad clear && ralph scratchpad append 'the agent was at step 2'"),
+        say(DONE),
+    ]));
+    for title in ["One", "Two"] {
+        scene.env.ok(["task", "add", title]);
+    }
+    scene.env.ok(["scratchpad", "append", "a person was at step 1"]);
+    let told = scene.run(&["--limit", "1"]);
+    assert!(told.stdout.contains("Notes stored by the agent: 2\n"), "{told}");
+    assert!(told.stdout.contains(": the agent was at step 2\n"), "{told}");
+    let appended = told
+        .stdout
+        .lines()
+        .find(|line| line.ends_with("the agent was at step 2"));
+    let id = appended.and_then(|line| line.trim().split(':').next()).unwrap();
+    let blamed = crate::json(&scene.env, &["blame", id, "--json"]);
+    assert_eq!(
+        (&blamed[0]["author"], &blamed[0]["iteration"]),
+        (&"agent".into(), &1.into())
+    );
+    let scratchpad = || scene.env.ok(["scratchpad", "show"]);
+    assert_eq!(scratchpad(), "the agent was at step 2\n");
+    let done = crate::json(&scene.env, &["rollback", &last_run(&scene), "--yes", "--json"]);
+    assert_eq!(scratchpad(), "a person was at step 1\n");
+    let again = scene.env.ok(["rollback", &last_run(&scene), "--yes"]);
+    assert_eq!(again, "Nothing to roll back.\n");
+    scene
+        .env
+        .ok(["rollback", "--undo", done["rollback"].as_str().unwrap(), "--yes"]);
+    assert_eq!(scratchpad(), "the agent was at step 2\n");
+}
+
+#[test]
+fn a_program_is_told_what_the_agent_stored() {
+    let scene = scene();
+    let told = scene.run(&["a text", "--json"]);
+    let last: Value = serde_json::from_str(told.stdout.lines().last().unwrap()).unwrap();
+    let ids: Vec<&str> = last["agent_notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note["id"].as_str().unwrap())
+        .collect();
+    assert!(
+        matches!(ids.as_slice(), [memory, guardrail, "colours-2.md"]
+            if memory.starts_with("mem-") && guardrail.starts_with("fix-")),
+        "{told}"
+    );
+}

@@ -54,7 +54,7 @@ fn a_whole_run_is_told_in_lines_of_json() {
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"passed","status":null,"output":"","duration_ms":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":2,"task":"t-025cc1","title":"make a.txt","outcome":"done","stop_reason":"task_done","reason":"","guidance":null,"task_status":"done","files":["a.txt"],"changed_nothing":false,"evidence":"gates","unverified":null,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/002"}
-    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2,"limit":null,"again":null}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2,"limit":null,"again":null,"agent_notes":[]}
     "#);
     assert_eq!(finished.code, Some(0));
     assert!(finished.stderr.contains("begins."), "{}", finished.stderr);

@@ -16,7 +16,7 @@ use ralph_model::{RunId, TaskId, TaskStatus, Verdict};
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait, gate_result};
 use crate::commands::run::idle::Idle;
 use crate::commands::run::live::Live;
-use crate::commands::run::printer::Printer;
+use crate::commands::run::printer::{Printer, agent_notes};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -236,6 +236,10 @@ impl<'a> Teller<'a> {
             sentence,
             exit_code: end.code(),
             iterations,
+            agent_notes: agent_notes(self.context, self.run.as_ref())
+                .into_iter()
+                .map(Into::into)
+                .collect(),
         });
     }
 
