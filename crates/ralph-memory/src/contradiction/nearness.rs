@@ -32,6 +32,7 @@ impl Reading {
         shared * 100 > most * NEAR_PERCENT
             && self.kind == other.kind
             && self.files == other.files
+            && self.ids == other.ids
             && !self.is_tagged_otherwise(other)
             && self.answers_otherwise(other).is_none()
             && self.is_of_one_mind_with(other)

@@ -56,6 +56,8 @@ pub struct Reading {
     pub(super) tag_stems: BTreeSet<String>,
     /// The files that its text names.
     pub(super) files: BTreeSet<String>,
+    /// The ids and hashes that it names: their parts may be those of another one in another order.
+    pub(super) ids: BTreeSet<String>,
     /// The stems of its words, without those that say yes or no and those that carry no subject.
     pub(super) stems: BTreeMap<String, Sign>,
     /// Those among them that are names of something, and those that stand in code.
@@ -89,6 +91,7 @@ impl Reading {
             own_tags: tags_in_lower_case().filter(|tag| !is_path(tag)).collect(),
             tag_stems: tags.iter().flat_map(|tag| terms_of(tag)).collect(),
             files: BTreeSet::new(),
+            ids: ids_in(content),
             stems: BTreeMap::new(),
             names: BTreeSet::new(),
             code: BTreeSet::new(),
@@ -250,6 +253,17 @@ impl Reading {
             self.names.insert(stem.to_owned());
         }
     }
+}
+
+/// Words of letters and digits in turn, as `974e5c`. In others (`utf8`, `v2`) the number is a word of its own.
+fn ids_in(text: &str) -> BTreeSet<String> {
+    const LEAST_CHANGES: usize = 2;
+    let changes = |word: &&str| {
+        let kinds: Vec<bool> = word.bytes().map(|byte| byte.is_ascii_digit()).collect();
+        kinds.windows(2).filter(|pair| pair[0] != pair[1]).count() >= LEAST_CHANGES
+    };
+    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(changes);
+    words.map(str::to_ascii_lowercase).collect()
 }
 
 /// A word whose numbers say which one is meant: those right behind it, as in "lines 4 to 8".

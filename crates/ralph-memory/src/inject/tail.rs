@@ -12,7 +12,7 @@ pub struct Tail {
 }
 
 /// The end of a text within a budget, beginning with a whole line. Only a last line that is too long by itself is cut,
-/// between two characters. Where there is no room even for saying that something was left out, nothing is shown.
+/// between two characters. Where there is no room for anything beside the line that says what was left out, nothing is shown.
 #[must_use]
 pub fn tail(text: &str, budget: Budget) -> Tail {
     marked_tail(text, "", budget)
@@ -49,10 +49,18 @@ fn marked_tail(text: &str, mark: &str, mut budget: Budget) -> Tail {
         }
         if kept.is_empty() && budget.take(mark.len()) {
             let end = end_of_line(line, &mut budget);
-            left_out -= end.chars().count();
-            kept.push(marked(mark, end));
+            if !end.trim().is_empty() {
+                left_out -= end.chars().count();
+                kept.push(marked(mark, end));
+            }
         }
         break;
+    }
+    if kept.is_empty() {
+        return Tail {
+            text: String::new(),
+            left_out: total,
+        };
     }
     kept.reverse();
     let kept = kept.concat();

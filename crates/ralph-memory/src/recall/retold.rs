@@ -278,6 +278,15 @@ mod tests {
     }
 
     #[test]
+    fn ids_that_share_their_parts_name_different_things() {
+        let mut story = Story::new();
+        for id in ["t-e259c5", "t-974e5c", "t-3c259e", "t-c259e5"] {
+            story.tell(TaskType::BugFix, "pitfall", &[&format!("Learned of {id}.")]);
+        }
+        assert_eq!(story.texts().len(), 4, "{:?}", story.texts());
+    }
+
+    #[test]
     fn one_is_found_however_rare_the_words_of_a_reason_are() {
         let mut story = Story::new();
         let bug = TaskType::BugFix;
