@@ -182,12 +182,12 @@ impl<'a> Context<'a> {
         Ok(Store::open_to_read(&self.project.fact_store(), Wait::Long)?)
     }
 
-    /// Which notes agents wrote. Where that cannot be read, none counts as an agent's.
+    /// Who wrote which notes. Where that cannot be read, all count as a person's.
     pub(crate) fn origins(&self) -> Origins {
         let store = Store::open_to_read(&self.project.fact_store(), Wait::Brief)
             .ok()
             .flatten();
-        let written = store.and_then(|store| store.notes_written_by_agents().ok());
+        let written = store.and_then(|store| store.notes_written_in_iterations().ok());
         written.unwrap_or_default().into_iter().collect()
     }
 

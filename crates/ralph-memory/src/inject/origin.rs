@@ -1,9 +1,9 @@
 //! Who an injected entry comes from. Entries carry it as one short mark, so that an agent can weigh what it reads.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 
-use ralph_model::{Learning, LearningSource};
+use ralph_model::{AuthorKind, Learning, LearningSource};
 
 /// Who wrote the text of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Origin {
     Agent,
     /// ralph or another tool extracted it from finished runs.
     Extracted,
+    /// Its file was edited directly while an agent was at work.
+    Unknown,
 }
 
 impl Origin {
@@ -34,6 +36,7 @@ impl Origin {
             Self::Human => "human",
             Self::Agent => "agent",
             Self::Extracted => "extracted",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -42,31 +45,31 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Human | Self::Agent => write!(f, "(by {})", self.word()),
+            Self::Human | Self::Agent | Self::Unknown => write!(f, "(by {})", self.word()),
             Self::Extracted => write!(f, "({})", self.word()),
         }
     }
 }
 
-/// Who wrote which notes: the ids of memories and guardrails, and the file names of knowledge entries, whose present text
-/// an agent wrote. All others count as a person's.
+/// Who wrote which notes: the ids of memories and guardrails, and the file names of knowledge entries, whose present text was
+/// written in an iteration. All others count as a person's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origins(HashSet<String>);
+pub struct Origins(HashMap<String, AuthorKind>);
 
 impl Origins {
     /// The origin of a note by its id or file name.
     #[must_use]
     pub fn of(&self, id: &str) -> Origin {
-        if self.0.contains(id) {
-            Origin::Agent
-        } else {
-            Origin::Human
+        match self.0.get(id) {
+            Some(AuthorKind::Agent) => Origin::Agent,
+            Some(AuthorKind::Unknown) => Origin::Unknown,
+            Some(AuthorKind::Human | AuthorKind::Ralph) | None => Origin::Human,
         }
     }
 }
 
-impl FromIterator<String> for Origins {
-    fn from_iter<I: IntoIterator<Item = String>>(written_by_agents: I) -> Self {
-        Self(written_by_agents.into_iter().collect())
+impl FromIterator<(String, AuthorKind)> for Origins {
+    fn from_iter<I: IntoIterator<Item = (String, AuthorKind)>>(written: I) -> Self {
+        Self(written.into_iter().collect())
     }
 }

@@ -44,7 +44,7 @@ pub struct Occasion<'a> {
     pub budget: Budget,
     /// How they are written.
     pub format: PrimeFormat,
-    /// Who wrote which of them. Notes in their file's form are marked only where an agent wrote them.
+    /// Who wrote which of them. Notes in their file's form are marked unless a person wrote them.
     pub origins: &'a Origins,
 }
 
@@ -298,7 +298,7 @@ impl Choice {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
         let text = match (occasion.format, &item) {
             (PrimeFormat::Section, item) => format!("\n{}", section_text(item, occasion.origins)),
-            (PrimeFormat::Markdown, item) if occasion.origins.of(item.id()) == Origin::Agent => {
+            (PrimeFormat::Markdown, item) if occasion.origins.of(item.id()) != Origin::Human => {
                 format!("\n{}", section_text(item, occasion.origins))
             }
             (PrimeFormat::Markdown, item) => format!("\n{}", item_text(item)),

@@ -6,7 +6,8 @@ use ralph_memory::inject::prompt::{Prompt, PromptRequest};
 use ralph_memory::recall::{KnownLesson, Relevance, RelevantLearning};
 use ralph_model::config::Config;
 use ralph_model::{
-    Extra, LearningKind, LearningSource, Note, NoteId, NoteKind, Outcome, Suggestion, Tags, TaskType, Tokens,
+    AuthorKind, Extra, LearningKind, LearningSource, Note, NoteId, NoteKind, Outcome, Suggestion, Tags, TaskType,
+    Tokens,
 };
 use ralph_notes::entry_text;
 use ralph_testkit::known_lesson;
@@ -51,7 +52,7 @@ fn prompt_of(text: &str) -> Prompt {
     files.write_knowledge("an-agents.md", entry(&quoted, &in_own_words("agent")).as_bytes());
     files.write_knowledge("a-persons.md", entry("Dates", &in_own_words("person")).as_bytes());
     let origins: Origins = ["mem-1737372000-a1b2", "an-agents.md"]
-        .map(str::to_owned)
+        .map(|id| (id.to_owned(), AuthorKind::Agent))
         .into_iter()
         .collect();
     let said = |source| {

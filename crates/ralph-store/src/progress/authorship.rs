@@ -35,8 +35,10 @@ pub struct LoggedChange {
 pub struct AgentNote {
     /// Its id, or the name of the file of a knowledge entry.
     pub id: String,
-    /// What the agent did last.
+    /// What happened to it last.
     pub action: NoteAction,
+    /// Agent, or unknown where its file was edited directly.
+    pub author: AuthorKind,
     /// In which iteration; none where it cannot be told.
     pub iteration: Option<u32>,
     /// What the note says, or last said.
@@ -138,18 +140,20 @@ impl Store {
         }))
     }
 
-    /// What the agents of a run stored or changed in the notes and the scratchpad, each note once, by its last change.
+    /// What the agents of a run stored or changed in the notes and the scratchpad, and what somebody edited directly while they
+    /// were at work; each note once, by its last change.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn notes_by_agents(&self, run: &RunId) -> Result<Vec<AgentNote>, StoreError> {
         // With max, SQLite takes the other columns from the row that holds the maximum.
-        let sql = "SELECT max(seq) AS last, note, action, iteration, content FROM note_log
-                   WHERE author = 'agent' AND run = ?1 GROUP BY file, note ORDER BY last";
+        let sql = "SELECT max(seq) AS last, note, action, author, iteration, content FROM note_log
+                   WHERE author IN ('agent', 'unknown') AND run = ?1 GROUP BY file, note ORDER BY last";
         let read = |row: &Row<'_>| {
             Ok(AgentNote {
                 id: row.get("note")?,
                 action: word_at(row, "action", NoteAction::parse)?,
+                author: word_at(row, "author", AuthorKind::parse)?,
                 iteration: row.get("iteration")?,
                 text: row.get("content")?,
             })

@@ -145,23 +145,30 @@ impl Store {
         self.sql(found)
     }
 
-    /// The ids of memories and guardrails and the file names of knowledge entries whose last text an agent wrote.
+    /// The ids of memories and guardrails and the file names of knowledge entries whose last text an agent wrote, or somebody
+    /// unknown while an agent was at work.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn notes_written_by_agents(&self) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT note FROM (
-                       SELECT DISTINCT note, kind, (
+    pub fn notes_written_in_iterations(&self) -> Result<Vec<(String, AuthorKind)>, StoreError> {
+        let sql = "WITH written AS (
+                       SELECT DISTINCT note, (
                            SELECT content FROM note_log last WHERE last.note = changed.note ORDER BY seq DESC LIMIT 1
-                       ) AS text FROM note_log changed WHERE author = 'agent'
-                   ) AS written
-                   WHERE (SELECT author FROM note_log first
-                          WHERE first.note = written.note AND first.content = written.text ORDER BY seq LIMIT 1) = ?1";
-        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            statement
-                .query_map([AuthorKind::Agent.word()], |row| row.get(0))?
-                .collect()
-        });
+                       ) AS text FROM note_log changed
+                       WHERE author = 'agent' OR author = 'unknown' AND run IS NOT NULL
+                   ), first AS (
+                       SELECT note, (SELECT seq FROM note_log
+                                     WHERE note_log.note = written.note AND content = written.text
+                                     ORDER BY seq LIMIT 1) AS seq
+                       FROM written
+                   )
+                   SELECT first.note, author FROM first JOIN note_log USING (seq)
+                   WHERE author = 'agent' OR author = 'unknown' AND run IS NOT NULL";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, word_at(row, "author", AuthorKind::parse)?));
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map([], read)?.collect());
         self.sql(found)
     }
 

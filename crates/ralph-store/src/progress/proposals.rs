@@ -120,6 +120,21 @@ impl Store {
         self.sql(found)
     }
 
+    /// How many changes and tasks the agents of a run proposed that are still undecided.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn proposed_in(&self, run: &RunId) -> Result<u32, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM proposals WHERE state = 'open' AND run = ?1)
+                        + (SELECT count(*) FROM tasks WHERE status = 'proposed'
+                           AND id IN (SELECT task FROM task_log WHERE author = 'agent' AND run = ?1))";
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([run.as_str()], |row| row.get(0)));
+        self.sql(found)
+    }
+
     /// The open proposal that an id, or the beginning of one, names; none where there is none, or several.
     ///
     /// # Errors

@@ -154,13 +154,13 @@ impl Tried {
     }
 }
 
-/// A note as an entry of the section, in the form that the earlier tools gave it. One that an agent wrote has its file in the
+/// A note as an entry of the section, in the form that the earlier tools gave it. One that an agent wrote, or may have written, has its file in the
 /// heading instead of the title, which is quoted with the rest: else it could have the name of a section.
 fn entry(outline: &KnowledgeOutline, body: &str, origin: Origin) -> String {
     let tags: Vec<String> = outline.tags.iter().map(|tag| one_line(tag)).collect();
     let tags = format!("_Tags: {} | by: {}_\n", tags.join(", "), origin.word());
     match origin {
-        Origin::Agent => {
+        Origin::Agent | Origin::Unknown => {
             let text = format!("{}\n\n{body}", one_line(&outline.title));
             format!("### {}\n{tags}\n{}", title(&outline.file), quote(&text))
         }

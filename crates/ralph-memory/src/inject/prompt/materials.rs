@@ -113,7 +113,7 @@ impl Materials {
                 .journal_last()?
                 .map(|last| last.row.files_modified)
                 .unwrap_or_default(),
-            origins: store.notes_written_by_agents()?.into_iter().collect(),
+            origins: store.notes_written_in_iterations()?.into_iter().collect(),
             task,
         })
     }

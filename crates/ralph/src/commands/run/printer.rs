@@ -11,8 +11,8 @@ use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
-    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration, first_line,
-    gist_of, preview, size,
+    AuthorKind, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration,
+    first_line, gist_of, preview, size,
 };
 use ralph_store::{AgentNote, NoteAction, Store, StoreError, Wait};
 
@@ -189,22 +189,35 @@ impl<'a> Printer<'a> {
     /// What the agents of the run stored with commands. Where that cannot be read, nothing is said.
     fn stored_by_agent(&self) -> Vec<String> {
         let stored = agent_notes(self.context, self.run.as_ref());
-        if stored.is_empty() {
-            return Vec::new();
+        let mut lines = Vec::new();
+        if !stored.is_empty() {
+            lines.push(format!("Notes stored by the agent: {}", stored.len()));
         }
-        let mut lines = vec![format!("Notes stored by the agent: {}", stored.len())];
         lines.extend(stored.iter().take(MOST_STORED).map(|note| {
-            let deleted = if note.action == NoteAction::Deleted {
-                " (deleted)"
-            } else {
-                ""
+            let how = match (note.action, note.author) {
+                (NoteAction::Deleted, _) => " (deleted)",
+                (_, AuthorKind::Unknown) => " (edited in its file)",
+                _ => "",
             };
-            format!("  {}{deleted}: {}", note.id, self.short(&note.text))
+            format!("  {}{how}: {}", note.id, self.short(&note.text))
         }));
         if let Some(more) = stored.len().checked_sub(MOST_STORED).filter(|more| *more > 0) {
             lines.push(format!("  and {more} more"));
         }
+        let proposed = self.proposed_by_agent();
+        if proposed > 0 {
+            lines.push(format!(
+                "Proposed by the agent: {proposed}. Run `ralph review` to decide."
+            ));
+        }
         lines
+    }
+
+    /// How many changes and tasks the agents of the run proposed that a person has not decided about.
+    fn proposed_by_agent(&self) -> u32 {
+        let store = self.context.facts().ok().flatten();
+        let proposed = store.zip(self.run.as_ref()).map(|(store, run)| store.proposed_in(run));
+        proposed.and_then(Result::ok).unwrap_or_default()
     }
 
     fn summary(&self) -> String {

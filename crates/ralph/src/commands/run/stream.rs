@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
 use ralph_model::{
-    Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Unverified, Usage, serialize_moment,
+    AuthorKind, Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Unverified, Usage,
+    serialize_moment,
 };
 use ralph_store::AgentNote;
 use serde::Serialize;
@@ -152,6 +153,7 @@ pub(super) struct AgentNoted {
     id: String,
     /// What the agent did last.
     action: &'static str,
+    author: AuthorKind,
     iteration: Option<u32>,
 }
 
@@ -160,6 +162,7 @@ impl From<AgentNote> for AgentNoted {
         Self {
             id: note.id,
             action: note.action.word(),
+            author: note.author,
             iteration: note.iteration,
         }
     }

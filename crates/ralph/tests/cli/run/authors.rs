@@ -376,3 +376,40 @@ fn blame_of_what_is_not_there_is_an_error() {
     assert_eq!(finished.stderr, "Error: nothing on record has the id mem-1\n");
     assert_eq!(scene.env.tree(), [], "to look something up nothing is made");
 }
+
+#[test]
+fn what_was_edited_in_its_file_during_an_iteration_is_nobodys_word() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("printf '# Memories\\n\\n## Patterns\\n\\n### mem-1737372000-bbbb\\n> Edited directly.\\n' > .agent/memories.md"),
+        run("ralph memory list"),
+        run("ralph task add 'an agent wants this'"),
+        say(DONE),
+    ]));
+    for title in ["One", "Two"] {
+        scene.env.ok(["task", "add", title]);
+    }
+    scene.env.ok(["guardrails", "add", "by a person", "--type", "fix"]);
+    let told = scene.run(&["--limit", "1"]);
+    let listed = "  mem-1737372000-bbbb (edited in its file): Edited directly.\n";
+    assert!(told.stdout.contains(listed), "{told}");
+    let proposed = "Proposed by the agent: 1. Run `ralph review` to decide.\n";
+    assert!(told.stdout.contains(proposed), "{told}");
+    let tasks = crate::json(&scene.env, &["task", "list", "--json"]);
+    let open = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|task| task["status"] == "pending");
+    let prompt = scene.env.ok(["prompt", open.unwrap()["id"].as_str().unwrap()]);
+    assert!(
+        prompt.contains("> Edited directly.\n<!-- tags:  | created: 2025-01-20 | by: unknown -->"),
+        "{prompt}"
+    );
+    assert!(
+        prompt.contains("> by a person\n<!-- tags:  | created: 2025-01-20 | by: human -->"),
+        "{prompt}"
+    );
+    let primed = scene.env.ok(["memory", "prime"]);
+    assert!(primed.contains("| by: unknown -->"), "{primed}");
+}

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
-use ralph_model::{Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
+use ralph_model::{AuthorKind, Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 
 use super::{AgentNoted, Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait};
 
@@ -141,7 +141,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (a person wished that it ends after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left. `agent_notes` lists the notes that the agent stored or changed with commands, by id.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (a person wished that it ends after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left. `agent_notes` lists the notes that the agent stored or changed with commands, by id, and with the author `unknown` those whose files were edited directly meanwhile.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -337,6 +337,7 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         agent_notes: vec![AgentNoted {
             id: "mem-1737372000-a1b2".to_owned(),
             action: "added",
+            author: AuthorKind::Agent,
             iteration: Some(2),
         }],
     });
