@@ -48,7 +48,8 @@ fn holding(folder: &Path, texts: &[String]) -> Vec<String> {
         if path.is_dir() && !path.is_symlink() {
             found.extend(holding(&path, texts));
         } else if let Ok(bytes) = std::fs::read(&path) {
-            let holds = |text: &String| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            let content = String::from_utf8_lossy(&bytes);
+            let holds = |text: &String| content.contains(text.as_str());
             if !path.is_symlink() && texts.iter().any(holds) {
                 found.push(path.display().to_string());
             }
@@ -192,7 +193,13 @@ fn no_piece_of_a_secret_survives_in_any_channel() {
     );
     let finished = scene.run(&["one", "--trust", "--json"]);
     assert_eq!(finished.code, Some(4), "{finished}");
-    for folder in [".ralph", ".agent"] {
+    // A second run backs up what the first has recorded.
+    let dropped = scene.env.sh("find ../home -name backups -exec rm -r {} +").run();
+    assert_eq!(dropped.code, Some(0), "{dropped}");
+    scene.run(&["two", "--trust"]);
+    let backups = scene.env.sh("find ../home -path '*backups/*'").run();
+    assert_ne!(backups.stdout, "", "there is no backup to look into");
+    for folder in [".ralph", ".agent", "../home", "../tmp"] {
         if scene.env.path(folder).is_dir() {
             assert_eq!(holding(&scene.env.path(folder), &pieces), [""; 0]);
         }
