@@ -203,6 +203,8 @@ CREATE TABLE journal (
     tags             TEXT NOT NULL DEFAULT '[]',
     -- What confirmed the work; of a retried iteration, what refused it.
     evidence         TEXT NOT NULL DEFAULT 'none' CHECK (evidence IN ('gates', 'verifier', 'both', 'none')),
+    -- Whether the task was done but unverified, whatever its evidence: learnings get no credit from it.
+    unverified       INTEGER NOT NULL DEFAULT 0 CHECK (unverified IN (0, 1)),
     -- The SHA-256 of the prompt as it was written for the agent.
     prompt_sha256    TEXT,
     UNIQUE (run_id, iteration)
