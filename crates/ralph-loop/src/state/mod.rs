@@ -156,8 +156,8 @@ impl State {
                 draft.commit = result;
                 self.settle(draft, when.now)
             }
-            (Phase::Committing(draft), Happening::ProgramsChanged(names)) => {
-                self.programs_changed(draft, &names, when.now)
+            (Phase::Committing(draft), Happening::ProgramsChanged(changes)) => {
+                self.programs_changed(draft, changes, when.now)
             }
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
             (phase @ (Phase::Baselining(_) | Phase::Examining(_) | Phase::Committing(_)), Happening::NoRoom) => {
