@@ -16,7 +16,7 @@ mod standstill;
 mod turn;
 mod verify;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ralph_model::{SplitMix64, Usage};
@@ -292,7 +292,7 @@ impl State {
             return self.abandon(current);
         }
         // In what an earlier run has left, a gate may be broken through the work that goes on now.
-        let broken = not_started(results).or_else(|| unusable(results).filter(|_| left.is_none()));
+        let broken = not_started(results, &BTreeSet::new()).or_else(|| unusable(results).filter(|_| left.is_none()));
         if let Some(reason) = broken {
             return self.finish(End::Error(reason));
         }

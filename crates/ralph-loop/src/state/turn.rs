@@ -127,7 +127,7 @@ impl State {
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
-            Judgement::AskGates(claimed) => match not_started(&examined.gates) {
+            Judgement::AskGates(claimed) => match not_started(&examined.gates, &names(&examined.basis_changed)) {
                 Some(why) => gate_not_started(&why),
                 None => {
                     let verdict = baseline.verdict(&examined.gates, changed);
