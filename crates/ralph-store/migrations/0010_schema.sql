@@ -91,6 +91,18 @@ CREATE INDEX tasks_unverified ON tasks (seq) WHERE unverified IS NOT NULL;
 CREATE INDEX tasks_claimed ON tasks (claimed_by) WHERE claimed_by IS NOT NULL;
 CREATE INDEX tasks_by_feature ON tasks (feature) WHERE feature IS NOT NULL;
 
+-- What agents changed on which evidence rests, with the digests before and after (NULL where there is no such item). It counts
+-- against later work while the item is as the agent left it, until a person accepts, resets or deletes the task.
+CREATE TABLE evidence_changes (
+    task       TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    name       TEXT NOT NULL,
+    before     TEXT,
+    after      TEXT,
+    -- Whether git runs the item for commits.
+    in_commits INTEGER NOT NULL CHECK (in_commits IN (0, 1)),
+    PRIMARY KEY (task, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE dependencies (
     task  TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     after TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
@@ -203,6 +215,8 @@ CREATE TABLE journal (
     tags             TEXT NOT NULL DEFAULT '[]',
     -- What confirmed the work; of a retried iteration, what refused it.
     evidence         TEXT NOT NULL DEFAULT 'none' CHECK (evidence IN ('gates', 'verifier', 'both', 'none')),
+    -- Whether the task was done but unverified, whatever its evidence: learnings get no credit from it.
+    unverified       INTEGER NOT NULL DEFAULT 0 CHECK (unverified IN (0, 1)),
     -- The SHA-256 of the prompt as it was written for the agent.
     prompt_sha256    TEXT,
     UNIQUE (run_id, iteration)

@@ -21,11 +21,11 @@ pub use guard::{Change, Part};
 pub use open::Wait;
 pub use place::{DatabasePlace, PlaceRef};
 pub use progress::{
-    AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, FailedTask,
-    FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase, ForeignError, ForeignFeature,
-    ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding, ForeignTask, HardLike, Health, Heed,
-    ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judged,
-    Judgement, KnownNote, LearningError, LearningEvidence, LearningFilter, LearningOutline, LearningQuery,
+    AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, EvidenceChange,
+    FailedTask, FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase, ForeignError,
+    ForeignFeature, ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding, ForeignTask, HardLike, Health,
+    Heed, ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline,
+    Judged, Judgement, KnownNote, LearningError, LearningEvidence, LearningFilter, LearningOutline, LearningQuery,
     LearningStrength, LessonsState, ListPlace, LogReset, Look, MergeCandidate, MergeGroup, Merged, ModelFigures,
     Moment, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun, OtherPause,
     OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Place, Presence, PruneRules, Reach,

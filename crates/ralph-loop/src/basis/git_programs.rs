@@ -63,7 +63,7 @@ impl GitPrograms {
     }
 
     /// The digest of an item; none where there is no such item.
-    pub(super) fn digest(&self, name: &str) -> Option<&String> {
+    pub(crate) fn digest(&self, name: &str) -> Option<&String> {
         self.settings.get(name).or_else(|| self.files.get(name))
     }
 
@@ -148,6 +148,8 @@ fn names_program(key: &str, value: &str) -> bool {
 /// Where a repository has its hooks and attributes.
 struct Places {
     top: PathBuf,
+    /// The folder `.git` of the main worktree.
+    common: PathBuf,
     hooks: BTreeSet<PathBuf>,
     attributes: PathBuf,
 }
@@ -176,9 +178,18 @@ impl Places {
         folders.insert(hooks);
         Ok(Self {
             top,
+            common,
             hooks: folders,
             attributes,
         })
+    }
+
+    /// A file as a person knows it; one of the repository has the same name in every worktree.
+    fn shown(&self, file: &Path) -> String {
+        match file.strip_prefix(&self.common) {
+            Ok(inside) => Path::new(".git").join(inside).display().to_string(),
+            Err(_) => shown(&self.top, file),
+        }
     }
 
     fn hooks(&self) -> Items {
@@ -190,7 +201,7 @@ impl Places {
         }
         let items = files
             .iter()
-            .filter_map(|file| Some((shown(&self.top, file), digest_of_file(file)?)));
+            .filter_map(|file| Some((self.shown(file), digest_of_file(file)?)));
         items.collect()
     }
 
@@ -203,7 +214,7 @@ impl Places {
         let files: BTreeSet<PathBuf> = in_tree.chain([self.attributes.clone()]).collect();
         let lines = files
             .iter()
-            .filter_map(|file| Some((format!("{} (filters)", shown(&self.top, file)), filter_lines(file)?)));
+            .filter_map(|file| Some((format!("{} (filters)", self.shown(file)), filter_lines(file)?)));
         Ok(lines.collect())
     }
 }

@@ -16,7 +16,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::FileStamp;
+use ralph_model::{FileStamp, TaskId};
+use ralph_store::EvidenceChange;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -70,43 +71,44 @@ impl EvidenceBasis {
     }
 }
 
-/// What agents have changed in a run. No gate is evidence while one of these items is as an agent left it: neither for the
-/// next attempt at the task nor for another task.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ChangedByAgents(BTreeMap<String, ByAgent>);
-
-/// The digests of an item that an agent has changed.
-#[derive(Debug, Clone)]
-struct ByAgent {
-    before: Option<String>,
-    after: Option<String>,
+/// What counts against the evidence of a task: what its agent has changed, and what agents have changed earlier that no person
+/// has reviewed. An item that is not as an agent left it was changed by a person since, or restored.
+pub(crate) fn counted_changes(
+    task: &TaskId,
+    (before, after): (&EvidenceBasis, &EvidenceBasis),
+    unreviewed: &[EvidenceChange],
+) -> Vec<EvidenceChange> {
+    let in_commits = before.git.changed_for_commits(&after.git);
+    let is_as_left = |change: &&EvidenceChange, now: &EvidenceBasis| now.digest(&change.name) == change.after.as_ref();
+    let by_this_one = before.changed(after).into_iter().map(|name| {
+        let by_earlier_one = unreviewed
+            .iter()
+            .find(|change| change.name == name && is_as_left(change, before));
+        EvidenceChange {
+            task: task.clone(),
+            before: match by_earlier_one {
+                Some(change) => change.before.clone(),
+                None => before.digest(&name).cloned(),
+            },
+            after: after.digest(&name).cloned(),
+            in_commits: in_commits.contains(&name),
+            name,
+        }
+    });
+    let mut counted: Vec<EvidenceChange> = by_this_one.filter(|change| change.before != change.after).collect();
+    counted.extend(unreviewed.iter().filter(|change| is_as_left(change, after)).cloned());
+    counted
 }
 
-impl ChangedByAgents {
-    /// Adds what an iteration has changed. The names of all that is still as an agent left it.
-    pub(crate) fn update(&mut self, before: &EvidenceBasis, after: &EvidenceBasis) -> BTreeSet<String> {
-        let mut changed = before.changed(after);
-        self.0.retain(|name, item| {
-            // An item that was not as the agent left it when the iteration began was changed by a person since.
-            let is_agents = before.digest(name) == item.after.as_ref();
-            if is_agents && changed.remove(name) {
-                item.after = after.digest(name).cloned();
-            }
-            // An agent that restores an item has changed nothing.
-            is_agents && item.after != item.before
-        });
-        for name in changed {
-            let (before, after) = (before.digest(&name).cloned(), after.digest(&name).cloned());
-            self.0.insert(name, ByAgent { before, after });
-        }
-        self.0.keys().cloned().collect()
-    }
+/// The names of what was changed, each once.
+pub(crate) fn names(changes: &[EvidenceChange]) -> BTreeSet<String> {
+    changes.iter().map(|change| change.name.clone()).collect()
 }
 
 /// Why nothing is committed although that is wanted.
-pub(crate) fn changed_during_run(names: &BTreeSet<String>) -> String {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    format!("{} changed during the run", names.join(", "))
+pub(crate) fn changed_without_review(changes: &[EvidenceChange]) -> String {
+    let names: Vec<String> = names(changes).into_iter().collect();
+    format!("{} changed without review", names.join(", "))
 }
 
 fn differing(before: &Items, after: &Items) -> BTreeSet<String> {

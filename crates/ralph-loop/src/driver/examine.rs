@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 use std::{io, thread};
 
 use ralph_memory::capture::clean;
 use ralph_memory::capture::secrets::mask;
-use ralph_model::preview;
+use ralph_model::{TaskId, preview};
 use ralph_process::StopHandle;
+use ralph_store::EvidenceChange;
 
 use super::before::basis_on_record;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
-use crate::basis::{ChangedByAgents, EvidenceBasis};
+use crate::basis::{EvidenceBasis, counted_changes};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
@@ -70,7 +70,8 @@ impl Runner<'_> {
                 before: basis_on_record(current.before.as_deref()),
                 root: self.site.root.clone(),
                 config_files: self.site.config_files.clone(),
-                by_agents: Arc::clone(&self.changed_by_agents),
+                task: current.task.clone(),
+                unreviewed: self.store.evidence_changes()?,
             },
             gates: match gates {
                 Gates::Run => Some(self.gate_runner(current, baseline.clone())?),
@@ -139,18 +140,17 @@ struct BasisCheck {
     before: Option<EvidenceBasis>,
     root: PathBuf,
     config_files: Vec<PathBuf>,
-    by_agents: Arc<Mutex<ChangedByAgents>>,
+    task: TaskId,
+    unreviewed: Vec<EvidenceChange>,
 }
 
 impl BasisCheck {
-    /// The names of what is not.
-    fn changed(&self) -> Vec<String> {
+    fn changed(&self) -> Vec<EvidenceChange> {
         let Some(before) = &self.before else {
             return Vec::new();
         };
         let after = before.now(&self.root, &self.config_files);
-        let mut by_agents = self.by_agents.lock().unwrap_or_else(PoisonError::into_inner);
-        by_agents.update(before, &after).into_iter().collect()
+        counted_changes(&self.task, (before, &after), &self.unreviewed)
     }
 }
 

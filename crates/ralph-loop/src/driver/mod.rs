@@ -17,7 +17,7 @@ mod upkeep;
 mod verify;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ use ralph_model::{Author, Entropy, RunId};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store};
 
-use crate::basis::{ChangedByAgents, GitPrograms};
+use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::guide::Asking;
 use crate::heart::{Heart, LastLook, Trouble};
@@ -87,8 +87,6 @@ pub struct Runner<'a> {
     sentence: Option<(End, String)>,
     /// What git ran by itself when the run began.
     programs_at_start: GitPrograms,
-    /// What agents of this run have changed on which evidence rests.
-    changed_by_agents: Arc<Mutex<ChangedByAgents>>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -165,7 +163,6 @@ impl<'a> Runner<'a> {
             examiner: None,
             sentence: None,
             programs_at_start: GitPrograms::default(),
-            changed_by_agents: Arc::default(),
         })
     }
 

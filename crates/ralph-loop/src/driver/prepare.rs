@@ -17,7 +17,7 @@ use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
 use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
-use crate::basis::{EvidenceBasis, GitPrograms, changed_during_run};
+use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
 use crate::changes::{ProjectFiles, commits_in_head};
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
@@ -167,7 +167,7 @@ impl Runner<'_> {
         }
         let site = self.site;
         let basis = EvidenceBasis::of(&site.root, &site.config_files, &site.config.verify.commands);
-        let dirty = self.dirty_files(&files, &basis.git);
+        let dirty = self.dirty_files(&files, current, &basis.git)?;
         let before = serde_json::to_string(&Before {
             files: &before,
             asked: Asked::of(materials.task(), materials.parent()),
@@ -207,25 +207,30 @@ impl Runner<'_> {
     }
 
     /// The files that have changes already, where those of the first attempt must not be committed with the task.
-    fn dirty_files(&mut self, files: &ProjectFiles, programs: &GitPrograms) -> Option<Vec<String>> {
+    fn dirty_files(
+        &mut self,
+        files: &ProjectFiles,
+        current: &Current,
+        programs: &GitPrograms,
+    ) -> Result<Option<Vec<String>>, RunError> {
         if self.site.config.git.commit != Commit::Task {
-            return None;
+            return Ok(None);
         }
-        let changed = self.programs_at_start.changed_for_commits(programs);
+        let changed = self.unreviewed_programs(&current.task, programs)?;
         let dirty = if changed.is_empty() {
             files.dirty_files()
         } else {
-            // Git would run filters that nobody knew when the run began.
-            Err(changed_during_run(&changed))
+            // Git would run filters that no person has reviewed.
+            Err(changed_without_review(&changed))
         };
-        match dirty {
+        Ok(match dirty {
             Ok(dirty) => Some(dirty.iter().map(|file| mask(file).into_owned()).collect()),
             Err(reason) => {
                 let warning = format!("The files of this task will not be committed: {reason}");
                 self.watch.tell(&News::Warning(&warning));
                 None
             }
-        }
+        })
     }
 
     fn compose(

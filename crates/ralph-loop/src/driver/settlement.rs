@@ -9,7 +9,7 @@ use ralph_memory::capture::secrets::has_mask;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
 use ralph_memory::recall::{Said, keep_compared, retold};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
-use ralph_store::{OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
+use ralph_store::{EvidenceChange, OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 
 use super::before::basis_on_record;
 use super::examine::in_thread;
@@ -193,6 +193,7 @@ impl Runner<'_> {
             fence: current.fence,
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
+            evidence_changes: draft.own_changes(),
             guidance: turn.guidance.clone(),
             report: failed.report,
             signature: failed.signature,
@@ -301,7 +302,7 @@ impl Runner<'_> {
     /// Commits the files of all attempts at the task, if there are any, in a thread of its own: hooks may take long. What
     /// can be told at once is the answer.
     pub(super) fn commit(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
-        let changed = self.changed_programs(draft);
+        let changed = self.changed_programs(draft)?;
         if !changed.is_empty() {
             return Ok(Some(Happening::ProgramsChanged(changed)));
         }
@@ -330,14 +331,26 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// What git would run for a commit that is not what it was when the run began, or before the agent of a dead run.
-    fn changed_programs(&self, draft: &Draft) -> BTreeSet<String> {
+    /// What git would run for the commit that no person has reviewed, or that the agent of a dead run changed.
+    fn changed_programs(&self, draft: &Draft) -> Result<Vec<EvidenceChange>, StoreError> {
         let now = GitPrograms::of(&self.site.root);
-        let mut changed = self.programs_at_start.changed_for_commits(&now);
+        let mut changes = self.unreviewed_programs(&draft.current.task, &now)?;
         if let Some(before) = basis_on_record(draft.current.before.as_deref()) {
-            changed.extend(before.git.changed_for_commits(&now));
+            add_changes(&mut changes, &draft.current.task, (&before.git, &now));
         }
-        changed
+        Ok(changes)
+    }
+
+    /// What git would run for a commit and was changed since the run began, or in a task that no person has reviewed.
+    pub(super) fn unreviewed_programs(
+        &self,
+        task: &TaskId,
+        now: &GitPrograms,
+    ) -> Result<Vec<EvidenceChange>, StoreError> {
+        let mut changes = self.store.evidence_changes()?;
+        changes.retain(|change| change.in_commits && now.digest(&change.name) == change.after.as_ref());
+        add_changes(&mut changes, task, (&self.programs_at_start, now));
+        Ok(changes)
     }
 
     /// The files of all attempts, or a sentence that says why they cannot be committed.
@@ -361,6 +374,21 @@ impl Runner<'_> {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
         })
+    }
+}
+
+/// Adds what git runs for commits and is not what it was, unless it is known already.
+fn add_changes(changes: &mut Vec<EvidenceChange>, task: &TaskId, (before, now): (&GitPrograms, &GitPrograms)) {
+    for name in before.changed_for_commits(now) {
+        if changes.iter().all(|change| change.name != name) {
+            changes.push(EvidenceChange {
+                task: task.clone(),
+                before: before.digest(&name).cloned(),
+                after: now.digest(&name).cloned(),
+                in_commits: true,
+                name,
+            });
+        }
     }
 }
 

@@ -8,7 +8,9 @@ mod lines;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use ralph_model::config::command_paths;
 use ralph_model::gist_of;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,9 @@ use crate::settle::Verdict;
 
 pub use lines::failure_lines;
 pub(crate) use run::{GateNews, GateRunner};
+
+/// How to fix a gate that says nothing about the work.
+const FIX: &str = "Fix `[verify] commands` in .ralph.toml, or install what the gate needs.";
 
 /// What a gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,15 +84,19 @@ impl GateResult {
     }
 
     /// What is wrong with a gate that says nothing about the work, and how to fix it.
-    fn complaint(&self, what: &str) -> String {
+    fn complaint(&self, what: &str, fix: &str) -> String {
         let said = match self.gist() {
             words if words.is_empty() => String::new(),
             words => format!(": {}", words.trim_end_matches('.')),
         };
-        format!(
-            "The gate `{}` {what}{said}. Fix `[verify] commands` in .ralph.toml, or install what the gate needs.",
-            self.command
-        )
+        format!("The gate `{}` {what}{said}. {fix}", self.command)
+    }
+
+    /// Those of these names that are files which the command names.
+    fn names_of(&self, changed: &BTreeSet<String>) -> Vec<String> {
+        let paths = command_paths(&self.command);
+        let named = changed.iter().filter(|name| paths.contains(Path::new(name.as_str())));
+        named.cloned().collect()
     }
 
     fn failure(&self) -> String {
@@ -113,16 +122,26 @@ pub fn unusable(results: &[GateResult]) -> Option<String> {
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Passed | GateEnd::Failed(_) | GateEnd::NotStarted(_) | GateEnd::Stopped => return None,
         };
-        Some(result.complaint(&what))
+        Some(result.complaint(&what, FIX))
     })
 }
 
-/// The error for the first of these gates that could not be started; none when all were.
+/// The error for the first of these gates that could not be started, because of what the iteration has changed or not; none
+/// when all were.
 #[must_use]
-pub fn not_started(results: &[GateResult]) -> Option<String> {
-    results.iter().find_map(|result| match &result.end {
-        GateEnd::NotStarted(status) => Some(result.complaint(&format!("cannot be started ({status})"))),
-        _ => None,
+pub fn not_started(results: &[GateResult], changed: &BTreeSet<String>) -> Option<String> {
+    results.iter().find_map(|result| {
+        let GateEnd::NotStarted(status) = &result.end else {
+            return None;
+        };
+        let what = format!("cannot be started ({status})");
+        Some(match result.names_of(changed).as_slice() {
+            [] => result.complaint(&what, FIX),
+            names => result.complaint(
+                &what,
+                &format!("Restore {}, which the iteration changed.", names.join(", ")),
+            ),
+        })
     })
 }
 

@@ -1,11 +1,10 @@
 //! What can happen to a run.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::Usage;
-use ralph_store::{ClaimAnswer, Standing};
+use ralph_store::{ClaimAnswer, EvidenceChange, Standing};
 
 use super::{Examined, Left};
 use crate::gates::{Baseline, GateResult};
@@ -80,8 +79,8 @@ pub enum Happening {
     Verified(Box<Verification>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
-    /// There is no commit, because these of git's hooks and filters are not those that the run began with.
-    ProgramsChanged(BTreeSet<String>),
+    /// There is no commit, because these of git's hooks and filters were changed without review.
+    ProgramsChanged(Vec<EvidenceChange>),
     /// The gates, the verifier or the commit failed, and the disk is full: that is no answer.
     NoRoom,
     /// It is settled.

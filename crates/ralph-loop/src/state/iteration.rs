@@ -1,8 +1,9 @@
 //! An iteration on its way from the claim to the settlement: what is known of it at each step.
 
 use ralph_model::{Evidence, FeatureId, Outcome, RunId, TaskId, TaskKind, Unverified, Usage};
-use ralph_store::{Claim, Pause, PauseChange};
+use ralph_store::{Claim, EvidenceChange, Pause, PauseChange};
 
+use crate::basis::names;
 use crate::gates::{Baseline, Changed, GateResult};
 use crate::settle::Ruling;
 use crate::strategy::Chosen;
@@ -109,7 +110,7 @@ pub struct Examined {
     /// Whether an earlier attempt at the task, since it was last reset, changed anything.
     pub changed_before: bool,
     /// What changed on which the evidence rests: gates, their scripts, configuration.
-    pub basis_changed: Vec<String>,
+    pub basis_changed: Vec<EvidenceChange>,
     /// Why there may be more files.
     pub unseen: Option<String>,
     /// What the gates say; empty when they were not asked.
@@ -134,7 +135,7 @@ pub struct Draft {
     /// Whether an earlier attempt at the task, since it was last reset, changed anything.
     pub changed_before: bool,
     /// What changed on which the evidence rests: gates, their scripts, configuration.
-    pub basis_changed: Vec<String>,
+    pub basis_changed: Vec<EvidenceChange>,
     /// Why a person has to review the task that is done; none when nobody has to.
     pub unverified: Option<Unverified>,
     /// What the gates say.
@@ -186,7 +187,9 @@ impl Draft {
     /// Why the task would be unverified if it were done now; none when it would not be.
     pub(super) fn lacks_evidence(&self) -> Option<Unverified> {
         if !self.basis_changed.is_empty() {
-            Some(Unverified::EvidenceChanged(self.basis_changed.clone()))
+            Some(Unverified::EvidenceChanged(
+                names(&self.basis_changed).into_iter().collect(),
+            ))
         } else if self.evidence() == Evidence::None {
             Some(Unverified::NoEvidence)
         } else if self.changed == Changed::Nothing && !self.changed_before {
@@ -194,6 +197,15 @@ impl Draft {
         } else {
             None
         }
+    }
+
+    /// What the agent of this task has changed on which the evidence rests, and not that of an earlier one.
+    pub(crate) fn own_changes(&self) -> Vec<EvidenceChange> {
+        let own = self
+            .basis_changed
+            .iter()
+            .filter(|change| change.task == self.current.task);
+        own.cloned().collect()
     }
 
     /// What the iteration used, the looks at its work included.

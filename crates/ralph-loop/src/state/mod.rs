@@ -16,7 +16,7 @@ mod standstill;
 mod turn;
 mod verify;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ralph_model::{SplitMix64, Usage};
@@ -156,8 +156,8 @@ impl State {
                 draft.commit = result;
                 self.settle(draft, when.now)
             }
-            (Phase::Committing(draft), Happening::ProgramsChanged(names)) => {
-                self.programs_changed(draft, &names, when.now)
+            (Phase::Committing(draft), Happening::ProgramsChanged(changes)) => {
+                self.programs_changed(draft, changes, when.now)
             }
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
             (phase @ (Phase::Baselining(_) | Phase::Examining(_) | Phase::Committing(_)), Happening::NoRoom) => {
@@ -292,7 +292,7 @@ impl State {
             return self.abandon(current);
         }
         // In what an earlier run has left, a gate may be broken through the work that goes on now.
-        let broken = not_started(results).or_else(|| unusable(results).filter(|_| left.is_none()));
+        let broken = not_started(results, &BTreeSet::new()).or_else(|| unusable(results).filter(|_| left.is_none()));
         if let Some(reason) = broken {
             return self.finish(End::Error(reason));
         }

@@ -1,18 +1,17 @@
 //! From the start of an agent to the settlement of its turn.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_agent::TurnEnd;
 use ralph_model::config::Commit;
 use ralph_model::{Promise, Usage};
-use ralph_store::PauseChange;
+use ralph_store::{EvidenceChange, PauseChange};
 
 use super::pauses::MAX_TRANSIENTS;
 use super::phase::{Examining, Moment, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State, ToExamine};
-use crate::basis::changed_during_run;
+use crate::basis::{changed_without_review, names};
 use crate::gates::{Baseline, Changed, GateEnd, not_started};
 use crate::settle::{
     Facts, Fate, Judgement, StopRun, Then, gate_not_started, gates_interrupted, judge, judge_evidence, judge_gates,
@@ -128,7 +127,7 @@ impl State {
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
-            Judgement::AskGates(claimed) => match not_started(&examined.gates) {
+            Judgement::AskGates(claimed) => match not_started(&examined.gates, &names(&examined.basis_changed)) {
                 Some(why) => gate_not_started(&why),
                 None => {
                     let verdict = baseline.verdict(&examined.gates, changed);
@@ -194,22 +193,19 @@ impl State {
         }
     }
 
-    /// Settles without a commit, because hooks or filters changed during the run: evidence rests on them, too.
+    /// Settles without a commit, because hooks or filters changed without review: evidence rests on them, too.
     pub(super) fn programs_changed(
         &mut self,
         mut draft: Box<Draft>,
-        names: &BTreeSet<String>,
+        changes: Vec<EvidenceChange>,
         now: Timestamp,
     ) -> Vec<Effect> {
-        let why = changed_during_run(names);
+        let why = changed_without_review(&changes);
         draft.ruling.also(&format!("It is not committed: {why}"));
         draft.commit = Some(Err(why));
-        let known = draft.basis_changed.iter().cloned();
-        draft.basis_changed = known
-            .chain(names.iter().cloned())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
+        let known = names(&draft.basis_changed);
+        let new = changes.into_iter().filter(|change| !known.contains(&change.name));
+        draft.basis_changed.extend(new);
         self.judge_evidence(&mut draft);
         self.settle(draft, now)
     }

@@ -131,7 +131,7 @@ fn a_gate_that_cannot_start_any_more_stops_the_run_and_nothing_is_done() {
             "{reason}"
         );
         assert!(
-            reason.ends_with("Fix `[verify] commands` in .ralph.toml, or install what the gate needs."),
+            reason.ends_with(". Restore check.sh, which the iteration changed."),
             "{reason}"
         );
         assert_eq!(project.story(), ["A interrupted: gate_not_started"], "{gate}, {breaks}");

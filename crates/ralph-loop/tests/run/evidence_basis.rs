@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use ralph_loop::state::Effect;
 use ralph_model::config::Commit;
 use ralph_model::{TaskId, Unverified};
+use ralph_store::{DoneIn, Reach};
 use ralph_testkit::scripted::{Action, run, say, write};
 
 use crate::bench::{Project, Seen, Speaks};
@@ -112,6 +113,88 @@ fn a_run_that_died_after_the_turn_leaves_what_was_before() {
     assert_eq!(project.run().code(), 4);
     assert_eq!(changed(&project, &task), ["check.sh"]);
     assert_eq!(project.agent.turns(), 1);
+}
+
+/// A person accepts a task as it is.
+fn accept(project: &Project, task: &TaskId) {
+    let here = DoneIn {
+        worktree: String::new(),
+        commit: None,
+    };
+    project.store().finish_task(task, &here, project.now()).unwrap();
+}
+
+/// What another run's task has against its evidence; it writes a file of its own.
+fn next(project: &mut Project, title: &str) -> Vec<String> {
+    project.play([vec![write(&format!("{title}.txt"), "1"), say(DONE)]]);
+    let task = project.task(title);
+    project.run();
+    changed(project, &task)
+}
+
+#[test]
+fn what_an_unreviewed_task_changed_counts_in_later_runs() {
+    let weakens = write("check.sh", "exit 0\n");
+    let mut project = gated([works_and(weakens)]);
+    let first = project.task("A");
+    project.run();
+    assert_eq!(changed(&project, &first), ["check.sh"]);
+    assert_eq!(next(&mut project, "B"), ["check.sh"]);
+    // A person writes another script, and puts the one of the agent back.
+    let script = project.root().join("check.sh");
+    let put = |text: &str| {
+        std::fs::remove_file(&script).unwrap();
+        ralph_notes::write_new_file(&script, text.as_bytes()).unwrap();
+    };
+    put("test -f a.txt\n");
+    assert_eq!(next(&mut project, "C"), [""; 0]);
+    put("exit 0\n");
+    assert_eq!(next(&mut project, "D"), ["check.sh"]);
+    // The other tasks did not change it, so that accepting the first one is enough.
+    accept(&project, &first);
+    assert_eq!(next(&mut project, "E"), [""; 0]);
+}
+
+#[test]
+fn what_an_attempt_of_an_earlier_run_changed_counts_until_the_task_is_reset() {
+    let weakens = vec![write("check.sh", "test -f b.txt\n"), write("a.txt", "1"), say(DONE)];
+    for reset in [false, true] {
+        let mut project = gated([weakens.clone()]);
+        project.config.limits.iterations = Some(1);
+        let task = project.task("A");
+        project.run();
+        assert_eq!(project.story(), ["A retried: task_done"]);
+        if reset {
+            let mut store = project.store();
+            store.reset_task(&task, Reach::Itself, project.now()).unwrap();
+        }
+        project.play([vec![write("b.txt", "1"), say(DONE)]]);
+        project.run();
+        let expected: &[&str] = if reset { &[] } else { &["check.sh"] };
+        assert_eq!(changed(&project, &task), expected);
+    }
+}
+
+#[test]
+fn hooks_of_an_unreviewed_task_run_in_no_later_commit() {
+    for (place, name) in [
+        ("hook", ".git/hooks/pre-commit"),
+        ("filter", ".git/info/attributes (filters)"),
+    ] {
+        let mut project = gated([works_and(traps(place))]);
+        project.config.git.commit = Commit::Task;
+        let first = project.task("A");
+        project.run();
+        let changed = next(&mut project, "B");
+        assert!(changed.iter().any(|one| one == name), "{place}: {changed:?}");
+        assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n", "{place}");
+        assert!(!has_canary(&project), "{place}");
+        accept(&project, &first);
+        // The filter names it, so that it counts as a part of the filter.
+        project.write("../canary", "");
+        assert_eq!(next(&mut project, "C"), [""; 0], "{place}");
+        assert_eq!(project.git(&["log", "--format=%s"]), "C\nBegin\n", "{place}");
+    }
 }
 
 /// A shell command that makes a hook or a filter leave a canary beside the project.

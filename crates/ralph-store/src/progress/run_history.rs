@@ -51,7 +51,7 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
         .optional()?;
     let mut iterations: Vec<PastIteration> = connection
         .prepare_cached(
-            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, evidence,
+            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, evidence, unverified,
                     duration_ms, notes, files_modified, why_failed, error_output, category, origin, signature
              FROM journal LEFT JOIN failure_reports ON failure_reports.journal = journal.id
              WHERE run_id = ?1 ORDER BY iteration",
@@ -92,7 +92,9 @@ fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
     let outcome = word_at(row, "outcome", Outcome::parse)?;
     let end = match outcome.is_failure() {
         // An agent's word about its work proves nothing.
-        Some(false) if word_at(row, "evidence", Evidence::parse)? == Evidence::None => PastEnd::Unproven,
+        Some(false) if row.get("unverified")? || word_at(row, "evidence", Evidence::parse)? == Evidence::None => {
+            PastEnd::Unproven
+        }
         Some(false) => PastEnd::Completed,
         Some(true) => PastEnd::Failed,
         None => PastEnd::Other,

@@ -15,6 +15,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::authorship::sign;
+use super::evidence_changes::{self, EvidenceChange};
 use super::outbox::put_knowledge;
 use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
@@ -57,6 +58,8 @@ pub struct Settlement {
     pub worktree: String,
     /// What becomes of the task.
     pub task: TaskChange,
+    /// What the iteration changed on which evidence rests.
+    pub evidence_changes: Vec<EvidenceChange>,
     /// What a person said about the task when they stopped the turn.
     pub guidance: Option<String>,
     /// How it failed, and what the next attempt should do.
@@ -94,6 +97,7 @@ impl Settlement {
             fence,
             worktree: String::new(),
             task: TaskChange::Again,
+            evidence_changes: Vec::new(),
             guidance: None,
             report: None,
             signature: None,
@@ -166,6 +170,7 @@ impl Store {
             transaction
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND iteration = ?2")?
                 .execute(params![row.run.as_str(), row.iteration])?;
+            evidence_changes::put(transaction, settlement)?;
             let task = task::change(transaction, settlement)?;
             task::add_guidance(transaction, settlement)?;
             Ok(Settled {

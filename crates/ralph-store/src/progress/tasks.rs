@@ -5,6 +5,7 @@ use ralph_model::{Entropy, FeatureId, NewTask, Priority, Task, TaskId};
 use rusqlite::Transaction;
 
 use super::Store;
+use super::evidence_changes::forget;
 use super::rings::ring;
 use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
@@ -138,6 +139,7 @@ impl Store {
     /// When a run has claimed it, when parts of it are open, or the database cannot be written.
     pub fn finish_task(&mut self, id: &TaskId, done: &DoneIn, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
+            forget(transaction, id)?;
             accept(transaction, id, now)?;
             finish(transaction, id, (done, "Done: a person said so."), now)?;
             add_commit(transaction, id, done, now)?;
@@ -183,6 +185,7 @@ impl Store {
             for leaf in &leaves {
                 refuse_claimed(&existing(transaction, leaf)?)?;
                 raise_fence(transaction, leaf)?;
+                forget(transaction, leaf)?;
                 transaction
                     .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
                     .execute([leaf.as_str()])?;

@@ -159,3 +159,37 @@ fn the_journal_keeps_the_hash_of_the_prompt() {
     let row = bench.store.journal_last().unwrap().unwrap();
     assert_eq!(row.prompt_sha256.as_deref(), Some("ab12"));
 }
+
+#[test]
+fn an_unverified_iteration_is_not_evidence_for_learnings() {
+    for (unverified, status, uses) in [
+        (None, "promoted", 2),
+        (Some(Unverified::NothingChanged), "validated", 1),
+        (Some(evidence_changed()), "validated", 1),
+    ] {
+        let mut bench = Bench::new();
+        let mut iterate = |iteration: u32, category: &str, unverified: Option<Unverified>| {
+            let fence = bench.claim(&run_id(), iteration);
+            let injected = Injection {
+                kind: EntryKind::Learning,
+                id: LearningId::new(1).to_string(),
+                ..injections().remove(0)
+            };
+            bench.store.record_start(&run_id(), &start(&[injected])).unwrap();
+            let mut settled = settlement(Outcome::Done, fence);
+            settled.row.iteration = iteration;
+            settled.row.evidence = Evidence::Gates;
+            settled.learnings = vec![(LearningId::new(iteration.into()), learning(category))];
+            let commit = None;
+            settled.task = TaskChange::Done { commit, unverified };
+            bench.store.settle(&settled).unwrap();
+            bench.store.reset_task(&task(), Reach::Itself, at(20)).unwrap();
+        };
+        iterate(1, "tool_usage", None);
+        iterate(2, "code_structure", unverified.clone());
+        let statuses = bench.texts("SELECT status FROM learnings ORDER BY seq");
+        assert_eq!(statuses, ["promoted", status], "{unverified:?}");
+        let counted = bench.number("SELECT use_count FROM learnings WHERE seq = 1");
+        assert_eq!(counted, uses, "{unverified:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What an iteration says about lessons: how it went with those that stood in its prompt, and whether what some warn of came
 //! back.
 
-use ralph_model::{Evidence, Injection, LearningKind, Outcome, counted_success_rate};
+use ralph_model::{Injection, LearningKind, Outcome, counted_success_rate};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Settlement;
@@ -16,9 +16,9 @@ const QUIET_SHOWINGS: u32 = 20;
 const LEAST_SURE_WARNING: f64 = 0.3;
 
 /// Which journal entries count as a use of the learnings in their prompts, as in [`count_uses`]: not the interrupted ones, nor
-/// those that are done without evidence, of which nobody knows whether the work is good.
+/// those that are done without evidence or unverified, of which nobody knows whether the work is good.
 pub(in crate::progress) const IS_COUNTED: &str =
-    "outcome <> 'interrupted' AND NOT (outcome = 'done' AND evidence = 'none')";
+    "outcome <> 'interrupted' AND NOT (outcome = 'done' AND (evidence = 'none' OR unverified))";
 
 /// Makes those lessons surer that warn of how this iteration failed, whether they stood in its prompt or not.
 pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
@@ -43,7 +43,7 @@ pub(super) fn count_uses(
     injections: &[Injection],
 ) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    let is_unproven = row.outcome == Outcome::Done && row.evidence == Evidence::None;
+    let is_unproven = row.outcome == Outcome::Done && !settlement.is_proof();
     if !counts(row.outcome) || is_unproven {
         return Ok(());
     }

@@ -12,10 +12,10 @@ const INSERT: &str = "
     INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
                          changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at, terms,
-                         prompt_sha256)
+                         prompt_sha256, unverified)
     VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
             :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at, :terms,
-            (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration))
+            (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified)
     RETURNING id";
 
 /// Writes the row; its number is the answer.
@@ -48,6 +48,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":category": row.error_category.map(ralph_model::ErrorCategory::word),
             ":malformed": row.malformed_sigils,
             ":at": moment(row.created_at),
+            ":unverified": settlement.is_unverified(),
             ":terms": journal_terms(&searched(settlement)),
         },
         |row| row.get(0),

@@ -10,7 +10,7 @@ use ralph_model::{
 };
 use rusqlite::{Row, Transaction, params};
 
-use super::Settlement;
+use super::{Settlement, TaskChange};
 use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{unite_tags, words_of};
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
@@ -76,7 +76,7 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
-                    coalesce(outcome = 'done' AND evidence <> 'none', 0) AS is_proof
+                    coalesce(outcome = 'done' AND evidence <> 'none' AND NOT unverified, 0) AS is_proof
              FROM learnings INDEXED BY learnings_unjudged LEFT JOIN journal ON journal.id = learnings.journal
              WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
@@ -327,7 +327,7 @@ impl Telling<'_> {
                 "SELECT count(*) = 2 FROM (
                      SELECT 1 FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
                      WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND NOT drawn AND outcome <> 'interrupted'
-                           AND (outcome = 'done' AND evidence <> 'none' OR NOT EXISTS (
+                           AND (outcome = 'done' AND evidence <> 'none' AND NOT unverified OR NOT EXISTS (
                                SELECT 1 FROM injections WHERE injections.journal = journal.id AND kind = 'learning'
                                                               AND entry = ?1 AND injections.reason = 'shown'))
                      LIMIT 2)",
@@ -337,9 +337,20 @@ impl Telling<'_> {
 }
 
 impl Settlement {
-    /// Whether the iteration is evidence for what was learned in it: done, confirmed by a gate or the verifier.
-    fn is_proof(&self) -> bool {
-        self.row.outcome == Outcome::Done && self.row.evidence != Evidence::None
+    /// Whether the iteration is evidence for what was learned in it: done, confirmed by a gate or the verifier, and not in need
+    /// of review.
+    pub(super) fn is_proof(&self) -> bool {
+        self.row.outcome == Outcome::Done && self.row.evidence != Evidence::None && !self.is_unverified()
+    }
+
+    pub(super) fn is_unverified(&self) -> bool {
+        matches!(
+            &self.task,
+            TaskChange::Done {
+                unverified: Some(_),
+                ..
+            }
+        )
     }
 
     /// The status of a valid learning whose iteration is evidence for it, or is not.

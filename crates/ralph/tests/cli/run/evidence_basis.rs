@@ -31,6 +31,28 @@ fn a_changed_script_is_named_and_needs_review() {
     assert!(review.stdout.contains("check.sh"), "{review}");
 }
 
+#[test]
+fn what_an_unreviewed_task_changed_counts_until_a_person_accepts_it() {
+    let weakens = write("package.json", "{\"scripts\": {\"test\": \"true\"}}\n");
+    let script = Script::new()
+        .turn([write("b.txt", "1"), weakens, say(DONE)])
+        .turn([write("c.txt", "1"), say(DONE)]);
+    let scene = in_git(&script, "[verify]\ncommands = [\"sh gate.sh\"]\n");
+    scene.env.write("gate.sh", "true || npm -s test\n");
+    scene
+        .env
+        .write("package.json", "{\"scripts\": {\"test\": \"false\"}}\n");
+    assert_eq!(scene.run(&["one", "--trust"]).code, Some(4));
+    let first = crate::json(&scene.env, &["task", "list", "--all", "--json"])[0]["id"].clone();
+    let second = scene.run(&["two"]);
+    assert_eq!(second.code, Some(4), "{second}");
+    assert!(second.stderr.contains("package.json (scripts)"), "{second}");
+    let accepted = scene.ralph(&["task", "done", first.as_str().unwrap()]).run();
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    let third = scene.run(&["three"]);
+    assert!(!third.stderr.contains("package.json (scripts)"), "{third}");
+}
+
 /// Makes every program that git's configuration can name leave a canary beside the project.
 const TRAPS: &str = r#"
 mkdir -p ../canaries ../hooks
@@ -82,9 +104,8 @@ fn no_command_runs_what_an_agent_put_into_gits_configuration() {
         assert_ne!(finished.code, Some(2), "{finished}");
     }
     // Another run does not commit either: its hooks and filters would be these.
-    scene.env.write(".ralph.toml", "[verify]\ncommands = [\"true\"]\n");
-    let second = scene.run(&["two", "--trust"]);
-    assert_eq!(second.code, Some(0), "{second}");
+    let second = scene.run(&["two"]);
+    assert_eq!(second.code, Some(4), "{second}");
     let canaries = std::fs::read_dir(scene.env.beside("canaries")).unwrap();
     let canaries: Vec<_> = canaries.map(|entry| entry.unwrap().file_name()).collect();
     assert!(canaries.is_empty(), "{canaries:?}");
