@@ -18,8 +18,8 @@ const DAY: Duration = Duration::from_hours(24);
 /// What was removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pruned {
-    /// How many folders.
-    pub(crate) folders: u64,
+    /// The iterations whose folders were removed.
+    pub(crate) iterations: Vec<(RunId, u32)>,
     /// How large they were.
     pub(crate) bytes: u64,
     /// What could not be removed, and why.
@@ -86,7 +86,10 @@ fn prune_with(
         match remove(&folder.path) {
             Ok(()) => {
                 bytes -= folder.bytes;
-                pruned.folders += 1;
+                let name = folder.path.file_name().unwrap_or_default().to_string_lossy();
+                pruned
+                    .iterations
+                    .extend(name.parse().map(|number| (folder.run, number)));
                 pruned.bytes += folder.bytes;
                 if let Some(run) = folder.path.parent() {
                     remove_if_empty(run);

@@ -58,7 +58,7 @@ fn check(limits: Runs, folders: u64) {
     let pruned = prune(runs.path(), &over(), limits, day(11));
     let bytes = folders * 100;
     assert_eq!(
-        (pruned.folders, pruned.bytes, pruned.failures),
+        (pruned.iterations.len() as u64, pruned.bytes, pruned.failures),
         (folders, bytes, vec![]),
         "{limits:?}"
     );
@@ -86,7 +86,7 @@ fn only_runs_that_are_over_lose_something_and_the_others_count() {
     let open = runs.path().join("run-0000000c/001/transcript.jsonl");
     file(&open, 5000, day(1));
     let pruned = prune(runs.path(), &over(), limits(5, 5400), day(11));
-    assert_eq!((pruned.folders, open.exists()), (6, true));
+    assert_eq!((pruned.iterations.len(), open.exists()), (6, true));
     assert_eq!(
         RunsSize::of(runs.path()),
         RunsSize {
@@ -103,11 +103,11 @@ fn a_run_that_has_lost_all_goes_unless_something_is_kept_in_it() {
     fs::create_dir(run.join("bin")).unwrap();
     symlink("/bin/true", run.join("bin/ralph")).unwrap();
     file(&run.join("scratchpad.md"), 10, day(1));
-    assert_eq!(prune(runs.path(), &over(), limits(0, 1), day(11)).folders, 10);
+    assert_eq!(prune(runs.path(), &over(), limits(0, 1), day(11)).iterations.len(), 10);
     assert_eq!(left(&runs), ["scratchpad.md"]);
     file(&run.join("011/prompt.md"), 10, day(1));
     fs::remove_file(run.join("scratchpad.md")).unwrap();
-    assert_eq!(prune(runs.path(), &over(), limits(1, 0), day(11)).folders, 1);
+    assert_eq!(prune(runs.path(), &over(), limits(1, 0), day(11)).iterations.len(), 1);
     assert!(!run.exists());
 }
 
@@ -154,7 +154,7 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
     file(&runs.path().join("run-0000000a/002/prompt.md"), 10, day(1));
     symlink(elsewhere.path(), runs.path().join("run-0000000a/002/link")).unwrap();
     let pruned = prune(runs.path(), &over(), limits(1, 1), day(11));
-    assert_eq!((pruned.folders, pruned.failures), (1, vec![]));
+    assert_eq!((pruned.iterations.len(), pruned.failures), (1, vec![]));
     assert!(foreign.iter().all(|name| runs.path().join(name).exists()));
     assert!(elsewhere.path().join("001/precious").exists());
     let link = elsewhere.path().join("runs");
@@ -173,7 +173,7 @@ fn what_cannot_be_removed_is_named_and_the_rest_goes() {
         fs::remove_dir_all(path)
     };
     let pruned = prune_with(remove, runs.path(), &over(), limits(0, 800), day(11));
-    assert_eq!((pruned.folders, pruned.bytes), (2, 200));
+    assert_eq!((pruned.iterations.len(), pruned.bytes), (2, 200));
     let failure = pruned.failures.concat();
     assert!(failure.contains("run-0000000a/001: permission denied"), "{failure}");
     let left = left(&runs);

@@ -1,5 +1,7 @@
 //! The recorded prompt of an iteration, compared with the hash that was taken when it was written.
 
+use std::path::Path;
+
 use ralph_memory::exchange::sha256;
 use ralph_model::JournalRow;
 use ralph_notes::read_file;
@@ -20,7 +22,7 @@ pub(crate) enum KeptPrompt {
     Changed,
     /// Its file is missing.
     Missing,
-    /// No hash of it was kept.
+    /// It has no hash: none was taken, or the iteration was pruned.
     Unknown,
 }
 
@@ -58,17 +60,19 @@ impl KeptPrompt {
     }
 }
 
-/// What is wrong with the recorded prompts of the iterations here since a journal entry, the newest ones. A folder that was
-/// pruned as a whole is not reported.
+/// The bytes of a recorded prompt; none where it is missing. One that cannot be read counts as changed, so it has none of the
+/// bytes that were written.
+pub(crate) fn read_prompt(path: &Path) -> Option<Vec<u8>> {
+    read_file(path).map_or(Some(Vec::new()), |file| file.map(|file| file.bytes))
+}
+
+/// What is wrong with the recorded prompts of the iterations here since a journal entry, the newest ones. A pruned iteration
+/// has no hash any more, so it is not reported.
 pub(crate) fn warnings_since(context: &Context<'_>, store: &Store, journal: i64) -> Result<Vec<String>, CommandError> {
     let mut warnings = Vec::new();
     for row in store.journal_since(journal, context.project.worktree_name(), MOST_COMPARED)? {
         let folder = context.project.iteration_folder(&row.row.run, row.row.iteration);
-        if !folder.path().is_dir() {
-            continue;
-        }
-        let file = read_file(&folder.prompt())?;
-        let kept = KeptPrompt::of(&row, file.as_ref().map(|file| file.bytes.as_slice()));
+        let kept = KeptPrompt::of(&row, read_prompt(&folder.prompt()).as_deref());
         let warning = kept.warning(&row);
         warnings.extend(warning.map(|warning| format!("{}: {warning}", row.row.run)));
     }

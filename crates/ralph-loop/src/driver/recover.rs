@@ -87,9 +87,13 @@ impl Runner<'_> {
         for failure in &pruned.failures {
             self.watch.tell(&News::Warning(failure));
         }
-        if pruned.folders > 0 {
+        // What is missing from now on was not pruned, so the prompts of these are not looked for any more.
+        if let Err(error) = self.store.forget_prompts(&pruned.iterations) {
+            self.watch.tell(&News::Warning(&error.to_string()));
+        }
+        if !pruned.iterations.is_empty() {
             self.watch.tell(&News::Pruned {
-                folders: pruned.folders,
+                folders: pruned.iterations.len() as u64,
                 bytes: pruned.bytes,
             });
         }

@@ -182,6 +182,24 @@ impl Store {
         self.sql(rows)
     }
 
+    /// Removes the hashes of the recorded prompts of pruned iterations.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget_prompts(&mut self, iterations: &[(RunId, u32)]) -> Result<(), StoreError> {
+        if iterations.is_empty() {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut statement = transaction
+                .prepare_cached("UPDATE journal SET prompt_sha256 = NULL WHERE run_id = ?1 AND iteration = ?2")?;
+            for (run, iteration) in iterations {
+                statement.execute(params![run.as_str(), iteration])?;
+            }
+            Ok(())
+        })
+    }
+
     /// The rows that a filter lets through, the newest first.
     ///
     /// # Errors

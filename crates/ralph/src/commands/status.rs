@@ -245,7 +245,9 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
             now,
         ));
     }
-    lines.extend(titled("Changed", status.prompts.iter().take(MOST_NAMED).cloned()));
+    let more = news::more(status.prompts.len(), MOST_NAMED);
+    let prompts = status.prompts.iter().take(MOST_NAMED).cloned().chain(more);
+    lines.extend(titled("Changed", prompts));
     if status.unreadable > 0 {
         let learnings = count(status.unreadable, "learning", "learnings");
         let line = format!("{learnings} cannot be read; `ralph learnings verify` tells what mends it");

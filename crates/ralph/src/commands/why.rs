@@ -8,14 +8,13 @@ use clap::Args;
 use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count, preview};
-use ralph_notes::read_file;
 use ralph_store::RecordedInjection;
 use serde_json::{Value, json};
 
 use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::kept_prompt::KeptPrompt;
+use crate::kept_prompt::{KeptPrompt, read_prompt};
 use crate::table::{self, Column, Fit};
 use crate::ui::{Line, Style};
 use contrary::Contraries;
@@ -54,7 +53,7 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         .project
         .iteration_folder(&row.row.run, row.row.iteration)
         .prompt();
-    let prompt_bytes = read_file(&path)?.map(|file| file.bytes);
+    let prompt_bytes = read_prompt(&path);
     let prompt = prompt_bytes
         .as_deref()
         .map(|bytes| String::from_utf8_lossy(bytes).into_owned());

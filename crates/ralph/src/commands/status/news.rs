@@ -101,7 +101,7 @@ fn tasks(
 }
 
 /// How many are not named, below those that are.
-fn more(all: usize, named: usize) -> Option<String> {
+pub(super) fn more(all: usize, named: usize) -> Option<String> {
     (named > 0 && all > named).then(|| format!("  and {} more", all - named))
 }
 

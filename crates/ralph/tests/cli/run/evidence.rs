@@ -204,9 +204,53 @@ fn a_recorded_prompt_that_was_changed_or_removed_is_reported() {
             .map(Vec::len),
         Some(1)
     );
-    // A folder that was pruned is no surprise.
     assert_eq!(scene.env.sh("rm -r .ralph/runs/run-658eec67").run().code, Some(0));
-    assert!(!scene.env.ok(["status"]).contains("prompt.md"));
+    assert!(
+        scene
+            .env
+            .ok(["status"])
+            .contains("prompt.md of iteration 1 is missing.")
+    );
+}
+
+#[test]
+fn a_recorded_prompt_that_cannot_be_read_counts_as_changed() {
+    let scene = Scene::new(&writes_x());
+    assert_eq!(scene.run(&["one"]).code, Some(0));
+    for instead in ["mkdir", "mkfifo", "ln -s /dev/zero"] {
+        let change = format!("cd .ralph/runs/*/001 && rm -rf prompt.md && {instead} prompt.md");
+        assert_eq!(scene.env.sh(&change).run().code, Some(0), "{instead}");
+        assert_eq!(
+            json(&scene.env, &["why", "--json"])["prompt_state"],
+            "changed",
+            "{instead}"
+        );
+        assert!(scene.env.ok(["why"]).contains("is not what the agent got"), "{instead}");
+        assert!(
+            scene.env.ok(["status"]).contains("is not what the agent got"),
+            "{instead}"
+        );
+    }
+}
+
+#[test]
+fn of_many_changed_prompts_the_rest_is_counted() {
+    let scene = Scene::new(&super::diligent());
+    for number in 1..=5 {
+        scene.env.ok(["task", "add", &format!("task {number}")]);
+    }
+    assert_eq!(scene.run(&[]).code, Some(0));
+    assert_eq!(
+        scene
+            .env
+            .sh("for f in .ralph/runs/*/0*/prompt.md; do echo >> $f; done")
+            .run()
+            .code,
+        Some(0)
+    );
+    let status = scene.env.ok(["status"]);
+    assert_eq!(status.matches("is not what the agent got").count(), 3, "{status}");
+    assert!(status.contains("  and 2 more\n"), "{status}");
 }
 
 #[test]

@@ -43,5 +43,7 @@ fn what_is_older_than_it_is_kept_goes_and_the_journal_says_so() {
     let shown = scene.ralph(&["journal", "show", "1"]).run();
     assert!(shown.stdout.contains("001 (pruned, or of another worktree)"), "{shown}");
     assert_eq!(scene.ralph(&["why", "1"]).run().code, Some(0));
+    let warnings = &crate::json(&scene.env, &["status", "--json"])["prompt_warnings"];
+    assert_eq!(warnings, &serde_json::json!([]), "what was pruned is not missing");
     assert_eq!(scene.outcomes(), ["done"; 3]);
 }
