@@ -42,17 +42,15 @@ impl LastLook {
 pub(crate) enum Trouble {
     /// The disk is full, or the database locked.
     Passes,
-    /// The database is missing, or another file has its name.
-    Lost(String),
-    Other(String),
+    /// The database is missing, replaced or damaged, or cannot be written: nothing that the agent does can be recorded.
+    Broken(String),
 }
 
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Full { .. } | StoreError::Busy { .. } => Self::Passes,
-            StoreError::Replaced { .. } => Self::Lost(error.to_string()),
-            error => Self::Other(error.to_string()),
+            error => Self::Broken(error.to_string()),
         }
     }
 }
@@ -60,7 +58,7 @@ impl From<StoreError> for Trouble {
 fn beat(database: &Path, run: &RunId, now: Timestamp) -> Result<(), Trouble> {
     match Store::open_existing(database, Wait::Long)? {
         Some(mut store) => Ok(store.heartbeat(run, LEASE, now)?),
-        None => Err(Trouble::Lost(
+        None => Err(Trouble::Broken(
             StoreError::Replaced {
                 file: database.to_owned(),
                 part: Part::Database,
@@ -78,29 +76,22 @@ pub(crate) struct Heart {
 }
 
 impl Heart {
-    /// Begins to give signs for a run, by the clock that the run looks at; the run is told what keeps them from getting
-    /// through.
+    /// Begins to give signs for a run, by the clock that the run looks at; the run is told when the database is
+    /// broken.
     pub(crate) fn start(
         database: &Path,
         run: &RunId,
         clock: &LastLook,
-        trouble: impl Fn(Trouble) + Send + 'static,
+        broken: impl Fn(String) + Send + 'static,
     ) -> io::Result<Self> {
         let (stop, stopped) = sync_channel::<()>(0);
         let (database, run, clock) = (database.to_owned(), run.clone(), clock.clone());
         let thread = thread::Builder::new().name("heart".to_owned()).spawn(move || {
-            let mut told = String::new();
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 match beat(&database, &run, clock.now()) {
                     // A sign that does not get through is followed by another, while the claim still holds.
                     Ok(()) | Err(Trouble::Passes) => {}
-                    Err(Trouble::Other(reason)) if reason == told => {}
-                    Err(error) => {
-                        if let Trouble::Other(reason) = &error {
-                            told.clone_from(reason);
-                        }
-                        trouble(error);
-                    }
+                    Err(Trouble::Broken(reason)) => broken(reason),
                 }
             }
         })?;
@@ -117,5 +108,24 @@ impl Drop for Heart {
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_lock_and_a_full_disk_pass_by_themselves() {
+        let path = || "progress.db".into();
+        for passes in [StoreError::Busy { path: path() }, StoreError::Full { path: path() }] {
+            assert_eq!(Trouble::from(passes), Trouble::Passes);
+        }
+        let read_only = StoreError::Sql {
+            path: path(),
+            reason: "attempt to write a readonly database".to_owned(),
+        };
+        let said = "cannot use progress.db: attempt to write a readonly database";
+        assert_eq!(Trouble::from(read_only), Trouble::Broken(said.to_owned()));
     }
 }

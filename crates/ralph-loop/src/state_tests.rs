@@ -247,7 +247,7 @@ impl World {
                 self.put_pause(draft, now);
                 Happening::Settled
             }
-            Effect::EndRun(_) => Happening::RunEnded,
+            Effect::EndRun(end) => Happening::RunEnded(end.clone()),
             Effect::Tell(notice) => {
                 self.told.push(notice.clone());
                 return None;
@@ -453,7 +453,7 @@ fn happening(number: u8) -> Happening {
         13 => Happening::Committed(Some(Err("no".to_owned()))),
         14 => Happening::Settled,
         15 => Happening::Tick,
-        16 => Happening::RunEnded,
+        16 => Happening::RunEnded(End::Complete),
         17 => answered(ClaimAnswer::Paused(Box::new(Pause {
             agent: "claude".to_owned(),
             what: NewPause {

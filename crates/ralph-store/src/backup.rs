@@ -16,7 +16,7 @@ use rusqlite::backup::{Backup as Copying, StepResult};
 use crate::file_system::FileSystem;
 use crate::open::{self, MigrateError, folder_of, hand_to_owner_of_folder, path_beside};
 use crate::progress::faults;
-use crate::{Store, StoreError};
+use crate::{RecordCounts, Store, StoreError};
 
 /// How many backups are kept.
 const KEPT: usize = 7;
@@ -49,6 +49,25 @@ impl Backup {
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
+    }
+
+    /// How much it has on record.
+    ///
+    /// # Errors
+    /// When it is damaged, or cannot be read.
+    pub fn record_counts(&self) -> Result<RecordCounts, StoreError> {
+        match Store::open_to_look(&self.path)? {
+            Some(store) => store.record_counts(),
+            None => Err(damaged(&self.path, &["it is empty".to_owned()])),
+        }
+    }
+
+    /// Checks that it is whole and that this version can read it.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn verify(&self) -> Result<(), StoreError> {
+        verify(&self.path)
     }
 
     fn at(path: PathBuf) -> Option<Self> {
@@ -173,7 +192,7 @@ impl Backups {
     }
 
     /// Puts a backup in the place of a database that no other process uses. What was there is kept beside it; the answer is
-    /// its new name, if there was anything.
+    /// its new name, if there was anything. Of a database that is missing that may be its write-ahead log.
     ///
     /// # Errors
     /// When the backup is damaged, another process uses the database, or a file cannot be written. Until the last step the
@@ -185,17 +204,25 @@ impl Backups {
         };
         verify(&backup.path)?;
         let incoming = path_beside(database, ".restoring");
-        copy_file(&backup.path, &incoming).map_err(failed)?;
-        if FileSystem::of(folder_of(database)) == FileSystem::Network {
-            open::use_rollback_journal(&incoming)?;
+        let replaced: Result<_, StoreError> = (|| {
+            copy_file(&backup.path, &incoming).map_err(failed)?;
+            if FileSystem::of(folder_of(database)) == FileSystem::Network {
+                open::use_rollback_journal(&incoming)?;
+            }
+            verify(&incoming)?;
+            // Nobody else can open the old one, and leave a log beside the new one, until that is in place.
+            let _held = open::hold_for_replacement(database)?;
+            let kept = keep_aside(database, now).map_err(failed)?;
+            fs::rename(&incoming, database)
+                .and_then(|()| File::open(folder_of(database))?.sync_all())
+                .map_err(failed)?;
+            Ok(kept)
+        })();
+        if replaced.is_err() {
+            // The next attempt removes what cannot be removed now.
+            drop(fs::remove_file(&incoming));
         }
-        verify(&incoming)?;
-        // Nobody else can open the old one, and leave a log beside the new one, until that is in place.
-        let held = open::hold_for_replacement(database)?;
-        let kept = keep_aside(database, now).map_err(failed)?;
-        let replaced = fs::rename(&incoming, database).and_then(|()| File::open(folder_of(database))?.sync_all());
-        drop(held);
-        replaced.map_err(failed)?;
+        let kept = replaced?;
         verify_in_place(database)?;
         Ok(kept)
     }
@@ -334,7 +361,7 @@ fn keep_aside(database: &Path, now: Timestamp) -> io::Result<Option<PathBuf>> {
     }
     remove_if_there(&path_beside(database, "-shm"))?;
     File::open(folder_of(database))?.sync_all()?;
-    Ok((!moved.is_empty()).then_some(kept))
+    Ok(moved.last().map(|ending| path_beside(&kept, ending)))
 }
 
 /// Copies a file that no SQLite connection of this process has open, durably.

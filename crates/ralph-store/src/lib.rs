@@ -29,10 +29,11 @@ pub use progress::{
     LearningStrength, LessonsState, ListPlace, LogReset, Look, MergeCandidate, MergeGroup, Merged, ModelFigures,
     Moment, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun, OtherPause,
     OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Place, Presence, PruneRules, Reach,
-    RecordedInjection, Remark, Retold, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals, Searched,
-    Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter, StatusThere, Store, Taken, TakenLearning, Tally,
-    TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures,
-    UnverifiedCounts, UnverifiedTask, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
+    RecordCounts, RecordedInjection, Remark, Retold, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals,
+    Searched, Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter, StatusThere, Store, Taken,
+    TakenLearning, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught,
+    TypeFigures, UnverifiedCounts, UnverifiedTask, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of,
+    task_type_of,
 };
 pub use progress::{
     AgentNote, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep, LoggedEntry,

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::backup::Backups;
-use crate::open::{APPLICATION_ID, MigrateError};
+use crate::open::{APPLICATION_ID, MigrateError, in_memory};
 use crate::place::PlaceRef;
 
 /// The number of the first migration, which creates the whole schema.
@@ -61,6 +61,28 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
+/// The tables and other objects of the schema that an up-to-date database does not have, each as its kind and name.
+pub(crate) fn missing_objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    if !is_up_to_date(connection)? {
+        return Ok(Vec::new());
+    }
+    let model = in_memory()?;
+    for migration in MIGRATIONS {
+        model.execute_batch(migration)?;
+    }
+    let present = objects(connection)?;
+    let mut expected = objects(&model)?;
+    expected.retain(|object| !present.contains(object));
+    Ok(expected)
+}
+
+fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type <> 'table', type, name";
+    let mut statement = connection.prepare(sql)?;
+    let objects = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    objects.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -75,7 +97,8 @@ mod tests {
             path: folder.path().join("progress.db"),
             backups: None,
         };
-        let steps = ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y"];
+        let first = format!("{} CREATE TABLE a (x)", MIGRATIONS[0]);
+        let steps = [&first, "ALTER TABLE a ADD COLUMN y"];
         let connection = crate::open::connect_for_test(&place.path);
         migrate(&connection, (&place).into(), &steps[..1]).unwrap();
         connection.execute("INSERT INTO a VALUES (7)", []).unwrap();

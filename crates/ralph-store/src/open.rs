@@ -28,8 +28,7 @@ pub(crate) const OWNER_ONLY: u32 = 0o600;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a reader waits that has something to note.
 const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long the write-ahead log may grow before it is folded into the database. Each command is a process of its own that
-/// reads the log anew, so it is kept short.
+/// How long the write-ahead log becomes at most unless another connection keeps it from being emptied.
 pub(crate) const MAX_LOG_BYTES: u64 = 800 << 10;
 /// How much of a database a connection keeps in memory, in KiB, as SQLite writes it: less than nothing, so that it is no number
 /// of pages. A run asks for the same pages in every iteration, and they are more than SQLite would keep by itself.
@@ -280,8 +279,8 @@ pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// An index in memory.
-pub(crate) fn index_in_memory() -> rusqlite::Result<Connection> {
+/// A database in memory.
+pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     plan_once(&connection)?;
     Ok(connection)
@@ -330,8 +329,7 @@ fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
 
 fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
     connection.busy_timeout(wait.time())?;
-    // A command that ends must not pay for folding the log in. SQLite's own way of doing it after so many pages does not
-    // help: it never starts the log anew where every process is the first to open the database. See `checkpoint`.
+    // SQLite's own checkpoints do not empty the log; see `checkpoint`. A close that deletes the log would change its inode.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
@@ -357,18 +355,10 @@ pub(crate) fn set_commit(connection: &Connection, commit: Commit) -> rusqlite::R
     connection.pragma_update(None, "synchronous", word)
 }
 
-/// When the write-ahead log is written into the database and emptied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Checkpoint {
-    Now,
-    /// When it has become long.
-    WhenLong,
-}
-
 /// How a checkpoint ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checkpointed {
-    /// The log is empty, or there was no reason to empty it.
+    /// The log is empty, or there is none.
     Done,
     /// Another connection uses the log.
     Busy,
@@ -376,18 +366,8 @@ pub(crate) enum Checkpointed {
 
 /// Writes the log into the database and empties it, unless another connection uses it right now. A passive checkpoint is not
 /// enough: with the log damaged, its old frames would hide newer pages of the database.
-pub(crate) fn checkpoint(
-    connection: &Connection,
-    path: &Path,
-    when: Checkpoint,
-    wait: Wait,
-) -> rusqlite::Result<Checkpointed> {
-    let length = std::fs::metadata(log_path(path)).map_or(0, |log| log.len());
-    let least = match when {
-        Checkpoint::Now => 0,
-        Checkpoint::WhenLong => MAX_LOG_BYTES,
-    };
-    if length <= least {
+pub(crate) fn checkpoint(connection: &Connection, path: &Path, wait: Wait) -> rusqlite::Result<Checkpointed> {
+    if std::fs::metadata(log_path(path)).map_or(0, |log| log.len()) == 0 {
         return Ok(Checkpointed::Done);
     }
     connection.busy_timeout(Duration::ZERO)?;
@@ -519,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_not_prepared_anew_for_every_number() {
-        let connection = index_in_memory().unwrap();
+        let connection = in_memory().unwrap();
         connection
             .execute_batch(
                 "CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT);

@@ -134,8 +134,12 @@ fn a_restored_backup_is_not_mixed_with_the_log_of_what_was_there() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
-    drop(store);
+    // A reader keeps the log from being emptied.
+    let reader = store.moment().unwrap();
+    store.record_counts().unwrap();
     drop(scene.with_task("another"));
+    drop(reader);
+    drop(store);
     let log = scene.folder.path().join("progress.db-wal");
     assert!(fs::metadata(&log).unwrap().len() > 0);
     let kept = Backups::restore(&backup, &scene.database(), moment(1))
@@ -179,11 +183,58 @@ fn a_damaged_backup_or_a_database_in_use_changes_nothing() {
     drop(scene.with_task("another"));
     let error = Backups::restore(&backup, &scene.database(), moment(1)).unwrap_err();
     assert!(error.to_string().ends_with("is locked by another process"), "{error}");
+    assert!(!scene.folder.path().join("progress.db.restoring").exists());
     drop(store);
     damage(&backup.path);
     let error = Backups::restore(&backup, &scene.database(), moment(1)).unwrap_err();
     assert!(error.to_string().contains(&backup.name()), "{error}");
     assert_eq!(titles(&scene.database()), ["one", "another"]);
+}
+
+#[test]
+fn what_is_kept_of_a_missing_database_exists() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    store.close_into_one_file().unwrap();
+    fs::remove_file(scene.database()).unwrap();
+    let restore = || Backups::restore(&backup, &scene.database(), moment(1)).unwrap();
+    assert_eq!(restore(), None);
+    fs::remove_file(scene.database()).unwrap();
+    let log = scene.folder.path().join("progress.db-wal");
+    File::create(&log).and_then(|mut log| log.write_all(b"frames")).unwrap();
+    let kept = restore().unwrap();
+    assert_eq!(fs::read(kept).unwrap(), b"frames");
+    assert_eq!(titles(&scene.database()), ["one"]);
+}
+
+#[test]
+fn a_finished_write_survives_the_loss_of_the_log() {
+    let scene = Scene::new();
+    let store = scene.with_task("one");
+    for ending in ["-wal", "-shm"] {
+        fs::remove_file(scene.folder.path().join(format!("progress.db{ending}"))).unwrap();
+    }
+    drop(store);
+    assert_eq!(titles(&scene.database()), ["one"]);
+}
+
+#[test]
+fn a_missing_table_is_damage() {
+    let scene = Scene::new();
+    let mut store = scene.with_task("one");
+    let counts = store.record_counts().unwrap();
+    assert_eq!((counts.tasks, counts.journal_entries), (1, 0));
+    let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
+    assert_eq!(backup.record_counts().unwrap(), counts);
+    #[expect(clippy::disallowed_methods, reason = "another client")]
+    let other = rusqlite::Connection::open(scene.database()).unwrap();
+    other.execute_batch("DROP TABLE journal").unwrap();
+    store = Store::open_existing(&scene.place(), Wait::Long).unwrap().unwrap();
+    let faults = store.health().unwrap().faults;
+    assert_eq!(faults[0], "table journal is missing");
+    let error = store.back_up_if_due(&scene.backups(), moment(48)).unwrap_err();
+    assert!(error.to_string().contains("table journal is missing"), "{error}");
 }
 
 #[test]

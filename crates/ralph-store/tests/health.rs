@@ -7,7 +7,7 @@ use std::path::Path;
 
 use jiff::civil::date;
 use ralph_model::{Author, Extra, FileStamp, Note, NoteId, NoteKind, Tags};
-use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError};
+use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError, Wait};
 
 /// Makes a database with so many changes on record.
 fn database(path: &Path, changes: usize) {
@@ -62,7 +62,13 @@ fn a_look_sees_what_is_in_the_log_and_changes_nothing() {
     let path = folder.path().join("odd ?#%name.db");
     assert!(Store::open_to_look(&path).unwrap().is_none());
     assert_eq!(tree(folder.path()), []);
+    drop(Store::open_or_create(&path).unwrap());
+    let reader = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
+    // It keeps the log from being emptied.
+    let moment = reader.moment().unwrap();
+    reader.record_counts().unwrap();
     database(&path, 3);
+    drop(moment);
     let before = tree(folder.path());
     let health = Store::open_to_look(&path).unwrap().unwrap().health().unwrap();
     assert_eq!((health.faults.len(), health.recorded_changes), (0, 3));

@@ -1,7 +1,7 @@
 //! The end of a run: what is put on record, and what is tidied up.
 
 use ralph_memory::capture::Moved;
-use ralph_model::{first_line, preview};
+use ralph_model::{count, first_line, preview};
 use ralph_store::Scope;
 
 use super::{RunError, Runner};
@@ -13,8 +13,9 @@ use crate::watch::News;
 const GOAL_COLUMNS: usize = 60;
 
 impl Runner<'_> {
-    /// Puts the end of the run on record. Where nothing at all is left to do, the working notes have served their time.
-    pub(super) fn end_run(&mut self, end: &End) -> Result<(), RunError> {
+    /// Puts the end of the run on record, and says what it is: that of the state machine, unless the database says otherwise.
+    /// Where nothing at all is left to do, the working notes have served their time.
+    pub(super) fn end_run(&mut self, end: &End) -> Result<End, RunError> {
         let site = self.site;
         self.see_the_agent_off();
         // The last notes are written with the run that made them. Should that fail, the next one does it.
@@ -24,6 +25,9 @@ impl Runner<'_> {
             Err(error) if error.is_full() || self.places().are_full() => return Err(error),
             Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
         }
+        let now = site.clock.now();
+        self.store.release_claims(&self.run, now)?;
+        let end = self.confirmed(end)?;
         let left = match end {
             End::Complete => Some(self.left_elsewhere()?),
             _ => None,
@@ -31,10 +35,9 @@ impl Runner<'_> {
         let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
             // Whoever looks at it tomorrow sees that they have said what there is to say.
-            _ if *end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
+            _ if end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
-        let now = site.clock.now();
         self.store.end_run(&self.run, &sentence, end.code(), now)?;
         self.sentence = Some((end.clone(), sentence));
         if left == Some(0) {
@@ -42,7 +45,22 @@ impl Runner<'_> {
         }
         self.prune();
         self.keep_up();
-        Ok(())
+        Ok(end)
+    }
+
+    /// The end, if the database agrees: other clients may have changed or deleted tasks.
+    fn confirmed(&self, end: &End) -> Result<End, RunError> {
+        if !matches!(end, End::Complete | End::NothingToDo | End::LeftForPerson(_)) {
+            return Ok(end.clone());
+        }
+        let lost = self.store.lost_tasks(&self.open_at_start)?;
+        if lost.is_empty() {
+            return Ok(end.confirmed_by(self.standing(&self.order.scope)?));
+        }
+        let tasks = count(lost.len(), "open task", "open tasks");
+        Ok(End::Error(format!(
+            "another program deleted {tasks} from the database during the run"
+        )))
     }
 
     /// The working notes of what is done go to the folder of the run.

@@ -36,34 +36,52 @@ pub(super) enum Begun {
 }
 
 impl Runner<'_> {
-    /// Puts the beginning of the run on record, when there is room for it. A connection that was opened on a full disk goes on
-    /// to fail when there is room, so each try has a new one.
-    pub(super) fn begin_when_there_is_room(&mut self) -> Result<Begun, RunError> {
-        let mut told = false;
+    /// Puts the beginning of the run on record, when there is room for it and the database is not locked. A connection that
+    /// was opened on a full disk goes on to fail when there is room, so each try after that has a new one.
+    pub(super) fn begin_when_possible(&mut self) -> Result<Begun, RunError> {
+        let mut told = None;
         loop {
-            let error = match self.begin() {
+            let (obstacle, error) = match self.begin() {
                 Ok(()) => break,
-                Err(error) if error.is_full() || self.places().are_full() => error,
+                Err(error) if error.is_locked() => (Obstacle::Lock, error),
+                Err(error) if error.is_full() || self.places().are_full() => (Obstacle::Room, error),
                 Err(error) => return Err(error),
             };
-            if !told {
-                self.watch.tell(&News::NoRoom(&error.to_string()));
-                told = true;
-            }
+            self.tell_once(&mut told, obstacle, &error);
             loop {
                 if self.is_stopped_within(self.order.pace.room, 0) {
                     return Ok(Begun::Stopped);
                 }
-                if !self.places().are_full() {
+                if obstacle == Obstacle::Lock || !self.places().are_full() {
                     break;
                 }
             }
-            self.store = Store::open_or_create(&self.site.database)?;
+            if obstacle == Obstacle::Room {
+                self.store = Store::open_or_create(&self.site.database)?;
+            }
         }
-        if told {
-            self.watch.tell(&News::RoomAgain);
-        }
+        self.tell_over(told);
         Ok(Begun::Yes)
+    }
+
+    fn tell_once(&mut self, told: &mut Option<Obstacle>, obstacle: Obstacle, error: &RunError) {
+        if *told == Some(obstacle) {
+            return;
+        }
+        let reason = error.to_string();
+        self.watch.tell(&match obstacle {
+            Obstacle::Room => News::NoRoom(&reason),
+            Obstacle::Lock => News::Locked(&reason),
+        });
+        *told = Some(obstacle);
+    }
+
+    fn tell_over(&mut self, told: Option<Obstacle>) {
+        match told {
+            Some(Obstacle::Room) => self.watch.tell(&News::RoomAgain),
+            Some(Obstacle::Lock) => self.watch.tell(&News::Unlocked),
+            None => {}
+        }
     }
 
     /// Does an effect. Where there is no room for what it writes, or the database is locked, that is said once, and it is
@@ -88,22 +106,11 @@ impl Runner<'_> {
                     (Obstacle::Room, error)
                 }
                 done => {
-                    match told {
-                        Some(Obstacle::Room) => self.watch.tell(&News::RoomAgain),
-                        Some(Obstacle::Lock) => self.watch.tell(&News::Unlocked),
-                        None => {}
-                    }
+                    self.tell_over(told);
                     return done;
                 }
             };
-            if told != Some(obstacle) {
-                let reason = error.to_string();
-                self.watch.tell(&match obstacle {
-                    Obstacle::Room => News::NoRoom(&reason),
-                    Obstacle::Lock => News::Locked(&reason),
-                });
-                told = Some(obstacle);
-            }
+            self.tell_once(&mut told, obstacle, &error);
             pause = (pause * 2).min(self.order.pace.room);
             if self.is_stopped_within(pause, heard) {
                 return Err(error);

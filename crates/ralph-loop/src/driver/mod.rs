@@ -16,21 +16,21 @@ mod turn;
 mod upkeep;
 mod verify;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::RunningTurn;
 use ralph_memory::inject::prompt::AttemptNumber;
-use ralph_model::{Author, Entropy, RunId};
+use ralph_model::{Author, Entropy, RunId, TaskId};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store};
 
 use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::guide::Asking;
-use crate::heart::{Heart, LastLook, Trouble};
+use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, inbox};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Happening, Plan, State};
@@ -83,6 +83,8 @@ pub struct Runner<'a> {
     give_up: StopHandle,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
+    /// The tasks that were not done when the run began.
+    open_at_start: BTreeSet<TaskId>,
     /// The end that was to be put on record last, and the sentence for it.
     sentence: Option<(End, String)>,
     /// What git ran by itself when the run began.
@@ -161,6 +163,7 @@ impl<'a> Runner<'a> {
             guided: false,
             give_up: StopHandle::default(),
             examiner: None,
+            open_at_start: BTreeSet::new(),
             sentence: None,
             programs_at_start: GitPrograms::default(),
         })
@@ -183,7 +186,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
-        if self.begin_when_there_is_room()? == Begun::Stopped {
+        if self.begin_when_possible()? == Begun::Stopped {
             return Ok(Finish::Ended {
                 run: self.run.clone(),
                 end: End::Interrupted,
@@ -242,17 +245,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Begins to give signs of life. Where the database is lost, nothing that the agent does can be recorded.
+    /// Begins to give signs of life. Where the database is broken, nothing that the agent does can be recorded.
     fn start_heart(&self) -> Result<Heart, RunError> {
         let sender = self.sender.clone();
-        let trouble = move |trouble| {
-            drop(sender.send(match trouble {
-                Trouble::Lost(reason) => Incoming::Broken(reason),
-                Trouble::Other(reason) => Incoming::Warning(format!("The run cannot renew its claim: {reason}")),
-                Trouble::Passes => return,
-            }));
-        };
-        Ok(Heart::start(&self.site.database, &self.run, &self.last_look, trouble)?)
+        let broken = move |reason| drop(sender.send(Incoming::Broken(reason)));
+        Ok(Heart::start(&self.site.database, &self.run, &self.last_look, broken)?)
     }
 
     /// Leaves everything as it is. Threads die with a process that is killed; here the one that looks at files and asks the
@@ -282,6 +279,7 @@ impl<'a> Runner<'a> {
 
     fn begin(&mut self) -> Result<(), RunError> {
         let site = self.site;
+        self.open_at_start = self.store.open_tasks(&self.order.scope)?;
         self.store.begin_run(&NewRun {
             id: self.run.clone(),
             agent: self.order.agent.name().to_owned(),
@@ -398,10 +396,7 @@ impl<'a> Runner<'a> {
                 self.watch.tell(&News::Notice(notice));
                 return Ok(None);
             }
-            Effect::EndRun(end) => {
-                self.end_run(end)?;
-                Happening::RunEnded
-            }
+            Effect::EndRun(end) => Happening::RunEnded(self.end_run(end)?),
         }))
     }
 }

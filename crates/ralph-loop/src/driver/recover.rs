@@ -52,7 +52,10 @@ impl Runner<'_> {
     fn wait_for_leases_of_others(&mut self) -> Result<(), RunError> {
         let site = self.site;
         for open in self.store.open_runs(&site.worktree, &self.run)? {
-            let expires = expiry(&open);
+            let seen = expiry(&open);
+            // A wrong clock may have written a time that is far away.
+            let latest = site.clock.now().saturating_add(LEASE).unwrap_or(Timestamp::MAX);
+            let expires = seen.min(latest);
             if is_alive(&open.run.begun.process, &site.process.host).is_some() || expires < site.clock.now() {
                 continue;
             }
@@ -62,15 +65,15 @@ impl Runner<'_> {
             )));
             while site.clock.now() <= expires {
                 if self.is_stopped_within(self.order.pace.busy, 0) {
-                    return Err(still_works(&open.run));
+                    return Err(works_elsewhere(&open.run));
                 }
             }
             let now = self.store.open_runs(&site.worktree, &self.run)?;
             let renewed = now
                 .iter()
-                .find(|other| other.run.begun.id == *run && expiry(other) > expires);
+                .find(|other| other.run.begun.id == *run && expiry(other) != seen);
             if let Some(renewed) = renewed {
-                return Err(still_works(&renewed.run));
+                return Err(works_elsewhere(&renewed.run));
             }
         }
         Ok(())
@@ -161,6 +164,16 @@ fn still_works(run: &Run) -> RunError {
     let (run, process) = (&run.begun.id, run.begun.process.pid);
     RunError::Other(format!(
         "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+    ))
+}
+
+/// The same for a run whose process means nothing here.
+fn works_elsewhere(run: &Run) -> RunError {
+    let host = &run.begun.process.host;
+    let host = host.split_once(' ').map_or(host.as_str(), |(name, _)| name);
+    RunError::Other(format!(
+        "{} still works in this folder, on host {host} or in a container there: wait for it, or end it there",
+        run.begun.id
     ))
 }
 

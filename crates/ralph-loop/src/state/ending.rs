@@ -56,6 +56,15 @@ impl RecordedEnd {
 }
 
 impl End {
+    /// The same end if the tasks stand so when all claims are released, else one that says what is left.
+    pub(crate) fn confirmed_by(&self, standing: Standing) -> Self {
+        let is_left = standing.for_a_person() + standing.open > 0;
+        match self {
+            Self::Complete | Self::NothingToDo if is_left => Self::LeftForPerson(standing),
+            other => other.clone(),
+        }
+    }
+
     /// How a run ends that finds no task to work on, after it has settled so many iterations.
     pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
         if standing.for_a_person() + standing.open > 0 {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ralph_model::Usage;
 use ralph_store::{ClaimAnswer, EvidenceChange, Standing};
 
-use super::{Examined, Left};
+use super::{End, Examined, Left};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Guided, Wish};
 use crate::strategy::Past;
@@ -99,8 +99,8 @@ pub enum Happening {
     GuidanceRecorded,
     /// Time has passed.
     Tick,
-    /// The end of the run is on record.
-    RunEnded,
+    /// This end of the run is on record.
+    RunEnded(End),
     /// There is room again.
     RoomFound,
     /// An effect could not be done, for this reason.

@@ -166,7 +166,7 @@ impl State {
             }
             (phase, Happening::RoomFound) => self.do_again(phase),
             (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
-            (Phase::Ending(end), Happening::RunEnded) => self.rest(Phase::Over(end)),
+            (Phase::Ending(_), Happening::RunEnded(end)) => self.rest(Phase::Over(end)),
             (phase, _) => self.rest(phase),
         }
     }

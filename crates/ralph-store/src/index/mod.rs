@@ -85,7 +85,7 @@ impl Index {
     /// When there is no memory for it.
     pub fn in_memory() -> Result<Self, IndexError> {
         let path = PathBuf::from("the index in memory");
-        let made = open::index_in_memory().and_then(|connection| {
+        let made = open::in_memory().and_then(|connection| {
             connection.execute_batch(writer::SCHEMA)?;
             Ok(connection)
         });

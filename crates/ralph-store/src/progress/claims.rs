@@ -14,6 +14,7 @@ use super::pauses::{Heed, Pause, pause_of, pause_of_agent};
 use super::standing::Graph;
 use super::task_reading::json_list;
 use super::task_rows::{TASK_COLUMNS, log, read_task};
+use super::tasks::DELETED;
 use super::transitions::{Said, say};
 use crate::StoreError;
 
@@ -278,6 +279,34 @@ impl Store {
             }
             Ok(freed)
         })
+    }
+
+    /// The tasks of a scope that are not done.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_tasks(&self, scope: &Scope) -> Result<BTreeSet<TaskId>, StoreError> {
+        let graph = self.sql(self.look().and_then(|all| Graph::read(&all)))?;
+        Ok(graph.open_tasks(scope))
+    }
+
+    /// Those of the tasks that are missing although nobody deleted them with ralph.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn lost_tasks(&self, tasks: &BTreeSet<TaskId>) -> Result<Vec<TaskId>, StoreError> {
+        let sql = "SELECT 1 FROM tasks WHERE id = ?1
+                   UNION ALL SELECT 1 FROM task_log WHERE task = ?1 AND text = ?2";
+        let lost = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let mut lost = Vec::new();
+            for task in tasks {
+                if !statement.exists(params![task.as_str(), DELETED])? {
+                    lost.push(task.clone());
+                }
+            }
+            Ok(lost)
+        });
+        self.sql(lost)
     }
 
     /// How the tasks of a scope stand.

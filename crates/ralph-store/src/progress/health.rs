@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::Store;
 use crate::StoreError;
 use crate::file_system::FileSystem;
-use crate::migrate::is_up_to_date;
+use crate::migrate::{is_up_to_date, missing_objects};
 use crate::open::{MAX_LOG_BYTES, has_log, header_names_log, log_path};
 
 /// How many faults are named.
@@ -14,7 +14,7 @@ const NAMED: i64 = 5;
 /// How a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// What SQLite finds wrong in it, the first few; none when it is whole.
+    /// What is wrong with it: missing tables, and the first few faults that SQLite finds; none when it is whole.
     pub faults: Vec<String>,
     /// The same where only a lesson holds what its table does not allow, which keeps nobody from anything else.
     pub unfit_learnings: Vec<String>,
@@ -40,7 +40,31 @@ impl Health {
     }
 }
 
+/// How much a database has on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// The tasks, also those that are done.
+    pub tasks: u64,
+    /// The journal entries. They are never pruned.
+    pub journal_entries: u64,
+}
+
 impl Store {
+    /// Counts what would be missed first if records were lost.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn record_counts(&self) -> Result<RecordCounts, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM journal)";
+        let counted = self.connection.query_row(sql, [], |row| {
+            Ok(RecordCounts {
+                tasks: row.get::<_, i64>(0)?.cast_unsigned(),
+                journal_entries: row.get::<_, i64>(1)?.cast_unsigned(),
+            })
+        });
+        self.sql(counted)
+    }
+
     /// Looks through all of the database.
     ///
     /// # Errors
@@ -81,7 +105,7 @@ fn is_unsafe(write_ahead: bool, file_system: FileSystem) -> bool {
     write_ahead && file_system == FileSystem::Network
 }
 
-/// What SQLite finds wrong in a database: first what is damaged, then the learnings that hold what their table does not
+/// What is wrong with a database: first what is damaged or missing, then the learnings that hold what their table does not
 /// allow.
 pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
     let found: Vec<String> = connection
@@ -89,7 +113,11 @@ pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, 
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let found = found.into_iter().filter(|fault| fault != "ok");
-    Ok(found.partition(|fault| !is_about_a_lesson(fault)))
+    let missing = missing_objects(connection)?;
+    let missing = missing
+        .into_iter()
+        .map(|(kind, name)| format!("{kind} {name} is missing"));
+    Ok(missing.chain(found).partition(|fault| !is_about_a_lesson(fault)))
 }
 
 /// Whether a fault is that a value in a row of lessons is none that the table allows: "NULL value in learnings.tags".

@@ -88,8 +88,8 @@ pub use evidence_changes::EvidenceChange;
 pub use feature_error::FeatureError;
 pub use features::{DeletedFeature, TasksOfFeature};
 pub use foreign_learnings::{ForeignLearning, ForeignStanding, Taken, TakenLearning};
-pub use health::Health;
 pub(crate) use health::faults;
+pub use health::{Health, RecordCounts};
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
@@ -255,15 +255,25 @@ impl Store {
     /// # Errors
     /// When the database cannot be written.
     pub fn reset_log(&self) -> Result<LogReset, StoreError> {
-        let done = open::checkpoint(&self.connection, &self.path, open::Checkpoint::Now, self.wait);
+        let done = open::checkpoint(&self.connection, &self.path, self.wait);
         Ok(match self.sql(done)? {
             open::Checkpointed::Done => LogReset::Done,
             open::Checkpointed::Busy => LogReset::InUse,
         })
     }
 
-    /// Does a piece of work in one transaction: all of it, or nothing.
+    /// Does a piece of work in one transaction: all of it, or nothing. It is in the database itself afterwards, safe from
+    /// damage to the log, unless another connection uses the log.
     fn transact<T, E: From<rusqlite::Error>>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let value = self.commit_guarded(work)?;
+        open::checkpoint(&self.connection, &self.path, self.wait)?;
+        Ok(value)
+    }
+
+    fn commit_guarded<T, E: From<rusqlite::Error>>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -271,9 +281,7 @@ impl Store {
         if let Some(guard) = &self.guard {
             guard.check().map_err(rusqlite::Error::from)?;
         }
-        let value = done?;
-        open::checkpoint(&self.connection, &self.path, open::Checkpoint::WhenLong, self.wait)?;
-        Ok(value)
+        done
     }
 
     fn commit<T, E: From<rusqlite::Error>>(
@@ -307,7 +315,8 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.sql(open::set_commit(&self.connection, open::Commit::Seen))?;
-        let done = self.write(work);
+        let done = self.commit_guarded(work);
+        let done = self.sql(done);
         self.sql(open::set_commit(&self.connection, open::Commit::OnDisk))?;
         done
     }

@@ -148,29 +148,32 @@ impl Store {
         })
     }
 
-    /// Ends a run; what it still holds is freed. Only an iteration whose agent was started, and which was not settled,
-    /// stays on record with its claim: the next run finds it among the unfinished.
+    /// Releases what a run that is about to end still has claimed. Only an iteration whose agent was started, and which was
+    /// not settled, stays on record with its claim: the next run finds it among the unfinished.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn release_claims(&mut self, run: &RunId, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND phase = 'claimed'")?
+                .execute([run.as_str()])?;
+            release(transaction, run, "Free again: the run ended.", now)
+        })
+    }
+
+    /// Ends a run; see [`Store::release_claims`].
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn end_run(&mut self, run: &RunId, reason: &str, code: u8, now: Timestamp) -> Result<(), StoreError> {
         self.write(|transaction| {
             transaction
-                .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND phase = 'claimed'")?
-                .execute([run.as_str()])?;
-            let at = moment(now);
-            release(
-                transaction,
-                run,
-                "The run ended before an agent was started on it.",
-                now,
-            )?;
-            transaction
                 .prepare_cached(
                     "UPDATE runs SET ended_at = ?2, end_reason = ?3, end_code = ?4, heartbeat = ?2, asks = NULL
                      WHERE id = ?1",
                 )?
-                .execute(params![run.as_str(), at, reason, code])
+                .execute(params![run.as_str(), moment(now), reason, code])
                 .map(drop)
         })
     }

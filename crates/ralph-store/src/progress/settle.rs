@@ -141,7 +141,7 @@ impl Store {
     }
 
     fn settle_as(&mut self, settlement: &Settlement, ralph: &Author, agent: &Author) -> Result<Settled, StoreError> {
-        let settled = self.write_compared(settlement.retold.iter().flatten(), |transaction| {
+        self.write_compared(settlement.retold.iter().flatten(), |transaction| {
             let row = &settlement.row;
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
                 return Ok(Settled {
@@ -178,10 +178,7 @@ impl Store {
                 task,
                 new_lessons,
             })
-        })?;
-        // In the database itself a settlement is safe from damage to the log.
-        self.reset_log()?;
-        Ok(settled)
+        })
     }
 }
 

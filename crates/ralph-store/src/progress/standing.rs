@@ -97,6 +97,12 @@ impl Graph {
         }
     }
 
+    pub(super) fn open_tasks(&self, scope: &Scope) -> BTreeSet<TaskId> {
+        let inside = self.inside(scope).into_iter().filter_map(|place| self.tasks.get(place));
+        let open = inside.filter(|task| task.status != TaskStatus::Done);
+        open.map(|task| task.id.clone()).collect()
+    }
+
     pub(super) fn standing(&self, scope: &Scope, worktree: &str, commits_here: &BTreeSet<String>) -> Seen {
         let inside = self.inside(scope);
         let stuck = self.stuck(&inside, |(where_done, commit)| {

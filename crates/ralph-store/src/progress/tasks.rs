@@ -208,6 +208,9 @@ impl Store {
     }
 }
 
+/// What the log of a deleted task ends with.
+pub(super) const DELETED: &str = "Deleted.";
+
 /// Deletes a task with everything below it; the deleted ones, from the top.
 pub(super) fn delete_with_parts(
     transaction: &Transaction<'_>,
@@ -231,7 +234,7 @@ pub(super) fn delete_with_parts(
     }
     // From below, so that SQLite has no deep chain to follow.
     for id in doomed.iter().rev() {
-        log(transaction, id, "Deleted.", now)?;
+        log(transaction, id, DELETED, now)?;
         transaction
             .prepare_cached("DELETE FROM tasks WHERE id = ?1")?
             .execute([id.as_str()])?;

@@ -90,6 +90,7 @@ fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
         [columns::moment(at(220))],
         "the claim holds for another lease"
     );
+    bench.store.release_claims(&run, at(200)).unwrap();
     bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();
     assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
     assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
@@ -104,12 +105,28 @@ fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
 fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
     let mut bench = Bench::new();
     bench.start(&run_id(), 1);
+    bench.store.release_claims(&run_id(), at(200)).unwrap();
     bench
         .store
         .end_run(&run_id(), "The disk was full.", 1, at(200))
         .unwrap();
     assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
     assert_eq!(bench.store.unfinished("", &RunId::new(2)).unwrap().len(), 1);
+}
+
+#[test]
+fn only_tasks_that_were_deleted_behind_our_back_are_lost() {
+    let mut bench = Bench::new();
+    let (deleted, lost) = (bench.add_task("Draw the colours"), bench.add_task("Name the colours"));
+    let open = bench.store.open_tasks(&Scope::All).unwrap();
+    assert_eq!(open, [task(), deleted.clone(), lost.clone()].into());
+    bench.store.delete_task(&deleted, at(1)).unwrap();
+    bench
+        .store
+        .connection
+        .execute("DELETE FROM tasks WHERE id = ?1", [lost.as_str()])
+        .unwrap();
+    assert_eq!(bench.store.lost_tasks(&open).unwrap(), [lost]);
 }
 
 #[test]

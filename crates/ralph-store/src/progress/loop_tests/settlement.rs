@@ -57,6 +57,22 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
 }
 
 #[test]
+fn a_claimed_task_is_settled_whatever_status_another_client_gave_it() {
+    for status in ["done", "failed", "pending"] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        bench
+            .store
+            .connection
+            .execute("UPDATE tasks SET status = ?1", [status])
+            .unwrap();
+        let settled = bench.store.settle(&full(fence)).unwrap();
+        assert_eq!(settled.task, Some(TaskStatus::Pending), "{status}");
+        assert_eq!(bench.task(), (TaskStatus::Pending, 1, false), "{status}");
+    }
+}
+
+#[test]
 fn an_iteration_is_settled_once() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);

@@ -105,7 +105,8 @@ pub(in crate::progress) fn release(
 }
 
 /// How many retries the task has used; none when it is no longer the run's to settle: another claim has been made since,
-/// which the number tells, or a person has decided about it. A claim that was only taken from a dead run still counts.
+/// which the number tells, or a person has decided about it. A claim that was only taken from a dead run still counts. Only
+/// another client of SQLite can change the status of a task without its claim, and its word does not count.
 fn retries_if_held(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
@@ -115,7 +116,8 @@ fn retries_if_held(
     transaction
         .prepare_cached(
             "SELECT retries_used FROM tasks
-             WHERE id = ?1 AND fence = ?3 AND status NOT IN ('done', 'failed') AND coalesce(claimed_by, ?2) = ?2",
+             WHERE id = ?1 AND fence = ?3
+               AND (claimed_by = ?2 OR claimed_by IS NULL AND status NOT IN ('done', 'failed'))",
         )?
         .query_row(params![task.as_str(), run, settlement.fence.cast_signed()], |row| {
             count_at(row, "retries_used")
