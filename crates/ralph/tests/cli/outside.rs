@@ -76,6 +76,53 @@ fn a_link_that_leaves_the_project_is_refused() {
     }
 }
 
+/// Whoever holds a lock writes into its file.
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_nothing_changes() {
+    for (lock, arguments) in [
+        (".agent/memories.md.lock", &["remember", "hello"][..]),
+        (".agent/guardrails.md.lock", &["guardrails", "add", "hello"]),
+        (".agent/scratchpad.md.lock", &["scratchpad", "append", "hello"]),
+        (
+            ".ralph/knowledge/.lock",
+            &["knowledge", "add", "Hello", "text", "--tags", "x"],
+        ),
+        (".ralph/progress.db.lock", &["task", "add", "hello"]),
+        (".ralph/run.lock", &["run", "hello", "--agent", "true"]),
+    ] {
+        let env = private();
+        std::fs::create_dir_all(env.path(lock).parent().unwrap()).unwrap();
+        symlink(env.path(OUTSIDE), env.path(lock)).unwrap();
+        let ended = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(ended.code, Some(1), "{lock} {ended}");
+        let errors = ended
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("Error: "))
+            .collect::<Vec<_>>();
+        assert!(
+            matches!(errors[..], [error] if error.contains(lock) && error.ends_with("it is a symbolic link; remove it")),
+            "{ended}"
+        );
+        assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n", "{lock}");
+    }
+}
+
+#[test]
+fn the_index_is_not_written_behind_a_lock_that_is_a_link() {
+    let env = private();
+    env.ok(["task", "add", "hello"]);
+    env.write(
+        MEMORIES,
+        "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> green hello\n",
+    );
+    symlink(env.path(OUTSIDE), env.path(".ralph/index.db.lock")).unwrap();
+    let found = env.ralph(["recall", "hello"]).run();
+    assert_eq!(found.code, Some(0), "{found}");
+    assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n");
+    assert!(!env.path(".ralph/index.db").exists());
+}
+
 #[test]
 fn a_link_to_a_missing_file_outside_is_refused() {
     let env = private();
