@@ -1,8 +1,10 @@
 //! One run for each worktree: two agents in one folder would undo each other's work.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
+
+use ralph_process::open_lock_file;
 
 /// A worktree that is this run's own, until this value is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -39,13 +41,7 @@ impl WorktreeLock {
             path: path.display().to_string(),
             source,
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(io_error)?;
+        let mut file = open_lock_file(path, 0o600).map_err(io_error)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -33,7 +33,8 @@ impl Boundary {
 }
 
 /// The path without links and `..`, as far as it exists; what is missing is appended.
-fn real_path(path: &Path) -> PathBuf {
+#[must_use]
+pub fn real_path(path: &Path) -> PathBuf {
     follow(path, MAX_LINKS)
 }
 

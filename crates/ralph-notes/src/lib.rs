@@ -28,7 +28,7 @@ mod span;
 mod sys;
 mod write;
 
-pub use boundary::Boundary;
+pub use boundary::{Boundary, real_path};
 pub use document::{Document, Entry};
 pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};

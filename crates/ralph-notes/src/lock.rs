@@ -4,15 +4,16 @@
 //! what the leftovers are; and when it is done, how it left things, so that a reader can tell whether anything happened
 //! since.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::FileError;
-use crate::write::hand_to_owner_of_folder;
+use crate::write::{NEW_FILE_MODE, hand_to_owner_of_folder};
 use ralph_model::FileStamp;
+use ralph_process::open_lock_file;
 
 /// How long to wait for a lock that another process holds, and whom to tell.
 #[derive(Clone, Copy)]
@@ -99,13 +100,7 @@ impl Lock {
 
     fn take_file(path: &Path, patience: &Patience<'_>) -> Result<File, FileError> {
         let failed = |source| FileError::new("lock", path, source);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        let file = open_lock_file(path, NEW_FILE_MODE).map_err(failed)?;
         hand_to_owner_of_folder(&file, path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(file),

@@ -5,7 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use ralph_process::open_lock_file;
+
 use crate::{FileError, sys};
+
+/// The mode of a new file, from which the system takes away what the user does not want to grant.
+pub(crate) const NEW_FILE_MODE: u32 = 0o666;
 
 /// Whose a new file shall be.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +29,7 @@ pub(crate) fn write_synced<'a>(
 ) -> io::Result<()> {
     let mode = match owner {
         Owner::Like(metadata) => metadata.permissions().mode() & 0o7777,
-        Owner::OfFolder => 0o666,
+        Owner::OfFolder => NEW_FILE_MODE,
     };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     let written = (|| {
@@ -73,7 +78,7 @@ pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// the next one uses it again.
 fn lock_scratch(path: &Path) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let file = open_lock_file(path, NEW_FILE_MODE)?;
         file.lock()?;
         // Whoever held it has removed it; then it is nobody's any more.
         if fs::metadata(path).is_ok_and(|there| file.metadata().is_ok_and(|mine| mine.ino() == there.ino())) {

@@ -7,6 +7,7 @@ pub mod editor;
 pub mod git;
 mod hold;
 mod launched;
+mod lock_file;
 mod readers;
 mod run_to_end;
 mod signals;
@@ -18,6 +19,7 @@ mod voice;
 
 pub use ancestors::{Ancestor, ancestors};
 pub use command::command;
+pub use lock_file::open_lock_file;
 pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end, run_to_end_watched};
 pub use signals::{StopSignal, on_stop_signals};
 pub use supervise::{Answer, Ended, HowEnded, Input, ProcessEvent, ProcessSink, Spec, Supervised, Then, start};

@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use ralph_process::open_lock_file;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup as Copying, StepResult};
 
@@ -171,13 +172,7 @@ impl Backups {
     fn lock_file(&self) -> Result<File, StoreError> {
         let opened = create_private_folder(&self.folder).and_then(|()| {
             let path = self.folder.join(LOCK);
-            let mut options = OpenOptions::new();
-            let lock = options
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(&path)?;
+            let lock = open_lock_file(&path, 0o600)?;
             hand_to_owner_of_folder(&[&path])?;
             Ok(lock)
         });

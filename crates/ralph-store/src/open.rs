@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_process::open_lock_file;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -185,14 +186,12 @@ fn create(path: &Path, file_system: FileSystem) -> Result<(), StoreError> {
         path: path.to_owned(),
         source,
     };
-    let lock = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(OWNER_ONLY)
-        .open(lock_path(path))
-        .map_err(io_error)?;
-    lock.lock().map_err(io_error)?;
+    let lock_error = |source| StoreError::Io {
+        path: lock_path(path),
+        source,
+    };
+    let lock = open_lock_file(&lock_path(path), OWNER_ONLY).map_err(lock_error)?;
+    lock.lock().map_err(lock_error)?;
     if owner(path)? != Owner::Nobody {
         return Ok(());
     }

@@ -71,11 +71,11 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Refuses note files that are outside the project.
+    /// Refuses files and folders that lead where they must not.
     fn contained(mut project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
         project.boundary = settings::boundary(&project, &loaded);
-        match settings::outside(&project, &loaded).into_iter().next() {
-            Some(outside) => Err(outside.into()),
+        match settings::misplaced(&project, &loaded).into_iter().next() {
+            Some(misplaced) => Err(misplaced.into()),
             None => Ok(Self::regardless(project, loaded, global, ui)),
         }
     }

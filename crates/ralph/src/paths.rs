@@ -10,7 +10,7 @@ use ralph_loop::{IterationFolder, is_alive};
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::{RunId, Shelf};
-use ralph_notes::{Boundary, FileError, create_folder, lock_path, resolve, write_new_file};
+use ralph_notes::{Boundary, FileError, create_folder, lock_path, real_path, resolve, write_new_file};
 use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store};
 
 use crate::error::CommandError;
@@ -228,6 +228,12 @@ impl Project {
         self.root.join(RALPH).join(RUNS)
     }
 
+    /// The files and folders that each worktree has for itself, beside its notes.
+    pub(crate) fn own_places(&self) -> Vec<PathBuf> {
+        let ralph = [RALPH, KNOWLEDGE, FEATURES, HOOK_TROUBLE].map(|path| self.root.join(path));
+        ralph.into_iter().chain([self.runs(), self.index()]).collect()
+    }
+
     /// Files and folders of ours that are nobody's work: databases with what lies beside them, runs, locks.
     pub(crate) fn machinery(&self) -> Vec<PathBuf> {
         let ralph = self.root.join(RALPH);
@@ -375,6 +381,27 @@ impl Project {
         }
     }
 
+    /// The same for a file of the repository, whose top may be above the project.
+    pub(crate) fn refuse_outside_repository(&self, path: &Path) -> Result<(), FileError> {
+        let top = self.worktree.as_ref().map_or(&self.root, |tree| &tree.top);
+        match Boundary::new(top, &[]).outside(path) {
+            Some(_) => self.refuse_outside(path),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a path leads, if that is in git's own folder or a file that ralph keeps for itself: notes would destroy it.
+    pub(crate) fn reserved(&self, path: &Path) -> Option<PathBuf> {
+        let real = real_path(path);
+        let from_root = real.strip_prefix(real_path(&self.root)).unwrap_or(&real);
+        let is_in_git = from_root.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+        let is_own = [self.root.join(RALPH), self.home().join(RALPH)]
+            .iter()
+            .filter_map(|folder| real.strip_prefix(real_path(folder)).ok())
+            .any(is_own_file);
+        (is_in_git || is_own || from_root == Path::new(CONFIG)).then_some(real)
+    }
+
     /// Whether `init` has told git about the locks.
     fn ignores_locks(&self) -> bool {
         self.ignores(&format!("{AGENT}/{}.lock", Shelf::Memories.file_name()))
@@ -385,6 +412,15 @@ impl Project {
         std::fs::read_to_string(self.root.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
     }
+}
+
+/// Whether ralph keeps a file of its folder for itself; the path is from that folder.
+fn is_own_file(path: &Path) -> bool {
+    let first = path.iter().next().unwrap_or_default().to_string_lossy();
+    [DATABASE, INDEX].iter().any(|name| first.starts_with(name))
+        || [RUNS, RUN_LOCK, ".gitignore"].contains(&&*first)
+        || Path::new(RALPH).join(path) == Path::new(KNOWLEDGE_LOCK)
+        || Path::new(RALPH).join(path) == Path::new(HOOK_TROUBLE)
 }
 
 /// Creates a folder that only its owner can enter, where there is none.

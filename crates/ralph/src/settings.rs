@@ -83,6 +83,10 @@ fn read_text(path: &Path, name: &str) -> Result<Option<String>, CommandError> {
 
 /// The boundary of a project: the folders that the user allows, and the paths that the user set, are inside.
 pub(crate) fn boundary(project: &Project, loaded: &Loaded) -> Boundary {
+    Boundary::new(&project.root, &allowed_outside(project, loaded))
+}
+
+fn allowed_outside(project: &Project, loaded: &Loaded) -> Vec<PathBuf> {
     let allowed = loaded
         .config
         .paths
@@ -93,7 +97,7 @@ pub(crate) fn boundary(project: &Project, loaded: &Loaded) -> Boundary {
         .into_iter()
         .filter(|(key, _)| loaded.origin(key) != Some(Origin::Project))
         .filter_map(|(_, path)| Some(expanded(project, path?)));
-    Boundary::new(&project.root, &allowed.chain(set_by_user).collect::<Vec<_>>())
+    allowed.chain(set_by_user).collect()
 }
 
 /// A path with `~` for the user's home.
@@ -113,59 +117,82 @@ fn configured_paths(loaded: &Loaded) -> [(&'static str, Option<&Path>); 3] {
     ]
 }
 
-/// A file or folder of the project that leads outside it.
-pub(crate) struct Outside {
+/// A file or folder of the project that leads where it must not.
+pub(crate) struct Misplaced {
     /// What leads there: a key of the configuration, or a path from the root.
     what: String,
     leads_to: PathBuf,
+    place: Place,
 }
 
-impl Outside {
+/// A place that files of the project must not lead to.
+#[derive(Clone, Copy)]
+enum Place {
+    Outside,
+    /// A file of git's or of ralph's own.
+    Reserved,
+}
+
+impl Misplaced {
     /// What is wrong, as the end of a sentence that may have the place in front.
     pub(crate) fn sentence(&self) -> String {
-        format!(
-            "{} leads outside the project, to {}",
-            self.what,
-            self.leads_to.display()
-        )
+        let (what, leads_to) = (&self.what, self.leads_to.display());
+        match self.place {
+            Place::Outside => format!("{what} leads outside the project, to {leads_to}"),
+            Place::Reserved => format!("{what} leads to {leads_to}, which is not a file for notes"),
+        }
     }
 
-    /// How the user allows it.
-    pub(crate) fn remedy() -> String {
-        let file = user_file().map_or_else(|| paths::USER_CONFIG.to_owned(), |file| file.display().to_string());
-        format!("to allow it, add its folder to `allow_outside` of `[paths]` in your own configuration, {file}")
+    /// What the user can do.
+    pub(crate) fn remedy(&self) -> String {
+        match self.place {
+            Place::Outside => {
+                let file = user_file().map_or_else(|| paths::USER_CONFIG.to_owned(), |file| file.display().to_string());
+                format!("to allow it, add its folder to `allow_outside` of `[paths]` in your own configuration, {file}")
+            }
+            Place::Reserved => "set another path, or remove the link".to_owned(),
+        }
     }
 }
 
-impl From<Outside> for CommandError {
-    fn from(outside: Outside) -> Self {
-        Self::new(outside.sentence()).hint(Outside::remedy())
+impl From<Misplaced> for CommandError {
+    fn from(misplaced: Misplaced) -> Self {
+        Self::new(misplaced.sentence()).hint(misplaced.remedy())
     }
 }
 
-/// The note files and folders that lead outside the project. Its boundary is known.
-pub(crate) fn outside(project: &Project, loaded: &Loaded) -> Vec<Outside> {
+/// The files and folders that lead where they must not. The project's boundary is known.
+pub(crate) fn misplaced(project: &Project, loaded: &Loaded) -> Vec<Misplaced> {
     let [memories, guardrails, scratchpad] = configured_paths(loaded);
     let mut found = Vec::new();
-    let mut check = |key: Option<&str>, path: PathBuf| {
-        if let Some(leads_to) = project.boundary.outside(&path) {
-            let what = match key {
-                Some(key) => format!("`{key}` in {}", paths::CONFIG),
-                None => format!("`{}`", project.shown(&path)),
-            };
-            found.push(Outside { what, leads_to });
-        }
+    let mut check_notes = |key: Option<&str>, path: PathBuf| {
+        let what = match key {
+            Some(key) => format!("`{key}` in {}", paths::CONFIG),
+            None => format!("`{}`", project.shown(&path)),
+        };
+        let outside = project.boundary.outside(&path).map(|to| (Place::Outside, to));
+        let reserved = || project.reserved(&path).map(|to| (Place::Reserved, to));
+        let misplaced = outside.or_else(reserved);
+        found.extend(misplaced.map(|(place, leads_to)| Misplaced { what, leads_to, place }));
     };
     for (shelf, (key, path)) in [(Shelf::Memories, memories), (Shelf::Guardrails, guardrails)] {
         let key = path.map(|_| key);
         for spelling in [Spelling::Own, Spelling::Orchestrator] {
-            check(key, project.shelf_file(shelf, path, spelling));
+            check_notes(key, project.shelf_file(shelf, path, spelling));
         }
     }
     let (key, path) = scratchpad;
-    check(path.map(|_| key), project.scratchpad_file(path));
-    for folder in [paths::KNOWLEDGE, paths::FEATURES] {
-        check(None, project.root.join(folder));
+    check_notes(path.map(|_| key), project.scratchpad_file(path));
+    // All worktrees share the database of the main one.
+    let home = Boundary::new(&project.home(), &allowed_outside(project, loaded));
+    let own = project.own_places().into_iter().map(|path| (path, &project.boundary));
+    for (path, boundary) in own.chain([(project.database(), &home)]) {
+        let leads_to = boundary.outside(&path);
+        found.extend(leads_to.map(|leads_to| Misplaced {
+            what: format!("`{}`", project.shown(&path)),
+            leads_to,
+            place: Place::Outside,
+        }));
     }
     found
 }

@@ -124,6 +124,8 @@ pub fn has_mask(text: &str) -> bool {
     !masks(text).is_empty()
 }
 
+pub(super) use blocks::is_rest_of_line;
+
 /// The beginning of a token at the end of a text whose next piece may bring the rest.
 pub(super) fn open_token(text: &str) -> Option<Secret> {
     rules::open_token(text)

@@ -14,7 +14,7 @@ use memchr::memmem::FinderRev;
 use serde::de::IgnoredAny;
 
 use super::clean::{visible_without, visible_without_secrets};
-use super::secrets::{Secret, SecretKind, find, open_token};
+use super::secrets::{Secret, SecretKind, find, is_rest_of_line, open_token};
 
 /// The keys under which agents send their messages in pieces.
 const PIECE_KEYS: [&str; 8] = [
@@ -213,7 +213,7 @@ fn next_before(joined: &str, found: &[Secret], pieces: Pieces) -> String {
     });
     let rest = |at: usize| joined.get(at..).unwrap_or_default();
     match (open_key, key_end) {
-        (Some(_), Some(end)) if rest(end).trim().is_empty() => key_so_far(pieces),
+        (Some(_), Some(end)) if is_rest_of_line(rest(end)) => key_so_far(pieces),
         (Some(begin), None) if joined.len() - begin <= MOST_BEGINNING => format!("{}{end_of_line}", rest(begin)),
         _ if pieces == Pieces::AreJoined => tail(joined).to_owned(),
         _ => String::new(),
@@ -509,6 +509,38 @@ mod tests {
             .chain(["Then it broke off.".to_owned()])
             .collect();
         assert_eq!(clean_lines(&cut).last().map(String::as_str), Some("Then it broke off."));
+    }
+
+    #[test]
+    fn a_key_behind_the_prefixes_of_logs_and_code_is_masked_line_by_line() {
+        for (before, after) in [
+            ("E   ", ""),
+            ("E     + ", ""),
+            ("  left: ", ""),
+            ("2026-11-18T04:16:23.123Z INFO app: ", ""),
+            ("2026-11-18 04:16:23,123 ERROR ", ""),
+            ("// ", ""),
+            ("web-1  | ", ""),
+            ("[web] ", ""),
+            ("src/authentication/keys_test.go:12: ", ""),
+            ("\"", "\\n\" +"),
+            ("  + '", "\\n'"),
+        ] {
+            let lines: Vec<String> = private_key()
+                .lines()
+                .map(|line| format!("{before}{line}{after}"))
+                .collect();
+            let follows = format!("{before}and then some prose");
+            let all = [lines.clone(), vec![follows.clone()]].concat();
+            let cleaned = clean_lines(&all);
+            assert_eq!(cleaned.last(), Some(&follows));
+            let whole = visible_without_secrets(&all.join("\n")).into_owned();
+            assert!(whole.ends_with(&follows), "{whole}");
+            let end_only = visible_without_secrets(&lines[2..].join("\n")).into_owned();
+            for text in [cleaned.concat(), whole, end_only] {
+                assert!(!text.contains("q7Zr") && !text.contains("Ab4="), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Writing the index: one writer at a time, behind a lock of its own, and all or nothing.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
+
+use ralph_process::open_lock_file;
 
 use super::seal::{self, FORMAT, beside};
 use super::{Index, IndexError};
@@ -95,12 +97,7 @@ fn seal_up(path: &Path, lock: &File) -> io::Result<()> {
 
 fn take_lock(path: &Path) -> Result<File, IndexError> {
     let failed = |error: std::io::Error| IndexError::unusable(path, &error);
-    let lock = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(beside(path, ".lock"))
-        .map_err(failed)?;
+    let lock = open_lock_file(&beside(path, ".lock"), 0o600).map_err(failed)?;
     for _ in 0..LOCK_TRIES {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),

@@ -36,7 +36,7 @@ use crate::cli::Global;
 use crate::context::{Context, project_here};
 use crate::error::CommandError;
 use crate::paths;
-use crate::settings::{self, Outside, Texts, read_project_text, read_user_text};
+use crate::settings::{self, Misplaced, Texts, read_project_text, read_user_text};
 use crate::ui::{Style, Ui};
 use finding::{Finding, Fix, Report, Severity};
 use restore::Consent;
@@ -103,8 +103,8 @@ struct Patient<'a> {
     config_unreadable: Vec<(String, String)>,
     /// The user's own configuration, if there is one.
     user_config: Option<String>,
-    /// Note files that are outside the project, which no check reads.
-    outside: Vec<Outside>,
+    /// Files and folders that lead where they must not, which no check reads.
+    misplaced: Vec<Misplaced>,
     /// Whether its agent is started.
     with_agent: WithAgent,
 }
@@ -143,8 +143,16 @@ const CHECKS: &[Check] = &[
     ("skills", skills::check),
 ];
 
-/// The checks that read note files.
-const READ_NOTES: &[&str] = &["notes", "knowledge", "index", "merges"];
+/// The checks that read files and folders which may lead where they must not.
+const READ_FILES: &[&str] = &[
+    "notes",
+    "knowledge",
+    "database",
+    "earlier tool",
+    "index",
+    "merges",
+    "runs",
+];
 
 pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
     let with_agent = if args.agent {
@@ -152,8 +160,11 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
     } else {
         WithAgent::NotStarted
     };
-    let patient = receive(ui, global, with_agent)?;
+    let mut patient = receive(ui, global, with_agent)?;
     if let Some(name) = &args.restore_backup {
+        if let Some(misplaced) = patient.misplaced.pop() {
+            return Err(misplaced.into());
+        }
         return restore::restore(&patient.context, name.as_deref(), args.consent);
     }
     let mut findings = examine(&patient);
@@ -195,7 +206,7 @@ fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Pat
     let inspected = texts.inspect();
     project.boundary = settings::boundary(&project, &inspected.loaded);
     Ok(Patient {
-        outside: settings::outside(&project, &inspected.loaded),
+        misplaced: settings::misplaced(&project, &inspected.loaded),
         context: Context::regardless(project, inspected.loaded.clone(), global, ui),
         user_config: texts.user.map(|(file, _)| file),
         inspected,
@@ -212,7 +223,7 @@ fn examine(patient: &Patient<'_>) -> Vec<Finding> {
     panic::set_hook(Box::new(|_| {}));
     for (name, check) in CHECKS {
         report.begin(name);
-        if !patient.outside.is_empty() && READ_NOTES.contains(name) {
+        if !patient.misplaced.is_empty() && READ_FILES.contains(name) {
             continue;
         }
         if let Err(reason) = guarded(|| check(patient, &mut report)) {

@@ -17,6 +17,7 @@ use ralph_store::{Store, StoreError, Wait};
 use super::learnings::foreign;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::merge_setup::ATTRIBUTES;
 use crate::paths::{self, Spelling};
 
 /// Set this project up; what is there already stays as it is
@@ -34,6 +35,12 @@ pub(crate) struct InitArgs {}
 pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), CommandError> {
     let mut done: Vec<String> = Vec::new();
     let root = &context.project.root;
+    context
+        .project
+        .refuse_outside_repository(&root.join(ignore_lines::FILE))?;
+    if let Some(tree) = &context.project.worktree {
+        context.project.refuse_outside_repository(&tree.top.join(ATTRIBUTES))?;
+    }
     done.extend(settings::write_config(context)?);
     for folder in [paths::AGENT, paths::KNOWLEDGE, paths::FEATURES] {
         if !root.join(folder).is_dir() {

@@ -76,6 +76,130 @@ fn a_link_that_leaves_the_project_is_refused() {
     }
 }
 
+/// Whoever holds a lock writes into its file.
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_nothing_changes() {
+    for (lock, arguments) in [
+        (".agent/memories.md.lock", &["remember", "hello"][..]),
+        (".agent/guardrails.md.lock", &["guardrails", "add", "hello"]),
+        (".agent/scratchpad.md.lock", &["scratchpad", "append", "hello"]),
+        (
+            ".ralph/knowledge/.lock",
+            &["knowledge", "add", "Hello", "text", "--tags", "x"],
+        ),
+        (".ralph/progress.db.lock", &["task", "add", "hello"]),
+        (".ralph/run.lock", &["run", "hello", "--agent", "true"]),
+    ] {
+        let env = private();
+        std::fs::create_dir_all(env.path(lock).parent().unwrap()).unwrap();
+        symlink(env.path(OUTSIDE), env.path(lock)).unwrap();
+        let ended = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(ended.code, Some(1), "{lock} {ended}");
+        let errors = ended
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("Error: "))
+            .collect::<Vec<_>>();
+        assert!(
+            matches!(errors[..], [error] if error.contains(lock) && error.ends_with("it is a symbolic link; remove it")),
+            "{ended}"
+        );
+        assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n", "{lock}");
+    }
+}
+
+#[test]
+fn the_index_is_not_written_behind_a_lock_that_is_a_link() {
+    let env = private();
+    env.ok(["task", "add", "hello"]);
+    env.write(
+        MEMORIES,
+        "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> green hello\n",
+    );
+    symlink(env.path(OUTSIDE), env.path(".ralph/index.db.lock")).unwrap();
+    let found = env.ralph(["recall", "hello"]).run();
+    assert_eq!(found.code, Some(0), "{found}");
+    assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n");
+    assert!(!env.path(".ralph/index.db").exists());
+}
+
+#[test]
+fn notes_do_not_go_into_git_or_into_files_of_ralph() {
+    let env = private();
+    std::fs::create_dir_all(env.path(".git/hooks")).unwrap();
+    env.ok(["task", "add", "x"]);
+    for path in [
+        ".git/config",
+        "vendor/.git/hooks/pre-commit",
+        ".ralph/progress.db",
+        ".ralph/progress.db-wal",
+        ".ralph/index.db",
+        ".ralph/runs/run-1/001/prompt.md",
+        ".ralph.toml",
+    ] {
+        for (section, arguments) in [
+            ("memories", ["memory", "add", "x"]),
+            ("guardrails", ["guardrails", "add", "x"]),
+            ("scratchpad", ["scratchpad", "append", "x"]),
+        ] {
+            env.write(".ralph.toml", format!("[{section}]\npath = \"{path}\"\n"));
+            let before = std::fs::read(env.path(path)).ok();
+            let ended = env.ralph(arguments).run();
+            assert_eq!(ended.code, Some(1), "{path} {ended}");
+            let refusal = format!(
+                "Error: `{section}.path` in .ralph.toml leads to [TMP]/project/{path}, which is not a file for notes"
+            );
+            assert!(ended.stderr.starts_with(&refusal), "{path} {ended}");
+            assert_eq!(std::fs::read(env.path(path)).ok(), before, "{path}");
+            let doctor = env.ralph(["doctor"]).run();
+            assert!(doctor.stdout.contains("which is not a file for notes"), "{doctor}");
+        }
+    }
+}
+
+#[test]
+fn files_of_ralph_that_are_links_to_outside_are_refused() {
+    for (link, arguments) in [
+        (".ralph", &["task", "list"][..]),
+        (".ralph/progress.db", &["task", "add", "x"]),
+        (".ralph/runs", &["run", "hello", "--agent", "true"]),
+        (".ralph/index.db", &["recall", "x"]),
+        (".ralph/features/search", &["feature", "create", "search"]),
+        (".gitignore", &["init"]),
+        (".gitattributes", &["init"]),
+    ] {
+        let env = private();
+        env.git(["init", "--quiet"]);
+        std::fs::create_dir_all(env.path("../home/folder")).unwrap();
+        std::fs::create_dir_all(env.path(link).parent().unwrap()).unwrap();
+        let is_folder = [".ralph", ".ralph/runs", ".ralph/features/search"].contains(&link);
+        let target = if is_folder { "../home/folder" } else { OUTSIDE };
+        symlink(env.path(target), env.path(link)).unwrap();
+        refused(&env, arguments, link);
+        let inside = std::fs::read_dir(env.path("../home/folder")).unwrap().count();
+        assert_eq!(inside, 0, "{link}");
+        if link == ".ralph" {
+            env.ok(["hook", "session-start"]);
+            let inside = std::fs::read_dir(env.path("../home/folder")).unwrap().count();
+            assert_eq!(inside, 0, "the trace of a hook that failed");
+        }
+    }
+}
+
+#[test]
+fn the_users_configuration_allows_a_folder_of_ralph_outside() {
+    let env = env();
+    std::fs::create_dir_all(env.path("../shared/ralph")).unwrap();
+    symlink(env.path("../shared/ralph"), env.path(".ralph")).unwrap();
+    assert_eq!(env.ralph(["task", "add", "x"]).run().code, Some(1));
+    env.write(
+        USER_CONFIG,
+        format!("[paths]\nallow_outside = [{:?}]\n", env.beside("shared")),
+    );
+    env.ok(["task", "add", "x"]);
+    assert!(env.path("../shared/ralph/progress.db").exists());
+}
+
 #[test]
 fn a_link_to_a_missing_file_outside_is_refused() {
     let env = private();

@@ -1,7 +1,7 @@
 //! Private keys in PEM and PGP armor, from the line that begins them to the line that ends them.
 //!
-//! A key reaches us in many dresses: with line breaks escaped, indented, quoted, in a diff, behind line numbers, cut off
-//! before its end. What makes a key is the line that begins it and base64 after it; prose about such a line is no key.
+//! A key reaches us in many forms: with line breaks escaped, indented, quoted, in a diff, behind line numbers or whatever a
+//! log puts before each line, cut off before its end. What makes a key is the line that begins it and base64 after it; prose about such a line is no key.
 
 use std::sync::LazyLock;
 
@@ -30,6 +30,18 @@ const MOST_HEADERS: usize = 5;
 
 /// The most digits of a line number.
 const MOST_LINE_DIGITS: usize = 6;
+
+/// A run of base64 this long at the end of a line is part of a key behind any prefix.
+const BODY_RUN: usize = 40;
+
+/// The most bytes of what a log, a test or a comment puts before a line of a key.
+const MOST_PREFIX: usize = 120;
+
+/// The most bytes of what code puts after a line of a key.
+const MOST_SUFFIX: usize = 4;
+
+/// The header lines of keys that are encrypted or made by PGP.
+const HEADERS: [&[u8]; 4] = [b"Proc-Type: ", b"DEK-Info: ", b"Version: ", b"Comment: "];
 
 /// The private keys in these bytes, in order.
 pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
@@ -78,43 +90,73 @@ fn ends_of_keys(bytes: &[u8], whole: &[Secret]) -> Vec<Secret> {
     found
 }
 
-/// The length of the body of a key at the end of these bytes: lines of base64, of which only the last may be short.
+/// The length of the body of a key at the end of these bytes: lines of base64, of which only the last may be short. Each
+/// line may have a prefix, also the one that ends the key.
 fn body_before(bytes: &[u8]) -> usize {
     let (mut start, mut is_last, mut is_long) = (bytes.len(), true, false);
+    let own_line = line_start(bytes).filter(|at| {
+        let prefix = without_separators(bytes.get(*at..).unwrap_or_default());
+        prefix.iter().rev().take_while(|byte| is_base64(**byte)).count() < LONG_RUN
+    });
+    let mut line_end = own_line.unwrap_or(bytes.len());
     loop {
-        let line_end = without_separators(bytes.get(..start).unwrap_or_default());
-        let length = line_end.iter().rev().take_while(|byte| is_base64(**byte)).count();
+        let line = without_separators(bytes.get(..line_end).unwrap_or_default());
+        let length = line.iter().rev().take_while(|byte| is_base64(**byte)).count();
         #[cfg(test)]
         super::tests::count_read(length);
-        let (before, line) = line_end.split_at(line_end.len() - length);
+        let (before, run) = line.split_at(line.len() - length);
         // The letter of an escaped line break does not belong to the line behind it.
         let escape =
-            usize::from(before.ends_with(b"\\") && line.first().is_some_and(|first| matches!(first, b'n' | b'r')));
-        let length = length - escape;
-        if length == 0 || (length < LONG_RUN && !is_last) {
+            usize::from(before.ends_with(b"\\") && run.first().is_some_and(|first| matches!(first, b'n' | b'r')));
+        let run = run.get(escape..).unwrap_or_default();
+        if run.is_empty() || (run.len() < LONG_RUN && !is_last) {
             break;
         }
         is_last = false;
-        is_long |= length >= LONG_RUN;
-        start = line_end.len() - length;
+        is_long |= run.len() >= LONG_RUN;
+        start = line.len() - run.len();
+        // Before a line with a prefix there may be another one.
+        line_end = match line_start(before) {
+            Some(at) if run.len() < BODY_RUN || is_mixed(run) => at,
+            _ => start,
+        };
     }
     if is_long { bytes.len() - start } else { 0 }
 }
 
+/// Where the last line of these bytes starts, if it is short enough to be the prefix of a line of a key.
+fn line_start(bytes: &[u8]) -> Option<usize> {
+    let from = bytes.len().saturating_sub(MOST_PREFIX);
+    let last = bytes.get(from..)?;
+    let plain = last.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+    let escaped = last.windows(2).rposition(|pair| pair == b"\\n").map(|at| at + 2);
+    plain.max(escaped).map(|at| from + at)
+}
+
+/// Whether nothing of a line is left here but what code puts after a line of a key.
+pub(in crate::capture) fn is_rest_of_line(text: &str) -> bool {
+    let without_escapes = text.replace("\\n", "").replace("\\r", "");
+    !without_escapes.contains(|c: char| c.is_alphanumeric())
+}
+
+/// Whether a run of base64 looks random: paths, words and checksums do not have all of these.
+fn is_mixed(run: &[u8]) -> bool {
+    run.iter().any(u8::is_ascii_uppercase)
+        && run.iter().any(u8::is_ascii_lowercase)
+        && run.iter().any(u8::is_ascii_digit)
+}
+
 /// These bytes without what is between two lines of a key, at their end.
 fn without_separators(mut bytes: &[u8]) -> &[u8] {
-    while let [before @ .., b'\\', b'n' | b'r'] = bytes {
-        bytes = before;
+    loop {
+        bytes = match bytes {
+            [before @ .., b'\\', b'n' | b'r'] => before,
+            // The sign that joins strings in code.
+            [before @ .., last, b'+'] if separates(*last) => before,
+            [before @ .., last] if separates(*last) => before,
+            _ => return bytes,
+        };
     }
-    while let [before @ .., last] = bytes
-        && separates(*last)
-    {
-        bytes = before;
-        while let [before @ .., b'\\', b'n' | b'r'] = bytes {
-            bytes = before;
-        }
-    }
-    bytes
 }
 
 /// Whether the title of a line that begins or ends something is that of a private key.
@@ -126,6 +168,8 @@ fn is_private(title: &[u8]) -> bool {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// No prefix is looked for before this place: there is none.
+    without_prefix_until: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -138,6 +182,7 @@ impl<'a> Reader<'a> {
         (private && closed).then_some(Self {
             bytes,
             at: BEGIN.len() + title.len() + DASHES.len(),
+            without_prefix_until: 0,
         })
     }
 
@@ -150,7 +195,18 @@ impl<'a> Reader<'a> {
             if let Some(end_line) = self.end_line() {
                 return end.and(Some(end_line));
             }
+            if short_runs == 0
+                && let Some(prefix) = self.prefix_length(end.is_some())
+            {
+                self.at += prefix;
+            }
             let run = self.rest().get(..run_length(self.rest(), usize::MAX, is_base64))?;
+            if end.is_some()
+                && run.len() < LONG_RUN
+                && let Some(end_line) = self.end_line_nearby()
+            {
+                return Some(end_line);
+            }
             if run.is_empty() {
                 return end;
             } else if is_decoration(run) {
@@ -159,8 +215,11 @@ impl<'a> Reader<'a> {
                 self.at += run.len();
                 end = Some(self.at);
             } else if end.is_none() {
+                let blank = self.blank_length().filter(|_| headers > 0);
                 headers += 1;
-                self.at += self.header_length().filter(|_| headers <= MOST_HEADERS)?;
+                self.at += blank
+                    .or_else(|| self.header_length())
+                    .filter(|_| headers <= MOST_HEADERS)?;
             } else if run.len() < LONG_RUN && short_runs < MOST_SHORT_RUNS {
                 self.at += run.len();
                 short_runs += 1;
@@ -203,10 +262,63 @@ impl<'a> Reader<'a> {
         Some(self.at + dashes + title_length + closing)
     }
 
+    /// The length of what is before the base64 of this line: whatever a log, a test or a comment puts before each line.
+    /// Only the last line of a key may be short.
+    fn prefix_length(&mut self, has_body: bool) -> Option<usize> {
+        if self.at < self.without_prefix_until {
+            return None;
+        }
+        let rest = self.rest();
+        let mut at = 0;
+        while at < rest.len().min(MOST_PREFIX) {
+            let line = rest.get(at..)?;
+            if line.starts_with(b"\n") || line.starts_with(b"\\n") || line.starts_with(DASHES) {
+                break;
+            }
+            let length = run_length(line, usize::MAX, is_base64);
+            let (run, after) = line.split_at(length);
+            let is_last =
+                has_body && length >= 4 && (run.ends_with(b"=") || (is_mixed(run) && length.is_multiple_of(2)));
+            if ((length >= BODY_RUN && is_mixed(run)) || is_last) && ends_line(after) {
+                return Some(at);
+            }
+            at += length.max(1);
+        }
+        self.without_prefix_until = self.at + at;
+        None
+    }
+
+    /// Where the line that ends the key ends, if at most one line is before it, which is then the last of the key.
+    fn end_line_nearby(&self) -> Option<usize> {
+        let near = self.rest().get(..self.rest().len().min(2 * MOST_PREFIX))?;
+        let dashes = memmem::find(near, DASHES)?;
+        let line_breaks = memmem::find_iter(near.get(..dashes)?, b"\n").count();
+        let reader = Self {
+            at: self.at + dashes,
+            ..*self
+        };
+        reader.end_line().filter(|_| line_breaks <= 1)
+    }
+
+    /// The length of a line that has only a prefix, as the one between the headers of a key and its base64.
+    fn blank_length(&self) -> Option<usize> {
+        let beginning = self.rest().get(..self.rest().len().min(MOST_PREFIX))?;
+        let length = memchr::memchr(b'\n', beginning)?;
+        let words = run_length(beginning, length, in_header_name);
+        beginning
+            .get(words..length)?
+            .iter()
+            .all(|byte| separates(*byte))
+            .then_some(length)
+    }
+
     /// The length of the header line at which the reader stands.
     fn header_length(&self) -> Option<usize> {
         let name = run_length(self.rest(), usize::MAX, in_header_name);
-        if !self.rest().get(name..)?.starts_with(b": ") {
+        let beginning = self.rest().get(..self.rest().len().min(MOST_PREFIX))?;
+        let line = beginning.split(|byte| *byte == b'\n').next()?;
+        let has_prefix = HEADERS.iter().any(|header| memmem::find(line, header).is_some());
+        if !has_prefix && !self.rest().get(name..)?.starts_with(b": ") {
             return None;
         }
         let dashes = memmem::find(self.rest(), DASHES).unwrap_or(self.rest().len());
@@ -219,6 +331,18 @@ impl<'a> Reader<'a> {
             .first()
             .is_none_or(|next| matches!(next, b'\n' | b'\r' | b'\\' | b'"' | b'\''))
     }
+}
+
+/// Whether a line ends here, but for what code puts after a line of a key.
+fn ends_line(after: &[u8]) -> bool {
+    let closing = run_length(after, MOST_SUFFIX, |byte| {
+        matches!(
+            byte,
+            b'"' | b'\'' | b'`' | b',' | b';' | b')' | b']' | b'|' | b' ' | b'\t'
+        )
+    });
+    let rest = after.get(closing..).unwrap_or_default();
+    rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r") || rest.starts_with(b"\\")
 }
 
 /// A line number, or the sign that joins strings in code.

@@ -267,12 +267,16 @@ fn private_keys_are_found_in_every_dress() {
             key.replace('\n', "\\n\" +\n  \""),
             key.replace('\n', "\n    12\t"),
             key.replace('\n', "\n    12→"),
+            key.replace('\n', "\nE   "),
+            key.replace('\n', "\n2026-11-18T04:16:23Z INFO app: "),
+            key.replace('\n', "\nweb-1  | "),
             key.replace('\n', " "),
             format!(
                 "{}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,{}\n\n{body}",
                 begin(title),
                 upper(32)
             ),
+            format!("{}\nProc-Type: 4,ENCRYPTED\n\n{body}", begin(title)).replace('\n', "\nE   "),
             format!(
                 "{}\nVersion: GnuPG v2\nComment: https://gnupg.org\n\n{body}",
                 begin(title)
@@ -511,6 +515,8 @@ fn hostile_text_is_read_a_limited_number_of_times() {
         &format!("{begin}a: b "),
         &format!("{begin}\na: b\n"),
         &format!("{begin}\n1 "),
+        &format!("{begin}\nE   {}\n", random(64)),
+        &format!("{begin}\n{}\nE   ", random(64)),
         &format!("{begin}{}", random(16)),
         &format!("{begin}\n{}\n", random(64)),
         &format!("a{begin}-"),

@@ -10,7 +10,6 @@ use super::finding::{Finding, Report};
 use crate::env;
 use crate::error::CommandError;
 use crate::paths;
-use crate::settings::Outside;
 
 /// Looks at the file, the variables and the paths.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
@@ -27,8 +26,8 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     unknown(patient, report);
     variables(report);
     configured_paths(patient, report);
-    for outside in &patient.outside {
-        report.add(Finding::error(outside.sentence()).mend(Outside::remedy()));
+    for misplaced in &patient.misplaced {
+        report.add(Finding::error(misplaced.sentence()).mend(misplaced.remedy()));
     }
     if let Some(file) = &patient.user_config {
         report.ok(format!("your own configuration is {file}"));
@@ -121,7 +120,7 @@ fn configured_path(patient: &Patient<'_>, report: &mut Report, key: &str, path: 
         report.add(finding.mend("the first note makes it"));
     }
     let is_inside = Boundary::new(root, &[]).outside(&file).is_none();
-    if !is_inside && patient.outside.is_empty() {
+    if !is_inside && patient.misplaced.is_empty() {
         let finding = Finding::note(format!("{key} is {shown:?}, which is outside the project"));
         report.add(finding.mend("git keeps no history of it here, and every worktree has the same one"));
     }

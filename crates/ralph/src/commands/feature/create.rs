@@ -50,6 +50,7 @@ pub(super) fn cmd_create(context: &Context<'_>, args: &CreateArgs) -> Result<(),
             .map(|file| text_of(context, file, args.secrets.policy()))
     };
     let (spec, plan) = (given(&args.spec).transpose()?, given(&args.plan).transpose()?);
+    context.project.refuse_outside(&context.features().folder_of(&name))?;
     let mut store = store_to_write(context)?;
     if let Some(known) = store.features()?.into_iter().find(|known| known.name.is(name.as_str())) {
         let (name, id) = (known.name, known.id);

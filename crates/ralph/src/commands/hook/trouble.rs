@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::{Clock, first_line, preview};
-use ralph_notes::{Patches, Patience};
+use ralph_notes::{Boundary, Patches, Patience};
 use serde::{Deserialize, Serialize};
 
 use crate::changed_file::change_file;
@@ -37,7 +37,9 @@ impl Trouble {
 
 /// Leaves a trace in a project that has a folder for it.
 pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
-    if reason.is_empty() || !root.join(paths::RALPH).is_dir() {
+    let path = root.join(paths::HOOK_TROUBLE);
+    let is_outside = Boundary::new(root, &[]).outside(&path).is_some();
+    if reason.is_empty() || is_outside || !root.join(paths::RALPH).is_dir() {
         return Ok(());
     }
     // A broken RALPH_NOW may be the very trouble.
@@ -49,7 +51,7 @@ pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
         limit: Duration::ZERO,
         notice: &|_| {},
     };
-    change_file(&root.join(paths::HOOK_TROUBLE), &at_once, |bytes| {
+    change_file(&path, &at_once, |bytes| {
         let before = Trouble::parse(bytes).map_or(0, |trouble| trouble.count);
         let trouble = Trouble {
             last: last.clone(),

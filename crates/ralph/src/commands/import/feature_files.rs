@@ -103,8 +103,11 @@ impl Source {
         if mode == Mode::DryRun {
             return Some(format!("its {what} would be copied from {from} to {to}"));
         }
-        let written =
-            create_folder(&context.features().folder_of(name)).and_then(|()| write_new_file(&target, text.as_bytes()));
+        let folder = context.features().folder_of(name);
+        let refused = context.project.refuse_outside(&folder);
+        let written = refused
+            .and_then(|()| create_folder(&folder))
+            .and_then(|()| write_new_file(&target, text.as_bytes()));
         Some(match written {
             Ok(()) => format!("its {what} is copied from {from} to {to}"),
             Err(error) => format!("its {what} {from} is not copied to {to}: {}", error.reason()),

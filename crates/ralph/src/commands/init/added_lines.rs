@@ -10,6 +10,7 @@ use crate::error::CommandError;
 
 /// Adds the lines that are missing from a file, and says how many.
 pub(crate) fn add_missing(context: &Context<'_>, path: &Path, wanted: &[String]) -> Result<usize, CommandError> {
+    context.project.refuse_outside_repository(path)?;
     let mut added = 0;
     change_file(path, &context.patience(), |bytes| {
         let missing = missing_lines(bytes, wanted);
