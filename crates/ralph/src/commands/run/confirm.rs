@@ -95,7 +95,12 @@ fn confirm(context: &Context<'_>, terms: &[Term], trust: bool, hint: &str) -> Re
     if new.is_empty() {
         return Ok(());
     }
-    if !trust {
+    if trust {
+        context
+            .ui
+            .status(&format!("Confirmed what {} may do on your machine:", paths::CONFIG));
+        show(context, &new, &known);
+    } else {
         ask(context, &new, &known, hint)?;
     }
     remember(context, &store, &new)
@@ -120,15 +125,7 @@ fn ask(
 ) -> Result<(), CommandError> {
     let ui = context.ui;
     ui.status(&format!("Confirm what {} may do on your machine:", paths::CONFIG));
-    for term in new {
-        let changed = match known.contains_key(&term.name) {
-            true => " (changed since you confirmed it)",
-            false => "",
-        };
-        for line in &term.lines {
-            ui.status(&format!("  {}{changed}", shown(line)));
-        }
-    }
+    show(context, new, known);
     match ui.confirm("Allow it?")? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::new("not confirmed, so nothing was started")),
@@ -139,6 +136,19 @@ fn ask(
                 names.join(", ")
             ))
             .hint(hint))
+        }
+    }
+}
+
+/// Lists what was not confirmed before, each on lines of its own.
+fn show(context: &Context<'_>, new: &[&Term], known: &BTreeMap<String, Vec<String>>) {
+    for term in new {
+        let changed = match known.contains_key(&term.name) {
+            true => " (changed since you confirmed it)",
+            false => "",
+        };
+        for line in &term.lines {
+            context.ui.status(&format!("  {}{changed}", shown(line)));
         }
     }
 }

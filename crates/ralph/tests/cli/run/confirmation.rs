@@ -66,7 +66,11 @@ fn commands_are_confirmed_once_until_they_change() {
     let scene = cloned();
     let trusted = run(&scene, &["--trust", "a text"]);
     assert_eq!(trusted.code, Some(0), "{trusted}");
-    assert_eq!(run(&scene, &["another"]).code, Some(0));
+    let lines = "Confirmed what .ralph.toml may do on your machine:\n  agent.command = [AGENT] [TMP]/agent\n  verify.commands = true\n";
+    assert!(short(&trusted).contains(lines), "{trusted}");
+    let known = run(&scene, &["--trust", "another"]);
+    assert_eq!(known.code, Some(0));
+    assert!(!known.stderr.contains("Confirmed what"), "{known}");
     let kept = scene.env.beside("home/.local/state/ralph/confirmed.json");
     assert!(kept.exists());
     let kept = std::fs::read_to_string(kept).unwrap();
