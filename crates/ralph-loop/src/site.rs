@@ -1,7 +1,7 @@
 //! Where a run takes place and what it was asked for: all that comes from outside.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_agent::Agent;
@@ -63,6 +63,12 @@ impl Site<'_> {
     pub(crate) fn writable_outside(&self) -> Vec<PathBuf> {
         let folder = self.database.parent().filter(|folder| !folder.starts_with(&self.root));
         folder.map(PathBuf::from).into_iter().collect()
+    }
+
+    /// The user's home folder.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        let home = self.environment.iter().find(|(name, _)| name == "HOME");
+        home.map(|(_, folder)| Path::new(folder))
     }
 }
 

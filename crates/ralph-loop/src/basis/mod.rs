@@ -35,19 +35,22 @@ type Items = BTreeMap<String, String>;
 pub(crate) struct EvidenceBasis {
     /// The commands whose scripts are among the items.
     commands: Vec<String>,
+    /// The user's home folder, which commands call `~`.
+    home: Option<PathBuf>,
     items: Items,
     pub(crate) git: GitPrograms,
 }
 
 impl EvidenceBasis {
     /// What the evidence of these commands rests on now.
-    pub(crate) fn of(root: &Path, configuration: &[PathBuf], commands: &[String]) -> Self {
-        let mut items = scripts::items(root, commands);
+    pub(crate) fn of(root: &Path, home: Option<&Path>, configuration: &[PathBuf], commands: &[String]) -> Self {
+        let mut items = scripts::items(root, home, commands);
         for file in configuration {
             items.extend(digest_of_file(file).map(|digest| (shown(root, file), digest)));
         }
         Self {
             commands: commands.to_vec(),
+            home: home.map(Path::to_owned),
             items,
             git: GitPrograms::of(root),
         }
@@ -55,7 +58,7 @@ impl EvidenceBasis {
 
     /// The same commands' evidence, as it is now.
     pub(crate) fn now(&self, root: &Path, configuration: &[PathBuf]) -> Self {
-        Self::of(root, configuration, &self.commands)
+        Self::of(root, self.home.as_deref(), configuration, &self.commands)
     }
 
     /// The names of what was added, changed or removed.

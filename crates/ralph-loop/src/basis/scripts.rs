@@ -1,4 +1,4 @@
-//! The files of a project that decide what its gates do: those that a gate's command names, and the lists of commands of
+//! The files that decide what the gates of a project do: those that a gate's command names, and the lists of commands of
 //! `npm` and `make`, where a gate uses these.
 
 use std::collections::BTreeSet;
@@ -17,18 +17,18 @@ const MAKE: [&str; 2] = ["make", "gmake"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// The items of these commands.
-pub(super) fn items(root: &Path, commands: &[String]) -> Items {
+pub(super) fn items(root: &Path, home: Option<&Path>, commands: &[String]) -> Items {
     let mut items = Items::new();
     for command in commands {
-        items.extend(items_of(root, command));
+        items.extend(items_of(root, home, command));
     }
     items
 }
 
-fn items_of(root: &Path, command: &str) -> Items {
+fn items_of(root: &Path, home: Option<&Path>, command: &str) -> Items {
     let named: BTreeSet<PathBuf> = command_paths(command)
         .iter()
-        .filter_map(|path| beneath(root, path))
+        .filter_map(|path| resolved(root, home, path))
         .collect();
     let mut items = Items::new();
     // A script that a gate runs may be what starts `make`.
@@ -55,22 +55,20 @@ fn items_of(root: &Path, command: &str) -> Items {
     items
 }
 
-/// Where a path leads that a command names, where that is beneath the root.
-fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
-    let inside = if path.is_absolute() {
-        path.strip_prefix(root).ok()?
-    } else {
-        path
+/// Where a path leads that a command names; none below the home folder where that is not known.
+fn resolved(root: &Path, home: Option<&Path>, path: &Path) -> Option<PathBuf> {
+    let path = match path.strip_prefix("~") {
+        Ok(below) => home?.join(below),
+        Err(_) => root.join(path),
     };
-    let mut parts = Vec::new();
-    for part in inside.components() {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
         match part {
-            Component::Normal(name) => parts.push(name),
-            Component::ParentDir => drop(parts.pop()?),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            Component::ParentDir => drop(resolved.pop()),
+            other => resolved.push(other),
         }
     }
-    (!parts.is_empty()).then(|| root.join(parts.iter().collect::<PathBuf>()))
+    Some(resolved)
 }
 
 /// Whether a text has one of these words.

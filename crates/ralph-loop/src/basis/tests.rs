@@ -44,7 +44,8 @@ impl Project {
     }
 
     fn basis(&self) -> EvidenceBasis {
-        EvidenceBasis::of(&self.root, &[self.root.join("settings.toml")], &self.commands)
+        let settings = [self.root.join("settings.toml")];
+        EvidenceBasis::of(&self.root, self.root.parent(), &settings, &self.commands)
     }
 
     /// The names of what this changes.
@@ -78,6 +79,7 @@ fn the_configuration_and_the_files_that_a_gate_names_count() {
         "cd sub && python3 'tools/my check.py' > sub/out.txt",
         "sh later.sh",
         "sh /etc/hostname ../outside.sh",
+        "sh ~/home.sh && \"$PWD\"/here.sh",
     ]);
     for file in [
         "run-tests",
@@ -85,6 +87,8 @@ fn the_configuration_and_the_files_that_a_gate_names_count() {
         "settings.toml",
         "--fast",
         "../outside.sh",
+        "../home.sh",
+        "here.sh",
         "sub/out.txt",
     ] {
         project.write(file, "1");
@@ -101,9 +105,13 @@ fn the_configuration_and_the_files_that_a_gate_names_count() {
         || fs::remove_file(project.root.join("run-tests")).unwrap(),
         &["run-tests"],
     );
-    // A result of the gate, and a file outside of the project.
+    project.check(|| project.write("here.sh", "2"), &["here.sh"]);
+    for name in ["outside.sh", "home.sh"] {
+        let outside = project.root.with_file_name(name).display().to_string();
+        project.check(|| project.write(&format!("../{name}"), "2"), &[&outside]);
+    }
+    // A result of the gate.
     project.check(|| project.write("sub/out.txt", "2"), &[]);
-    project.check(|| project.write("../outside.sh", "2"), &[]);
 }
 
 #[test]

@@ -166,7 +166,8 @@ impl Runner<'_> {
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
         let site = self.site;
-        let basis = EvidenceBasis::of(&site.root, &site.config_files, &site.config.verify.commands);
+        let commands = &site.config.verify.commands;
+        let basis = EvidenceBasis::of(&site.root, site.home(), &site.config_files, commands);
         let dirty = self.dirty_files(&files, current, &basis.git)?;
         let before = serde_json::to_string(&Before {
             files: &before,

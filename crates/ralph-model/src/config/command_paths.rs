@@ -1,6 +1,6 @@
-//! The words of a command that may name a file of the project, such as the script that a gate runs.
+//! The words of a command that may name a file, such as the script that a gate runs.
 //!
-//! Nothing here looks at the disk: the caller keeps those words that lead to regular files beneath the project.
+//! Nothing here looks at the disk: the caller keeps those words that lead to regular files.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -37,7 +37,8 @@ const INTERPRETERS: &[&str] = &[
 const INSIDE_WORDS: &[char] = &['=', ',', ':'];
 
 impl CommandLine {
-    /// Paths that the command may refer to, as they are written but without `.` components.
+    /// Paths that the command may refer to, as they are written but without `.` components. A path below `$PWD` is relative,
+    /// one below `$HOME` begins with `~`.
     ///
     /// This covers more than the command can mean: words after `cd DIR` occur both as written and below that folder. A plain
     /// name in the place of a program is looked up in PATH, so it is not a path.
@@ -97,7 +98,7 @@ impl Found {
         let mut is_script = true;
         for (at, word) in words.iter().enumerate() {
             if is_folder {
-                self.folders.push(without_dots(word));
+                self.folders.push(path_of(word));
             }
             is_folder = matches!(
                 word.as_str(),
@@ -113,7 +114,7 @@ impl Found {
             if is_script && !word.starts_with('-') {
                 is_script = false;
                 if at > 0 || word.contains('/') {
-                    self.scripts.insert(without_dots(word));
+                    self.scripts.insert(path_of(word));
                 }
             }
             is_script |= is_interpreter(word);
@@ -128,7 +129,7 @@ impl Found {
     }
 
     fn path(&mut self, word: &str) {
-        let path = without_dots(word);
+        let path = path_of(word);
         if !path.as_os_str().is_empty() {
             self.paths.insert(path);
         }
@@ -163,10 +164,14 @@ fn is_output_flag(word: &str) -> bool {
     name.is_some_and(|name| OUTPUT_FLAGS.iter().any(|part| name.contains(part)))
 }
 
-fn without_dots(word: &str) -> PathBuf {
-    let components = Path::new(word).components();
+fn path_of(word: &str) -> PathBuf {
+    let components = Path::new(word).components().enumerate();
     components
-        .filter(|component| !matches!(component, Component::CurDir))
+        .filter_map(|(at, component)| match component.as_os_str().to_str() {
+            Some("$PWD" | "${PWD}") if at == 0 => None,
+            Some("$HOME" | "${HOME}") if at == 0 => Some(Component::Normal("~".as_ref())),
+            _ => (component != Component::CurDir).then_some(component),
+        })
         .collect()
 }
 
@@ -175,8 +180,16 @@ fn simple_commands(line: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let mut quote = None;
     let mut is_escaped = false;
+    // Inside `${NAME}`.
+    let mut is_variable = false;
+    let mut before = None;
     for c in line.chars() {
-        let is_syntax = quote.is_none() && !is_escaped;
+        is_variable = match c {
+            '{' => before == Some('$'),
+            _ => is_variable && before != Some('}'),
+        };
+        before = Some(c);
+        let is_syntax = quote.is_none() && !is_escaped && !is_variable;
         match (quote, c) {
             _ if is_escaped => is_escaped = false,
             (None | Some('"'), '\\') => is_escaped = true,
@@ -222,6 +235,12 @@ mod tests {
             ("'./my script.sh' x", &["my", "my script.sh", "script.sh", "x"]),
             ("/opt/tool a/../b.sh", &["/opt/tool", "a/../b.sh"]),
             (r"./a\;b.sh", &["a", "a;b.sh"]),
+            (r#""$PWD"/a.sh && $PWD/b.sh"#, &["a.sh", "b.sh"]),
+            ("sh ${PWD}/a.sh; { ./b.sh; }", &["a.sh", "b.sh"]),
+            (
+                r#"sh ~/a.sh "${HOME}/b.sh" $HOME/c.sh $OTHER/d.sh"#,
+                &["$OTHER/d.sh", "~/a.sh", "~/b.sh", "~/c.sh"],
+            ),
             ("a 'b", &["'b"]),
             ("", &[]),
         ] {

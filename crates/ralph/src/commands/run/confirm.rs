@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::config::{CommandLine, Config, Restricted};
+use ralph_model::config::{Config, Restricted};
 use ralph_model::show_invisible;
 use ralph_notes::{Patches, create_folder, read_file};
 use sha2::{Digest, Sha256};
@@ -27,6 +27,10 @@ const MAX_REMEMBERED: usize = 100;
 const SCRIPT_ENDINGS: &[&str] = &[
     "bash", "bats", "cjs", "fish", "js", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh",
 ];
+/// How many bytes tell a script from a compiled program.
+const BEGINNING: u64 = 1 << 10;
+/// The setting whose commands are gates.
+const GATES: &str = "verify.commands";
 /// How many bytes of a script are hashed at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -95,7 +99,12 @@ fn confirm(context: &Context<'_>, terms: &[Term], trust: bool, hint: &str) -> Re
     if new.is_empty() {
         return Ok(());
     }
-    if !trust {
+    if trust {
+        context
+            .ui
+            .status(&format!("Confirmed what {} may do on your machine:", paths::CONFIG));
+        show(context, &new, &known);
+    } else {
         ask(context, &new, &known, hint)?;
     }
     remember(context, &store, &new)
@@ -120,15 +129,7 @@ fn ask(
 ) -> Result<(), CommandError> {
     let ui = context.ui;
     ui.status(&format!("Confirm what {} may do on your machine:", paths::CONFIG));
-    for term in new {
-        let changed = match known.contains_key(&term.name) {
-            true => " (changed since you confirmed it)",
-            false => "",
-        };
-        for line in &term.lines {
-            ui.status(&format!("  {}{changed}", shown(line)));
-        }
-    }
+    show(context, new, known);
     match ui.confirm("Allow it?")? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::new("not confirmed, so nothing was started")),
@@ -143,35 +144,70 @@ fn ask(
     }
 }
 
+/// Lists what was not confirmed before, each on lines of its own.
+fn show(context: &Context<'_>, new: &[&Term], known: &BTreeMap<String, Vec<String>>) {
+    for term in new {
+        let changed = match known.contains_key(&term.name) {
+            true => " (changed since you confirmed it)",
+            false => "",
+        };
+        for line in &term.lines {
+            context.ui.status(&format!("  {}{changed}", shown(line)));
+        }
+    }
+}
+
 /// The settings, and the scripts that their commands name.
 fn terms<'r>(
     context: &Context<'_>,
     restricted: impl Iterator<Item = &'r Restricted>,
 ) -> Result<Vec<Term>, CommandError> {
-    let restricted: Vec<&Restricted> = restricted.collect();
-    let mut terms: Vec<Term> = restricted.iter().map(|restricted| Term::setting(restricted)).collect();
-    let commands: Vec<&CommandLine> = restricted.iter().flat_map(|restricted| &restricted.commands).collect();
     let root = &context.project.root;
-    let mut found = files(root, commands.iter().flat_map(|command| command.scripts()));
-    // Any other file that a command names counts if it can be run: `timeout 60 ./ci.sh`, `pytest tests/api.py`.
-    let named = files(root, commands.iter().flat_map(|command| command.paths()));
-    found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
-    for script in found {
+    let (mut terms, mut scripts) = (Vec::new(), BTreeSet::new());
+    for restricted in restricted {
+        terms.push(Term::setting(restricted));
+        let mut found = BTreeSet::new();
+        for command in &restricted.commands {
+            found.extend(files(root, command.scripts()));
+            // Any other file that a command names counts if it can be run: `timeout 60 ./ci.sh`, `pytest tests/api.py`.
+            let named = files(root, command.paths());
+            found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
+        }
+        // Outside of the project only scripts of gates count: agents and compiled programs change with every update.
+        let is_gate = restricted.key == GATES;
+        found.retain(|file| file.is_relative() || is_gate && is_text(file));
+        scripts.extend(found);
+    }
+    for script in scripts {
         terms.push(Term::script(root, &script)?);
     }
     Ok(terms)
 }
 
-/// The regular files beneath a folder that paths lead to, from that folder.
-fn files(root: &Path, named: impl Iterator<Item = PathBuf>) -> BTreeSet<PathBuf> {
+/// The regular files that paths lead to, from a folder where they are beneath it.
+fn files(root: &Path, named: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let Ok(root) = root.canonicalize() else {
         return BTreeSet::new();
     };
-    let files = named.filter_map(|path| root.join(path).canonicalize().ok());
-    let files = files.filter(|path| path.is_file());
+    let home = env::home();
+    let files = named.into_iter().filter_map(|path| {
+        let path = match path.strip_prefix("~") {
+            Ok(below) => home.as_deref()?.join(below),
+            Err(_) => root.join(path),
+        };
+        path.canonicalize().ok().filter(|path| path.is_file())
+    });
     files
-        .filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned()))
+        .map(|path| path.strip_prefix(&root).map(Path::to_owned).unwrap_or(path))
         .collect()
+}
+
+/// Whether a file is not a compiled program, by its first bytes.
+fn is_text(file: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    // What cannot be read is refused later, with its name.
+    read.is_err() || !beginning.contains(&0)
 }
 
 /// Whether a file is a program or a script, by its mode or its name.
@@ -321,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_regular_and_beneath_the_project() {
+    fn files_are_regular_and_named_from_the_project() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("project");
         std::fs::create_dir_all(root.join("ci")).unwrap();
@@ -329,8 +365,11 @@ mod tests {
             drop(File::create(folder.path().join(name)).unwrap());
         }
         let words = ["ci/test.sh", "ci/../ci/test.sh", "ci", "missing", "../outside.sh"].map(PathBuf::from);
-        let found = files(&root, words.into_iter());
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), [PathBuf::from("ci/test.sh")]);
+        let outside = folder.path().canonicalize().unwrap().join("outside.sh");
+        let found = files(&root, BTreeSet::from(words));
+        assert_eq!(found, BTreeSet::from([outside.clone(), PathBuf::from("ci/test.sh")]));
+        let program = std::env::current_exe().unwrap();
+        assert!(is_text(&outside) && !is_text(&program));
         drop(File::create(root.join("data.json")).unwrap());
         assert!(can_be_run(&root.join("ci/test.sh")) && !can_be_run(&root.join("data.json")));
     }

@@ -19,7 +19,7 @@ fn with_agent(script: &Script, lines: &str) -> (TestEnv, ScriptedAgent) {
 /// Confirms the agent of the project, by a run that finds nothing to do.
 fn confirm(env: &TestEnv) {
     let idle = env.ralph(["run", "--trust"]).run();
-    assert!(!idle.stderr.contains("confirmed"), "{idle}");
+    assert!(!idle.stderr.contains("not confirmed"), "{idle}");
 }
 
 /// What is said of the session of a confirmed agent, without the times that things took and the path of the agent.

@@ -66,7 +66,11 @@ fn commands_are_confirmed_once_until_they_change() {
     let scene = cloned();
     let trusted = run(&scene, &["--trust", "a text"]);
     assert_eq!(trusted.code, Some(0), "{trusted}");
-    assert_eq!(run(&scene, &["another"]).code, Some(0));
+    let lines = "Confirmed what .ralph.toml may do on your machine:\n  agent.command = [AGENT] [TMP]/agent\n  verify.commands = true\n";
+    assert!(short(&trusted).contains(lines), "{trusted}");
+    let known = run(&scene, &["--trust", "another"]);
+    assert_eq!(known.code, Some(0));
+    assert!(!known.stderr.contains("Confirmed what"), "{known}");
     let kept = scene.env.beside("home/.local/state/ralph/confirmed.json");
     assert!(kept.exists());
     let kept = std::fs::read_to_string(kept).unwrap();
@@ -247,4 +251,39 @@ fn data_that_a_gate_looks_at_is_not_confirmed() {
     assert_eq!(run(&scene, &["--trust", "a text"]).code, Some(0));
     scene.env.write("work-1.txt", "after\n");
     assert_eq!(run(&scene, &["a text"]).code, Some(0));
+}
+
+#[test]
+fn scripts_of_gates_outside_of_the_project_are_confirmed_too() {
+    let scene = cloned();
+    let outside = scene.env.beside("out.sh");
+    let home = scene.env.beside("home/check.sh");
+    for script in [&outside, &home] {
+        ralph_notes::write_new_file(script, b"true\n").unwrap();
+    }
+    configure(
+        &scene,
+        &format!("sh {} && sh ~/check.sh && /bin/true", outside.display()),
+    );
+    let trusted = run(&scene, &["--trust", "a text"]);
+    assert_eq!(trusted.code, Some(0), "{trusted}");
+    let scripts: Vec<&str> = trusted
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("  script"))
+        .collect();
+    assert_eq!(
+        scripts,
+        ["  script [TMP]/home/check.sh", "  script [TMP]/out.sh"],
+        "{trusted}"
+    );
+    for script in [&outside, &home] {
+        std::fs::remove_file(script).unwrap();
+        ralph_notes::write_new_file(script, b"exit 0\n").unwrap();
+        let refused = run(&scene, &["another"]);
+        let name = script.file_name().unwrap().to_string_lossy();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains(&format!("{name} (changed since")), "{refused}");
+        assert_ne!(run(&scene, &["--trust", "another"]).code, Some(1));
+    }
 }

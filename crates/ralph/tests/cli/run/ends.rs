@@ -272,7 +272,6 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] unverified: no attempt changed a project file
-    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
 }
 

@@ -198,6 +198,8 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     It was stopped.
     1 iteration: no task done
     --- stderr
+    Confirmed what .ralph.toml may do on your machine:
+      verify.commands = test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
