@@ -1,6 +1,6 @@
 //! What can go wrong with a database, in words for the person who owns it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
@@ -38,8 +38,8 @@ pub enum StoreError {
         /// The newest format known here.
         known: i64,
     },
-    /// The file is missing although there is a backup of it.
-    #[error("{} is missing, but there is a backup of it: {}", path.display(), backup.display())]
+    /// The file is missing or empty although there is a backup of it.
+    #[error("{} is {}, but there is a backup of it: {}", path.display(), missing_or_empty(path), backup.display())]
     Lost {
         /// The database.
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The database, or a file that belongs to it, was deleted or replaced while it was open.
-    #[error("{} was {change} while ralph was using it; {}", file.display(), part.remedy())]
+    #[error("{} was {change} while ralph was using it{}", file.display(), part.consequence())]
     Replaced {
         /// The file.
         file: PathBuf,
@@ -146,6 +146,10 @@ impl StoreError {
             },
         }
     }
+}
+
+fn missing_or_empty(path: &Path) -> &'static str {
+    if path.exists() { "empty" } else { "missing" }
 }
 
 /// Whether SQLite had no room to write. A log whose index cannot grow it tells in other words. A quota that is used up it

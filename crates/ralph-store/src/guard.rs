@@ -49,11 +49,11 @@ impl Part {
         }
     }
 
-    /// What to do when it is lost. The database without its log has everything up to the last checkpoint.
-    pub(crate) fn remedy(self) -> &'static str {
+    /// What its loss means, where that is not plain. The database without its log has everything up to the last checkpoint.
+    pub(crate) fn consequence(self) -> &'static str {
         match self {
-            Self::Database => "`ralph doctor --restore-backup` restores the latest backup",
-            Self::Log | Self::LogIndex => "what was recorded last may be missing: run `ralph doctor`",
+            Self::Database => "",
+            Self::Log | Self::LogIndex => "; what was recorded last may be missing: run `ralph doctor`",
         }
     }
 }

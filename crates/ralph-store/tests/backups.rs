@@ -245,9 +245,9 @@ fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
     store.close_into_one_file().unwrap();
-    for remains in [None, Some("")] {
+    for state in ["missing", "empty"] {
         fs::remove_file(&place.path).unwrap();
-        if remains.is_some() {
+        if state == "empty" {
             File::create(&place.path).unwrap();
         }
         for opened in [
@@ -257,7 +257,7 @@ fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
             Store::open_to_look(&place).map(drop),
         ] {
             let expected = format!(
-                "{} is missing, but there is a backup of it: {}",
+                "{} is {state}, but there is a backup of it: {}",
                 place.path.display(),
                 backup.path.display()
             );

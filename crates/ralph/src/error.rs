@@ -9,7 +9,7 @@ use ralph_memory::catalogue::CatalogueError;
 use ralph_model::LearningStatus;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::{FeatureError, LearningError, StoreError, TaskError};
+use ralph_store::{FeatureError, LearningError, Part, StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +123,9 @@ impl From<StoreError> for CommandError {
                 ))
             }
             StoreError::Lost { backup, .. } => Self::new(message).hint(restore_hint(&backup)),
+            StoreError::Replaced {
+                part: Part::Database, ..
+            } => Self::new(message).hint("`ralph doctor --restore-backup` restores the newest backup"),
             StoreError::NoBackupFolder { .. } => {
                 Self::new(message).hint("`ralph init` makes one; it needs HOME or XDG_STATE_HOME to be set")
             }

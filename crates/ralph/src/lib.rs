@@ -4,6 +4,7 @@
 //! knows where files are.
 
 mod actor;
+mod backup_hint;
 mod by_hand;
 mod changed_file;
 mod checklist;

@@ -2,12 +2,13 @@
 //! backups of the fact store.
 //!
 //! In git the id is random. It lives in git's common folder, so that linked worktrees share it and clones do not, together
-//! with the project's path, which tells a project that was moved from one that was copied. Git itself is not started.
+//! with the project's path, which tells a project that was moved from one that was copied. The folder names the path of the
+//! one project that it belongs to, so that of several copies only one keeps the id. Git itself is not started.
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ralph_model::Entropy;
@@ -23,6 +24,8 @@ use crate::paths::Project;
 const OURS: &str = "ralph";
 /// The file in git's folder that holds the id of the project at the top of the repository.
 const ID_FILE: &str = "project";
+/// The file in a project's folder that names the path of the project.
+const OWNER_FILE: &str = "project";
 /// How many hexadecimal digits an id has.
 const ID_DIGITS: usize = 32;
 
@@ -58,7 +61,8 @@ impl StateFolder {
         Self::of(&place.known()?)
     }
 
-    /// The folder of a project, which gets an id where it has none. The folder itself is created by what is put into it.
+    /// The folder of a project, which gets an id where it has none. In git the folder is created with the path of the project,
+    /// else by what is put into it.
     pub(crate) fn make(
         project: &Project,
         entropy: &mut dyn Entropy,
@@ -81,6 +85,11 @@ impl StateFolder {
     fn of(id: &ProjectId) -> Option<Self> {
         let path = env::state_folder()?.join(OURS).join(&id.0);
         Some(Self { path })
+    }
+
+    /// The path of the project that it belongs to.
+    fn owner(&self) -> Option<PathBuf> {
+        path_on_line(&fs::read(self.path.join(OWNER_FILE)).ok()?)
     }
 }
 
@@ -116,7 +125,9 @@ impl IdPlace {
             return Some(ProjectId::of_path(&self.real_path));
         };
         let recorded = Recorded::parse(&fs::read(file).ok()?)?;
-        (!recorded.is_of_another(&self.real_path, file)).then_some(recorded.id)
+        let owner = StateFolder::of(&recorded.id).and_then(|folder| folder.owner());
+        let owner = owner.unwrap_or(recorded.path);
+        (!self.is_of_another(&recorded.id, &owner)).then_some(recorded.id)
     }
 
     /// The id of the project, recorded with its present path.
@@ -125,7 +136,11 @@ impl IdPlace {
             return Ok(ProjectId::of_path(&self.real_path));
         };
         let recorded = fs::read(file).ok().and_then(|bytes| Recorded::parse(&bytes));
-        if let Some(recorded) = recorded.filter(|recorded| recorded.path == self.real_path) {
+        let is_ours = |recorded: &Recorded| {
+            let owner = StateFolder::of(&recorded.id).and_then(|folder| folder.owner());
+            recorded.path == self.real_path && owner.is_some_and(|owner| owner == self.real_path)
+        };
+        if let Some(recorded) = recorded.filter(is_ours) {
             return Ok(recorded.id);
         }
         if let Some(folder) = file.parent() {
@@ -134,9 +149,9 @@ impl IdPlace {
         let mut made = ProjectId::random(entropy);
         change_file(file, patience, |bytes| {
             // Another process may have recorded one meanwhile.
-            let recorded = Recorded::parse(bytes).filter(|recorded| !recorded.is_of_another(&self.real_path, file));
-            if let Some(recorded) = recorded {
-                made = recorded.id;
+            match Recorded::parse(bytes) {
+                Some(recorded) if self.claim(&recorded.id, &recorded.path, patience)? => made = recorded.id,
+                _ => drop(self.claim(&made, &self.real_path, patience)?),
             }
             let record = Recorded {
                 id: made.clone(),
@@ -145,6 +160,45 @@ impl IdPlace {
             Ok(Patches::whole(bytes, record.to_bytes()))
         })?;
         Ok(made)
+    }
+
+    /// Makes this project the owner of an id's folder, under the folder's lock, unless another project is; says whether it is.
+    /// A folder without an owner belongs to the project at the path that was recorded with the id.
+    fn claim(&self, id: &ProjectId, recorded: &Path, patience: &Patience<'_>) -> Result<bool, CommandError> {
+        let Some(folder) = StateFolder::of(id) else {
+            return Ok(!self.is_of_another(id, recorded));
+        };
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder.path)
+            .map_err(|error| CommandError::new(format!("cannot create {}: {error}", folder.path.display())))?;
+        let mut is_ours = false;
+        change_file(&folder.path.join(OWNER_FILE), patience, |bytes| {
+            let owner = path_on_line(bytes);
+            is_ours = !self.is_of_another(id, owner.as_deref().unwrap_or(recorded));
+            let line = match is_ours {
+                true => line_of(&self.real_path),
+                false => bytes.to_vec(),
+            };
+            Ok(Patches::whole(bytes, line))
+        })?;
+        Ok(is_ours)
+    }
+
+    /// Whether an id is that of another project, which is still at the path of the owner, with the same id in a file of its
+    /// own. Otherwise this is that project, moved, or the first of its copies that asks.
+    fn is_of_another(&self, id: &ProjectId, owner: &Path) -> bool {
+        if owner == self.real_path {
+            return false;
+        }
+        let Some(file) = &self.file else { return false };
+        let original = Self::of(&Project::at(owner.to_owned())).and_then(|place| place.file);
+        let Some(original) = original.filter(|original| !is_same_file(original, file)) else {
+            return false;
+        };
+        let recorded = fs::read(original).ok().and_then(|bytes| Recorded::parse(&bytes));
+        recorded.is_some_and(|recorded| recorded.id == *id)
     }
 }
 
@@ -158,31 +212,24 @@ impl Recorded {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let (id, path) = bytes.split_at(end);
-        let path = path.strip_prefix(b"\n")?.strip_suffix(b"\n")?;
         Some(Self {
             id: ProjectId::parse(std::str::from_utf8(id).ok()?)?,
-            path: OsStr::from_bytes(path).into(),
+            path: path_on_line(path.strip_prefix(b"\n")?)?,
         })
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let path = self.path.clone().into_os_string().into_vec();
-        [self.id.0.as_bytes(), b"\n", &path, b"\n"].concat()
+        [self.id.0.as_bytes(), b"\n", &line_of(&self.path)].concat()
     }
+}
 
-    /// Whether the id is that of the project which this one is a copy of: it is still where the record says, with the same
-    /// id in a file of its own. Otherwise the project was moved.
-    fn is_of_another(&self, real_path: &Path, file: &Path) -> bool {
-        if self.path == real_path {
-            return false;
-        }
-        let original = IdPlace::of(&Project::at(self.path.clone())).and_then(|place| place.file);
-        let Some(original) = original.filter(|original| !is_same_file(original, file)) else {
-            return false;
-        };
-        let recorded = fs::read(original).ok().and_then(|bytes| Self::parse(&bytes));
-        recorded.is_some_and(|recorded| recorded.id == self.id)
-    }
+/// A path with a line break behind it, which is the only one that does not belong to the path.
+fn line_of(path: &Path) -> Vec<u8> {
+    [path.as_os_str().as_bytes(), b"\n"].concat()
+}
+
+fn path_on_line(bytes: &[u8]) -> Option<PathBuf> {
+    bytes.strip_suffix(b"\n").map(|path| OsStr::from_bytes(path).into())
 }
 
 /// Whether two paths lead to one file, as through two mounts of a folder.

@@ -45,6 +45,14 @@ pub struct AgentNote {
     pub text: String,
 }
 
+impl AgentNote {
+    /// Whether it is a knowledge entry, whose text is a whole file.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.id.ends_with(".md")
+    }
+}
+
 /// A run that has not ended, and the iteration whose agent is at work or has just ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenIteration {

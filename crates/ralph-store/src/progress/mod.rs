@@ -250,6 +250,14 @@ impl Store {
         Ok(self.guard.as_ref().map_or(Ok(()), Guard::check)?)
     }
 
+    /// Checks that the database can be written now.
+    ///
+    /// # Errors
+    /// When it cannot, or another process has it locked.
+    pub fn probe_write(&mut self) -> Result<(), StoreError> {
+        self.write(|_| Ok(()))
+    }
+
     /// Empties the write-ahead log if no other connection uses it; says whether that was so.
     ///
     /// # Errors

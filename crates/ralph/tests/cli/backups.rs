@@ -11,8 +11,14 @@ use crate::{DATABASE, env};
 
 /// Runs one iteration of an agent that does nothing, in a folder.
 fn run_in(env: &TestEnv, folder: &Path) -> Finished {
+    run_with_seed(env, folder, "1")
+}
+
+/// The same, with another seed where the database has a run of the first one.
+fn run_with_seed(env: &TestEnv, folder: &Path, seed: &str) -> Finished {
     let ran = env
         .ralph(["run", "--agent", "true", "--limit", "1", "--plain"])
+        .env("RALPH_SEED", seed)
         .folder(folder)
         .run();
     assert_eq!(ran.code, Some(4), "{ran}");
@@ -119,12 +125,8 @@ fn a_backup_is_restored_after_it_was_confirmed() {
     let env = with_backup();
     let refused = env.ralph(["doctor", "--restore-backup"]).run();
     assert_eq!(refused.code, Some(1));
-    assert!(
-        refused
-            .stderr
-            .contains("there is no terminal to ask at; nothing was changed"),
-        "{refused}"
-    );
+    let said = "Error: there is no terminal to ask at; nothing was changed\n";
+    assert!(refused.stderr.starts_with(said), "{refused}");
     env.ok(["task", "add", "after the backup"]);
     let restored = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
     assert_eq!(restored.code, Some(0), "{restored}");
@@ -132,7 +134,7 @@ fn a_backup_is_restored_after_it_was_confirmed() {
     assert!(
         restored
             .stderr
-            .contains("The earlier database is .ralph/progress.db.replaced-20250120T112000Z."),
+            .contains("What was there before is kept as .ralph/progress.db.replaced-20250120T112000Z."),
         "{restored}"
     );
     let listed = env.ok(["task", "list", "--all"]);
@@ -168,13 +170,67 @@ fn what_keeps_a_backup_from_being_restored_is_said_in_one_line() {
     let before = database();
     let finished = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
     assert_eq!(finished.code, Some(1));
+    let said = "progress-20250120T112000Z.db is not an SQLite database; nothing was changed\n";
     assert!(
-        finished
-            .stderr
-            .contains("progress-20250120T112000Z.db is not an SQLite database"),
+        finished.stderr.starts_with("Error: ") && finished.stderr.contains(said),
         "{finished}"
     );
+    assert!(!finished.stderr.contains("Hint:"), "{finished}");
     assert!(database() == before);
+    let older = backup.with_file_name("progress-20250119T000000Z.db");
+    std::fs::copy(env.path(DATABASE), older).unwrap();
+    let finished = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
+    let hint =
+        "Hint: `ralph doctor --restore-backup progress-20250119T000000Z.db` restores the one of 2025-01-19 00:00 UTC\n";
+    assert!(finished.stderr.contains(hint), "{finished}");
+}
+
+#[test]
+fn doctor_offers_the_backup_of_a_damaged_database() {
+    let restore = "`ralph doctor --restore-backup` restores the backup of 2025-01-20 11:20 UTC";
+    let damages: [(&str, &str, &str); 6] = [
+        (
+            "garbage",
+            "printf 'no database, but long enough %0100d' 1 > \"$DB\"",
+            "it is not an SQLite database",
+        ),
+        (
+            "pages",
+            "dd if=/dev/urandom of=\"$DB\" bs=4096 seek=2 count=40 conv=notrunc 2>&1",
+            "it is damaged: ",
+        ),
+        ("empty", ": > \"$DB\"", "it is empty, but there is a backup of it: "),
+        (
+            "table",
+            "sqlite3 \"$DB\" 'drop table journal'",
+            "it is damaged: table journal is missing",
+        ),
+        (
+            "tasks",
+            "sqlite3 \"$DB\" 'delete from tasks'",
+            "it has 0 tasks and 1 journal entry, its newest backup 1 task and 0",
+        ),
+        (
+            "entries",
+            "sqlite3 \"$DB\" 'delete from journal'",
+            "it has 1 task and 0 journal entries, its newest backup 1 task and 1",
+        ),
+    ];
+    for (name, damage, expected) in damages {
+        let env = with_backup();
+        if name == "entries" {
+            std::fs::remove_file(&backups(&env)[0]).unwrap();
+            run_with_seed(&env, &env.project(), "2");
+        }
+        let script = format!("DB={DATABASE}; rm -f $DB-wal $DB-shm; {damage}");
+        let done = env.sh(&script).run();
+        assert_eq!(done.code, Some(0), "{name}: {done}");
+        let doctor = env.ralph(["doctor"]).run();
+        assert!(doctor.stdout.contains(expected), "{name}: {doctor}");
+        let restores =
+            doctor.stdout.contains(restore) || doctor.stdout.contains("`ralph doctor --restore-backup` restores it");
+        assert!(restores, "{name}: {doctor}");
+    }
 }
 
 /// A run that goes on until it is killed.
@@ -276,6 +332,33 @@ fn an_id_is_shared_by_worktrees_and_kept_by_moves_but_not_by_copies_and_clones()
 }
 
 #[test]
+fn only_one_of_several_copies_keeps_the_id_of_a_project_that_was_removed() {
+    let env = env();
+    env.git(["init", "-q"]);
+    env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
+    env.ok(["task", "add", "one"]);
+    run(&env);
+    assert_eq!(env.sh("cp -r . ../a && cp -r . ../b").run().code, Some(0));
+    let [a, b] = ["a", "b"].map(|name| env.beside(name));
+    std::fs::remove_dir_all(env.project()).unwrap();
+    let id = |folder: &Path| {
+        let recorded = std::fs::read_to_string(folder.join(".git/ralph/project")).unwrap();
+        recorded.split_once('\n').unwrap().0.to_owned()
+    };
+    let of_project = id(&a);
+    run_with_seed(&env, &a, "2");
+    run_with_seed(&env, &b, "2");
+    assert_eq!(id(&a), of_project);
+    assert_ne!(id(&b), of_project);
+    // A copy that is put in the place of the original is a copy, too.
+    assert_eq!(env.sh("cp -r . ../project").folder(&b).run().code, Some(0));
+    let path = env.project().canonicalize().unwrap();
+    env.write(".git/ralph/project", format!("{of_project}\n{}\n", path.display()));
+    run_with_seed(&env, &env.project(), "3");
+    assert!(id(&env.project()) != of_project && id(&env.project()) != id(&b));
+}
+
+#[test]
 fn a_backup_that_fails_is_a_warning_and_the_run_goes_on() {
     let env = env();
     env.ok(["task", "add", "one"]);
@@ -301,7 +384,7 @@ fn others_cannot_read_what_is_ralphs() {
     set_mode(&folder, 0o755);
     set_mode(&env.path(DATABASE), 0o644);
     let doctor = env.ralph(["doctor"]).run();
-    let said = ".ralph: others than its owner can read it, as 1 more file";
+    let said = ".ralph: others than its owner can read it, as 2 more files";
     assert!(doctor.stdout.contains(said), "{doctor}");
     env.ok(["task", "add", "one"]);
     run(&env);

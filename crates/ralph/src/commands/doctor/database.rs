@@ -6,11 +6,12 @@ use std::time::Duration;
 use ralph_loop::is_disk_full;
 use ralph_model::{count, size};
 use ralph_store::{
-    Backups, DatabasePlace, Health, LearningFault, LearningFaultKind, LogReset, Store, StoreError, Wait,
+    Backups, DatabasePlace, Health, LearningFault, LearningFaultKind, LogReset, RecordCounts, Store, StoreError, Wait,
 };
 
 use super::finding::{Finding, Fix, Report};
 use super::{Patient, writable};
+use crate::backup_hint::{Fuller, newest_backup, restore_words};
 use crate::error::{CommandError, restore_hint};
 
 /// How often doctor tries to reset the write-ahead log, and the pause in between.
@@ -54,20 +55,22 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     }
     match looked {
         Ok(Some(health)) => {
-            look_at(report, &path, &shown, &health);
+            look_at(report, &place, &shown, &health);
             look_at_learnings(report, &path, &shown, &health);
             name_backups(report, &place);
+            compare_with_backup(report, &place, &shown);
         }
         Ok(None) => {
             let finding = Finding::note("there is no database yet, so there is no history of the notes");
             report.add(finding.at(&shown).mend("`ralph init`, or the first note, makes it"));
         }
-        Err(error) => report.add(unusable(&shown, &error)),
+        Err(error) => report.add(unusable(&place, &shown, &error)),
     }
     Ok(())
 }
 
-fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
+fn look_at(report: &mut Report, place: &DatabasePlace, shown: &str, health: &Health) {
+    let path = &place.path;
     let before = report.findings.len();
     if let Some(first) = health.faults.first() {
         let more = health.faults.len() - 1;
@@ -76,7 +79,7 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
         } else {
             String::new()
         };
-        report.add(damaged(shown, &format!("{first}{more}")));
+        report.add(damaged(place, shown, &format!("{first}{more}")));
     }
     if !health.up_to_date {
         let finding = Finding::note("an earlier version of ralph wrote it; the next change brings it up to date");
@@ -232,7 +235,37 @@ fn name_backups(report: &mut Report, place: &DatabasePlace) {
     }
 }
 
-fn unusable(shown: &str, error: &StoreError) -> Finding {
+/// Says that the newest backup has more on record than the database. Tasks that were deleted since are a reason, too.
+fn compare_with_backup(report: &mut Report, place: &DatabasePlace, shown: &str) {
+    let fuller = Store::open_to_look(place).and_then(|store| match store {
+        Some(store) => Fuller::find(place, &store),
+        None => Ok(None),
+    });
+    // What cannot be counted is damaged, which is reported as such.
+    let Ok(Some(fuller)) = fuller else { return };
+    let words = |counts: RecordCounts| {
+        let [tasks, entries] = [counts.tasks, counts.journal_entries].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        format!(
+            "{} and {}",
+            count(tasks, "task", "tasks"),
+            count(entries, "journal entry", "journal entries")
+        )
+    };
+    let what = format!(
+        "it has {}, its newest backup {}",
+        words(fuller.database_has),
+        words(fuller.has)
+    );
+    let finding = match fuller.has.journal_entries > fuller.database_has.journal_entries {
+        // They are never deleted.
+        true => Finding::warning(what),
+        false => Finding::note(what),
+    };
+    let remedy = format!("if you did not delete them, {}", restore_words(&fuller.backup));
+    report.add(finding.at(&shown).mend(remedy));
+}
+
+fn unusable(place: &DatabasePlace, shown: &str, error: &StoreError) -> Finding {
     let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
     match error {
         StoreError::Foreign { .. } => {
@@ -241,7 +274,8 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
             Finding::error("it belongs to another tool, so no history is recorded").mend(remedy)
         }
         StoreError::NotADatabase { .. } => {
-            Finding::error("it is not an SQLite database, so no history is recorded").mend(moved)
+            let remedy = newest_backup(place).map_or(moved, |backup| restore_words(&backup));
+            Finding::error("it is not an SQLite database, so no history is recorded").mend(remedy)
         }
         StoreError::Older { found, .. } => Finding::error(format!(
             "an unreleased ralph wrote it (schema {found}), so no history is recorded"
@@ -255,7 +289,8 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
         .mend("update ralph"),
         StoreError::Lost { backup, .. } => {
             let backup_shown = backup.display();
-            Finding::error(format!("it is missing, but there is a backup of it: {backup_shown}"))
+            let state = if place.path.exists() { "empty" } else { "missing" };
+            Finding::error(format!("it is {state}, but there is a backup of it: {backup_shown}"))
                 .mend(restore_hint(backup))
         }
         StoreError::NoBackupFolder { .. } => {
@@ -272,8 +307,8 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
             Finding::error(format!("it cannot be used: {reason}"))
                 .mend("make it, its folder, and the files beside it writable for you, or ask their owner")
         }
-        StoreError::Sql { reason, .. } => return damaged(shown, reason),
-        StoreError::Damaged { what, .. } => return damaged(shown, what),
+        StoreError::Sql { reason, .. } => return damaged(place, shown, reason),
+        StoreError::Damaged { what, .. } => return damaged(place, shown, what),
         StoreError::UnreadableLearning { learning, .. } => {
             Finding::error(learning.to_string()).mend("`ralph learnings verify` tells what mends it")
         }
@@ -285,9 +320,13 @@ fn busy() -> Finding {
     Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
 }
 
-fn damaged(shown: &str, what: &str) -> Finding {
-    Finding::error(format!("it is damaged: {what}")).at(&shown).mend(format!(
-        "the notes themselves are safe in their files; copy {shown}* away first, then `sqlite3 {shown} .recover` shows \
-         what can be saved of their history"
-    ))
+fn damaged(place: &DatabasePlace, shown: &str, what: &str) -> Finding {
+    let finding = Finding::error(format!("it is damaged: {what}")).at(&shown);
+    finding.mend(match newest_backup(place) {
+        Some(backup) => format!("{}; the damaged file is kept beside it", restore_words(&backup)),
+        None => format!(
+            "the notes themselves are safe in their files; copy {shown}* away first, then `sqlite3 {shown} .recover` \
+             shows what can be saved of their history"
+        ),
+    })
 }

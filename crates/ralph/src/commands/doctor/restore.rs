@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ralph_loop::{LockError, WorktreeLock};
-use ralph_store::{Backup, Backups, Store};
+use ralph_store::{Backup, Backups, DatabasePlace, Store, StoreError};
 
 use crate::commands::status::is_live;
 use crate::context::Context;
@@ -31,26 +31,9 @@ pub(super) fn restore(context: &Context<'_>, name: Option<&str>, consent: Consen
     let backup = chosen(&backups, name)?;
     let _locks = keep_runs_out(project)?;
     refuse_live_runs(context)?;
-    let shown = project.shown(&place.path);
-    let kept = if place.path.exists() {
-        "; the present database is kept beside it"
-    } else {
-        ""
-    };
-    context.ui.status(&format!(
-        "{shown} is replaced by the backup of {} ({}){kept}.",
-        backup.made_at.strftime("%Y-%m-%d %H:%M UTC"),
-        backup.path.display()
-    ));
+    backup.verify().map_err(|error| unusable(&error, &backups, backup))?;
     if consent == Consent::Asked {
-        match context.ui.confirm("Restore it?")? {
-            Some(true) => {}
-            Some(false) => return Err(CommandError::new("not confirmed; nothing was changed")),
-            None => {
-                return Err(CommandError::new("there is no terminal to ask at; nothing was changed")
-                    .hint("`ralph doctor --restore-backup --yes` restores it without asking"));
-            }
-        }
+        confirm(context, &place, backup)?;
     }
     project.create_home()?;
     let kept = Backups::restore(backup, &place.path, context.clock().now()).map_err(CommandError::from)?;
@@ -60,9 +43,44 @@ pub(super) fn restore(context: &Context<'_>, name: Option<&str>, consent: Consen
     if let Some(kept) = kept {
         context
             .ui
-            .status(&format!("The earlier database is {}.", project.shown(&kept)));
+            .status(&format!("What was there before is kept as {}.", project.shown(&kept)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks whether the database is to be replaced.
+fn confirm(context: &Context<'_>, place: &DatabasePlace, backup: &Backup) -> Result<(), CommandError> {
+    let kept = if place.path.exists() {
+        " The present database is kept beside it."
+    } else {
+        ""
+    };
+    let question = format!(
+        "Replace {} with the backup of {} ({})?{kept}",
+        context.project.shown(&place.path),
+        backup.made_at.strftime("%Y-%m-%d %H:%M UTC"),
+        backup.path.display()
+    );
+    match context.ui.confirm(&question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::new("not confirmed; nothing was changed")),
+        None => Err(CommandError::new("there is no terminal to ask at; nothing was changed")
+            .hint("`ralph doctor --restore-backup --yes` restores it without asking")),
+    }
+}
+
+/// A backup that cannot be used, with the newest older one that can.
+fn unusable(error: &StoreError, backups: &[Backup], backup: &Backup) -> CommandError {
+    let refused = CommandError::new(format!("{error}; nothing was changed"));
+    let others = backups.iter().rev().filter(|other| *other != backup);
+    match others.into_iter().find(|other| other.verify().is_ok()) {
+        Some(other) => refused.hint(format!(
+            "`ralph doctor --restore-backup {}` restores the one of {}",
+            other.name(),
+            other.made_at.strftime("%Y-%m-%d %H:%M UTC")
+        )),
+        None => refused,
+    }
 }
 
 /// The newest backup, or the one with a name that begins so.

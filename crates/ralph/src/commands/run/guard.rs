@@ -1,17 +1,22 @@
 //! What a run does for the safety of the database before it begins: it waits for disk space, makes a backup, and keeps others
 //! from reading what is ralph's.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use ralph_loop::is_disk_full;
 use ralph_memory::capture::Surroundings;
-use ralph_store::{Backups, Store};
+use ralph_store::{Backups, RecordCounts, Store, StoreError};
 
+use crate::backup_hint::{is_lost, newest_backup, restore_words};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
+
+/// What a locked database means for a run.
+pub(super) const PAUSED_BY_LOCK: &str = "The run is paused and goes on by itself when it is free; Ctrl+C stops it.";
 
 /// How often a full disk is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -52,6 +57,62 @@ fn wait_for_disk_space(context: &Context<'_>) {
         thread::sleep(LOOK);
     }
     context.ui.status("There is room again; the run goes on.");
+}
+
+/// Opens the database for a run. While another process keeps it locked, that is said once, and waited for.
+pub(super) fn open_when_unlocked(context: &Context<'_>) -> Result<Store, CommandError> {
+    let mut store = Store::open_or_create(&context.project.fact_store())?;
+    store.act_as(context.actor.author());
+    let mut is_told = false;
+    loop {
+        match store.probe_write() {
+            // Each probe waits for a while itself.
+            Err(error @ StoreError::Busy { .. }) if !is_told => {
+                context.ui.warning(&format!("{error}. {PAUSED_BY_LOCK}"));
+                is_told = true;
+            }
+            Err(StoreError::Busy { .. }) => {}
+            // A full disk is waited for when the run begins.
+            Ok(()) | Err(StoreError::Full { .. }) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if is_told {
+        context.ui.status("The database is free again; the run goes on.");
+    }
+    Ok(store)
+}
+
+/// The database as it was before a run.
+pub(super) struct DatabaseBefore {
+    /// Its device and inode.
+    file: Option<(u64, u64)>,
+    counts: Option<RecordCounts>,
+}
+
+impl DatabaseBefore {
+    pub(super) fn of(context: &Context<'_>, store: &Store) -> Self {
+        Self {
+            file: file_id(&context.project.database()),
+            counts: store.record_counts().ok(),
+        }
+    }
+
+    /// The error of a failed run, with the way to restore the backup if the database is another file than before, damaged, or
+    /// has less on record.
+    pub(super) fn hint(&self, context: &Context<'_>, error: CommandError) -> CommandError {
+        let place = context.project.fact_store();
+        let is_lost = file_id(&place.path) != self.file || is_lost(&place, self.counts);
+        match newest_backup(&place).filter(|_| is_lost) {
+            Some(backup) => error.hint(restore_words(&backup)),
+            None => error,
+        }
+    }
+}
+
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
 }
 
 /// Protects the database at the start of a run. What cannot be done is a warning: it does not keep the run from working.

@@ -29,7 +29,7 @@ use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName, WhenUnverified};
 use ralph_notes::lock_path;
-use ralph_store::{RunProcess, Store};
+use ralph_store::RunProcess;
 
 pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::{confirm_agent, confirmed_config};
@@ -184,8 +184,7 @@ fn begin<'a>(
     let process = this_process();
     let lock = WorktreeLock::take(&project.run_lock(), &format!("process {}", process.pid));
     let _lock = lock.map_err(|error| refused(context, &error))?;
-    let mut store = Store::open_or_create(&project.fact_store())?;
-    store.act_as(context.actor.author());
+    let mut store = guard::open_when_unlocked(context)?;
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
         return match teller {
@@ -194,6 +193,7 @@ fn begin<'a>(
         };
     }
     guard::protect(context, &store);
+    let before = guard::DatabaseBefore::of(context, &store);
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
     if let Some(sentence) = &verifier.sentence {
@@ -229,12 +229,12 @@ fn begin<'a>(
         teller,
         live,
     };
-    let end = run(context, (&site, &stops), order, watch)?;
+    let end = run(context, (&site, &stops), order, watch).map_err(|error| before.hint(context, error))?;
     if args.told_as == ToldAs::Words {
         printer.close(&end)?;
     }
     match end {
-        End::Error(reason) => Err(CommandError::new(reason)),
+        End::Error(reason) => Err(before.hint(context, CommandError::new(reason))),
         end => Ok(ExitCode::from(end.code())),
     }
 }

@@ -11,8 +11,8 @@ use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
-    AuthorKind, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration,
-    first_line, gist_of, preview, size,
+    AuthorKind, Outcome, RunId, StopReason, Task, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count,
+    duration, first_line, gist_of, preview, size,
 };
 use ralph_store::{AgentNote, NoteAction, Store, StoreError, Wait};
 
@@ -21,6 +21,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 use crate::ui::Line;
 
+use super::guard::PAUSED_BY_LOCK;
 use super::live::Live;
 use super::upkeep_words::{kept_up, learned, learned_earlier};
 
@@ -61,7 +62,8 @@ pub(super) struct Printer<'a> {
     rounds: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
-    unverified: BTreeSet<TaskId>,
+    /// How many of the done ones need review, as the database says at the end.
+    unverified: usize,
     /// What the red gates said last, each with its command.
     red: BTreeMap<String, String>,
     /// The gates that failed when work was accepted last.
@@ -101,7 +103,7 @@ impl<'a> Printer<'a> {
             rounds: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
-            unverified: BTreeSet::new(),
+            unverified: 0,
             red: BTreeMap::new(),
             still_failing: Vec::new(),
             sentence: String::new(),
@@ -165,24 +167,25 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Counts only what the database says is done or failed.
+    /// Counts only what the database says is done, unverified or failed.
     fn count_again(&mut self) -> Result<(), StoreError> {
         if self.done.is_empty() && self.failed.is_empty() {
             return Ok(());
         }
         let store = Store::open_to_read(&self.context.project.database(), Wait::Long)?;
-        let having = |tasks: &BTreeSet<TaskId>, wanted| -> Result<BTreeSet<TaskId>, StoreError> {
-            let mut found = BTreeSet::new();
+        let having = |tasks: &BTreeSet<TaskId>, wanted| -> Result<Vec<Task>, StoreError> {
+            let mut found = Vec::new();
             for id in tasks {
                 let task = store.as_ref().map(|store| store.task(id)).transpose()?.flatten();
-                if task.is_some_and(|task| task.status == wanted) {
-                    found.insert(id.clone());
-                }
+                found.extend(task.filter(|task| task.status == wanted));
             }
             Ok(found)
         };
-        self.done = having(&self.done, TaskStatus::Done)?;
-        self.failed = having(&self.failed, TaskStatus::Failed)?;
+        let done = having(&self.done, TaskStatus::Done)?;
+        let failed = having(&self.failed, TaskStatus::Failed)?;
+        self.unverified = done.iter().filter(|task| task.unverified.is_some()).count();
+        self.done = done.into_iter().map(|task| task.id).collect();
+        self.failed = failed.into_iter().map(|task| task.id).collect();
         Ok(())
     }
 
@@ -199,7 +202,10 @@ impl<'a> Printer<'a> {
                 (_, AuthorKind::Unknown) => " (edited in its file)",
                 _ => "",
             };
-            format!("  {}{how}: {}", note.id, self.short(&note.text))
+            match note.is_file() {
+                true => format!("  {}{how}", note.id),
+                false => format!("  {}{how}: {}", note.id, self.short(&note.text)),
+            }
         }));
         if let Some(more) = stored.len().checked_sub(MOST_STORED).filter(|more| *more > 0) {
             lines.push(format!("  and {more} more"));
@@ -228,8 +234,8 @@ impl<'a> Printer<'a> {
             0 => parts.push("no task done".to_owned()),
             done => parts.push(format!("{} done", count(done, "task", "tasks"))),
         }
-        if !self.unverified.is_empty() {
-            parts.push(format!("{} unverified", self.unverified.len()));
+        if self.unverified > 0 {
+            parts.push(format!("{} unverified", self.unverified));
         }
         if !self.failed.is_empty() {
             parts.push(format!("{} failed", self.failed.len()));
@@ -325,11 +331,6 @@ impl<'a> Printer<'a> {
             self.still_failing = red.map(|gate| gate.command.clone()).collect();
         }
         self.counts(&draft.current.task, task);
-        if task.is_some() && draft.unverified.is_some() {
-            self.unverified.insert(draft.current.task.clone());
-        } else {
-            self.unverified.remove(&draft.current.task);
-        }
         let mut details = Vec::new();
         if !draft.files.is_empty() {
             details.push(format!("{} changed", count(draft.files.len(), "file", "files")));
@@ -407,8 +408,7 @@ impl<'a> Printer<'a> {
     }
 
     fn locked(&self, reason: &str) {
-        let paused = "The run is paused and goes on by itself when it is free; Ctrl+C stops it.";
-        self.context.ui.warning(&format!("{reason}. {paused}"));
+        self.context.ui.warning(&format!("{reason}. {PAUSED_BY_LOCK}"));
     }
 
     fn no_room(&self, reason: &str) {

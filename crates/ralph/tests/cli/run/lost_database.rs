@@ -1,15 +1,19 @@
-//! An agent that deletes or replaces the database while it works: the run stops and says what happened.
+//! Other programs that delete, replace or change the database while a run works: it stops, or says what the database says.
 
 use ralph_testkit::scripted::{Script, run, say, write};
 
 use super::{DONE, Scene};
 
-/// A run whose agent does its first task, does harm in the second, and says that all are done.
-fn run_with(harm: &str) -> (Scene, ralph_testkit::Finished) {
-    let script = Script::new()
-        .turn([write("one.txt", "x"), say(DONE)])
-        .turn([write("two.txt", "x"), run(harm), say(DONE)])
-        .turn([write("{task}.txt", "x"), say(DONE)]);
+/// The beginning of the hint that names the backup.
+const RESTORE: &str = "Hint: `ralph doctor --restore-backup` restores the backup of 2025-01-20 11:20 UTC ([TMP]/home/";
+
+/// A run whose agent does harm in this turn, and says that all tasks are done.
+fn run_with(harm: &str, harmful_turn: usize) -> (Scene, ralph_testkit::Finished) {
+    let mut script = Script::new();
+    for turn in 1..=3 {
+        let harm = if turn == harmful_turn { harm } else { "true" };
+        script = script.turn([write("{task}.txt", "x"), run(harm), say(DONE)]);
+    }
     let scene = Scene::new(&script);
     scene.env.git(["init", "--quiet"]);
     scene.env.write("../plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
@@ -20,24 +24,18 @@ fn run_with(harm: &str) -> (Scene, ralph_testkit::Finished) {
 }
 
 #[test]
-fn a_run_whose_database_is_deleted_or_replaced_stops_and_says_so() {
-    let restore = "`ralph doctor --restore-backup` restores the latest backup";
-    let look = "what was recorded last may be missing: run `ralph doctor`";
-    for (harm, file, change, remedy) in [
-        ("rm -rf .ralph", "", "deleted", restore),
-        ("git clean -fdxq", "", "deleted", restore),
+fn a_run_whose_database_is_deleted_or_replaced_stops_and_names_the_backup() {
+    for (harm, change) in [
+        ("rm -rf .ralph", "deleted"),
+        ("git clean -fdxq", "deleted"),
         (
             "cp .ralph/progress.db other.db && mv other.db .ralph/progress.db",
-            "",
             "replaced by another file",
-            restore,
         ),
-        ("rm .ralph/progress.db-wal", "-wal", "deleted", look),
-        ("rm .ralph/progress.db-shm", "-shm", "deleted", look),
     ] {
-        let (scene, finished) = run_with(harm);
+        let (scene, finished) = run_with(harm, 2);
         assert_eq!(finished.code, Some(1), "{harm}: {finished}");
-        let said = format!(".ralph/progress.db{file} was {change} while ralph was using it; {remedy}");
+        let said = format!(".ralph/progress.db was {change} while ralph was using it\n{RESTORE}");
         assert!(finished.stderr.contains(&said), "{harm}: {finished}");
         assert!(!finished.stdout.contains("Everything is done"), "{harm}: {finished}");
         assert_eq!(scene.agent.turns(), 2, "{harm}: {finished}");
@@ -45,11 +43,90 @@ fn a_run_whose_database_is_deleted_or_replaced_stops_and_says_so() {
 }
 
 #[test]
-fn a_run_that_lost_its_log_has_everything_up_to_the_last_settlement() {
-    let (scene, finished) = run_with("rm .ralph/progress.db-wal");
+fn a_run_whose_database_is_emptied_stops_and_names_the_backup() {
+    let (scene, finished) = run_with(": > .ralph/progress.db", 2);
     assert_eq!(finished.code, Some(1), "{finished}");
-    assert_eq!(scene.outcomes(), ["done"]);
-    let again = scene.run(&[]);
-    assert_eq!(again.code, Some(0), "{again}");
-    assert_eq!(scene.open_tasks(), []);
+    assert!(finished.stderr.contains(RESTORE), "{finished}");
+    assert_eq!(scene.agent.turns(), 2, "{finished}");
+}
+
+#[test]
+fn a_run_that_lost_its_log_has_everything_up_to_the_last_settlement() {
+    for (turn, outcomes) in [(1, &[][..]), (2, &["done"])] {
+        for ending in ["wal", "shm"] {
+            let (scene, finished) = run_with(&format!("rm .ralph/progress.db-{ending}"), turn);
+            assert_eq!(finished.code, Some(1), "{finished}");
+            let said = format!(
+                ".ralph/progress.db-{ending} was deleted while ralph was using it; what was recorded last may be missing: \
+                 run `ralph doctor`"
+            );
+            assert!(finished.stderr.contains(&said), "{finished}");
+            assert_eq!(
+                (scene.agent.turns(), scene.outcomes()),
+                (turn, outcomes.iter().map(|word| (*word).to_owned()).collect())
+            );
+            let again = scene.run(&[]);
+            assert_eq!(again.code, Some(0), "{again}");
+            assert_eq!(scene.open_tasks(), []);
+        }
+    }
+}
+
+#[test]
+fn a_status_that_another_program_wrote_is_not_what_a_run_goes_by() {
+    let harm = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db \"update tasks set status = 'done'\"";
+    let (scene, finished) = run_with(harm, 1);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        (scene.open_tasks(), scene.outcomes()),
+        (vec![], vec!["done".to_owned()]),
+        "{finished}"
+    );
+    assert!(!finished.stderr.contains("no longer this run's"), "{finished}");
+}
+
+#[test]
+fn a_run_whose_tasks_another_program_deletes_does_not_say_that_everything_is_done() {
+    let harm = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db 'delete from tasks'";
+    let (_, finished) = run_with(harm, 1);
+    assert_eq!(finished.code, Some(1), "{finished}");
+    let said = format!("Error: another program deleted 3 open tasks from the database during the run\n{RESTORE}");
+    assert!(finished.stderr.contains(&said), "{finished}");
+    assert!(!finished.stdout.contains("Everything is done"), "{finished}");
+}
+
+#[test]
+fn a_summary_counts_the_tasks_that_the_database_says_are_unverified() {
+    let accept = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db 'update tasks set unverified = null'";
+    let script = Script::new()
+        .turn([say(DONE)])
+        .turn([write("two.txt", "x"), run(accept), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write("../plan.md", "- [ ] one\n- [ ] two\n");
+    let imported = scene.ralph(&["task", "import", "../plan.md"]).run();
+    assert_eq!(imported.code, Some(0), "{imported}");
+    let finished = scene.run(&[]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(finished.stderr.contains("unverified: "), "{finished}");
+    assert_eq!(finished.stdout, "Everything is done.\n2 iterations: 2 tasks done\n");
+}
+
+#[test]
+fn a_database_that_is_locked_when_a_run_begins_is_waited_for() {
+    let scene = Scene::new(&Script::new().turn([write("one.txt", "x"), say(DONE)]));
+    let added = scene.ralph(&["task", "add", "one"]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
+    let other = rusqlite::Connection::open(scene.env.path(crate::DATABASE)).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    // A writer waits for ten seconds before it gives up.
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_secs(11));
+        other.execute_batch("COMMIT").unwrap();
+    });
+    let finished = scene.run(&[]);
+    release.join().unwrap();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let paused = "progress.db is locked by another process. The run is paused and goes on by itself when it is free";
+    assert!(finished.stderr.contains(paused), "{finished}");
 }
