@@ -33,7 +33,7 @@ use inbox::{Group, Inbox};
   ralph review
   ralph review --list            # all of it, without questions
   ralph review --only failed
-  ralph review --accept t-1a2b3c p-4d5e6f  # what agents propose
+  ralph review --accept t-1a2b3c p-4d5e6f
   ralph review --json            # for programs
 
 Keys: y yes (try the failed task again, accept the unverified one, promote the lesson, bring the note back), n no \
@@ -46,10 +46,10 @@ pub(crate) struct ReviewArgs {
     /// Only these
     #[arg(long, value_enum, value_name = "WHAT")]
     only: Option<Group>,
-    /// Accept what an agent proposes, by its id
+    /// Accept proposals and unverified tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     accept: Vec<String>,
-    /// Reject what an agent proposes, by its id
+    /// Reject proposals and reopen unverified tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     reject: Vec<String>,
     /// Write it as JSON
