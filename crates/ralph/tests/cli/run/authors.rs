@@ -121,6 +121,36 @@ fn gates_and_git_hooks_are_inside_too() {
 }
 
 #[test]
+fn a_command_that_names_another_project_is_inside_too() {
+    let program = env!("CARGO_BIN_EXE_ralph");
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("mkdir ../other && touch ../other/.ralph.toml"),
+        run(&orphaned("root", &format!("{program} --root ../other remember root"))),
+        run(&orphaned(
+            "beside",
+            &format!("(cd ../other && {program} remember beside)"),
+        )),
+        say(DONE),
+    ]));
+    scene.run(&["a text"]);
+    let other = scene.env.beside("other");
+    let other = other.to_str().unwrap();
+    let memories = crate::json(&scene.env, &["--root", other, "memory", "list", "--json"]);
+    let memories = memories.as_array().unwrap();
+    assert_eq!(memories.len(), 2, "{memories:?}");
+    for memory in memories {
+        let id = memory["id"].as_str().unwrap();
+        let rows = crate::json(&scene.env, &["--root", other, "blame", id, "--json"]);
+        assert_eq!(
+            (&rows[0]["author"], &rows[0]["run"]),
+            (&"agent".into(), &Value::Null),
+            "{memory}"
+        );
+    }
+}
+
+#[test]
 fn what_only_people_may_do_is_refused_inside() {
     let refused = [
         ("done", "task done {task}"),
@@ -131,6 +161,7 @@ fn what_only_people_may_do_is_refused_inside() {
         ("review", "review --list"),
         ("init", "init"),
         ("doctor", "doctor --fix"),
+        ("restore", "doctor --restore-backup --yes"),
         ("clear", "learnings clear"),
         ("run", "run other"),
     ];
@@ -189,6 +220,16 @@ fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
             .run()
             .stderr
             .contains("is only proposed")
+    );
+    let refused = scene.run(&[&id]);
+    assert_eq!(
+        (refused.code, refused.stdout),
+        (Some(4), format!("{id} is proposed and needs review.\n"))
+    );
+    assert!(
+        refused.stderr.contains(&format!("`ralph review --accept {id}`")),
+        "{}",
+        refused.stderr
     );
     assert_eq!(
         scene.env.ok(["review", "--accept", &id]),
@@ -360,10 +401,17 @@ fn learnings_of_an_agents_commands_are_proposed() {
     let first = |place: usize| stands.get(place).map(|(_, author)| author.as_str());
     assert_eq!(
         (first(0), first(1)),
-        (Some("added human/-/-"), Some("added agent/run/1")),
+        (Some("added agent/run/1"), Some("added human/-/-")),
         "{stands:?}"
     );
-    assert_ne!(stands[1].0, "promoted", "an agent's command promotes nothing");
+    assert_eq!(stands[0].0, "promoted", "its iteration has evidence");
+    let learning = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|learning| learning["source"] == "sigil")
+        .unwrap();
+    assert_eq!(learning["source_loops"].as_array().map(Vec::len), Some(1), "{learning}");
     let proposal = crate::json(&scene.env, &["review", "--json"])["proposals"][0]["id"].clone();
     scene.env.ok(["review", "--accept", proposal.as_str().unwrap()]);
     assert_eq!(blamed(&scene, id.trim()), ["added human/-/-", "rejected human/-/-"]);
