@@ -65,7 +65,7 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
     }
     let mut inbox = Inbox::look(context, args.only)?;
     if args.json {
-        inbox.read_evidence(context, usize::MAX)?;
+        inbox.read_evidence(context)?;
         context.ui.json(&inbox)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -80,7 +80,7 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
     match asker {
         Some(mut asker) => session::go_through(context, &mut asker, inbox),
         None => {
-            inbox.read_evidence(context, list::MOST_SHOWN)?;
+            inbox.read_evidence(context)?;
             context.ui.lines(&list::lines(&inbox, context.ui.width()))?;
             Ok(ExitCode::SUCCESS)
         }
