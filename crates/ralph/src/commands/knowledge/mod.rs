@@ -27,6 +27,11 @@ pub(crate) enum KnowledgeCommand {
     Graph(graph::GraphArgs),
 }
 
+/// The file of the entry that a command names, which may be the beginning of a name.
+pub(crate) fn file_meant(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
+    Ok(Library::read(context)?.find(name)?.file.clone())
+}
+
 /// The file of the entry with this title; none where no entry has it.
 pub(crate) fn file_titled(context: &Context<'_>, title: &str) -> Result<Option<String>, CommandError> {
     Ok(Library::read(context)?.exact(title)?.map(|note| note.file.clone()))

@@ -418,6 +418,78 @@ fn learnings_of_an_agents_commands_are_proposed() {
 }
 
 #[test]
+fn an_agent_deletes_its_own_knowledge_and_proposes_to_delete_a_persons() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph knowledge add 'Own colours' Hex. --tags css"),
+        run(&kept("own", "ralph knowledge delete 'Own colours'")),
+        run(&kept("persons", "ralph knowledge delete 'Test database'")),
+        run(&kept("nosuch", "ralph knowledge delete nosuch")),
+        run(&kept("empty", "ralph memory edit $(cat ../id)")),
+        say(DONE),
+    ]));
+    scene
+        .env
+        .ok(["knowledge", "add", "Test database", "A person's.", "--tags", "db"]);
+    let id = scene.env.ok(["memory", "add", "a person's", "--format", "quiet"]);
+    scene.env.write("../id", id.trim());
+    scene.run(&["a text"]);
+    let own = kept_in(&scene, "own");
+    assert!(
+        own.contains("Knowledge deleted: .ralph/knowledge/own-colours.md"),
+        "{own}"
+    );
+    let nosuch = kept_in(&scene, "nosuch");
+    assert!(
+        nosuch.starts_with("Error: Knowledge not found: nosuch\n") && nosuch.ends_with("exit 1\n"),
+        "{nosuch}"
+    );
+    let empty = kept_in(&scene, "empty");
+    assert!(empty.starts_with("Error: ") && empty.ends_with("exit 2\n"), "{empty}");
+    let proposals = crate::json(&scene.env, &["review", "--json"])["proposals"].clone();
+    assert_eq!(proposals.as_array().map(Vec::len), Some(1), "{proposals}");
+    assert_eq!(proposals[0]["target"], "test-database.md");
+    assert_eq!(
+        proposals[0]["arguments"],
+        serde_json::json!(["knowledge", "delete", "test-database.md"])
+    );
+}
+
+#[test]
+fn blame_finds_knowledge_by_its_names_and_sees_the_last_edit() {
+    let scene = Scene::new(&Script::new().turn([say(DONE)]));
+    let add = |title: &str| {
+        scene
+            .ralph(&["knowledge", "add", title, "Text.", "--tags", title])
+            .run()
+    };
+    add("API");
+    add("API!");
+    let knowledge = crate::json(&scene.env, &["knowledge", "list", "--json"]);
+    assert!(knowledge.to_string().contains("api-2.md"), "{knowledge}");
+    for name in ["api", "api.md", ".ralph/knowledge/api.md", "API"] {
+        let rows = crate::json(&scene.env, &["blame", name, "--json"]);
+        assert_eq!(
+            (&rows[0]["id"], rows.as_array().map(Vec::len)),
+            (&"api.md".into(), Some(1)),
+            "{name}: {rows}"
+        );
+    }
+    let text = scene.env.read(".ralph/knowledge/api.md");
+    scene
+        .env
+        .write(".ralph/knowledge/api.md", text.replace("Text.", "Another text."));
+    assert_eq!(blamed(&scene, "api").len(), 2);
+    scene.env.ok(["remember", "by command"]);
+    let notes = scene.env.read(".agent/memories.md");
+    scene
+        .env
+        .write(".agent/memories.md", notes.replace("by command", "by hand"));
+    let id = notes.lines().find_map(|line| line.strip_prefix("### ")).unwrap();
+    assert_eq!(blamed(&scene, id), ["added human/-/-", "changed unknown/-/-"]);
+}
+
+#[test]
 fn blame_of_what_is_not_there_is_an_error() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     let finished = scene.ralph(&["blame", "mem-1"]).run();
