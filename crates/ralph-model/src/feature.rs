@@ -28,6 +28,8 @@ word_enum! {
 pub struct TaskCounts {
     /// Done.
     pub done: u32,
+    /// Those of the done ones that are unverified.
+    pub unverified: u32,
     /// A run works on them.
     pub in_progress: u32,
     /// Failed.

@@ -1,7 +1,9 @@
 //! The processes above this one. By them a command finds out that it runs inside an iteration although it does not have the
 //! marker in its own environment: an agent may clear the environment, or leave its session.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 
 use crate::sweep::{self, Stat};
 use crate::sys;
@@ -27,6 +29,15 @@ impl Ancestor {
         let mut variables = environment.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(beginning.as_slice()))?;
         String::from_utf8(value.to_vec()).ok()
+    }
+
+    /// The words of its command line.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<OsString> {
+        let line = fs::read(sweep::place(self.pid, "cmdline")).unwrap_or_default();
+        let line = line.strip_suffix(b"\0").unwrap_or(&line);
+        let words = line.split(|byte| *byte == 0);
+        words.map(|word| OsString::from_vec(word.to_vec())).collect()
     }
 
     /// Whether it runs the program that this process runs, or one of the same name: the file may have been replaced since.

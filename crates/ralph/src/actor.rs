@@ -1,11 +1,12 @@
 //! Finds out who gives a command: a person, or something inside an iteration. This prevents accidents; it is not a security
 //! boundary, since a program that means to can hide where it comes from.
 
+use clap::Parser;
 use ralph_model::{Actor, RunId};
 use ralph_process::{Ancestor, MARKER_VARIABLE, ancestors};
 use ralph_store::{OpenIteration, Store};
 
-use crate::cli::Global;
+use crate::cli::{Cli, Command, Global};
 use crate::context::project_here;
 use crate::env;
 
@@ -35,11 +36,21 @@ pub(crate) fn find(global: &Global) -> Actor {
     }
     // git hooks have the marker, but not the run. Without a marker the database is looked into only below this program:
     // nothing else can be a run.
-    let of_run = match above.iter().any(Ancestor::is_same_program) {
-        true => live_run(global, &above),
-        false => None,
+    let same_program: Vec<&Ancestor> = above.iter().filter(|above| above.is_same_program()).collect();
+    let of_run = match same_program.is_empty() {
+        true => None,
+        false => live_run(global, &above),
     };
-    of_run.or(marked).or(own).unwrap_or(Actor::Person)
+    let of_run = of_run.or(marked).or(own);
+    // The command may name another project, whose database does not know the run.
+    let of_other_project = || same_program.into_iter().any(is_run).then(|| inside(None, None));
+    of_run.or_else(of_other_project).unwrap_or(Actor::Person)
+}
+
+/// Whether a process of this program is `ralph run`.
+fn is_run(process: &Ancestor) -> bool {
+    let parsed = Cli::try_parse_from(process.arguments());
+    parsed.is_ok_and(|cli| matches!(cli.command, Some(Command::Run(_))))
 }
 
 /// The live run among the processes above this one.

@@ -14,7 +14,7 @@ use crate::commands::guardrails::GuardrailsCommand;
 use crate::commands::hook::HookCommand;
 use crate::commands::import::ImportCommand;
 use crate::commands::journal::JournalCommand;
-use crate::commands::knowledge::KnowledgeCommand;
+use crate::commands::knowledge::{self, KnowledgeCommand};
 use crate::commands::learnings::LearningsCommand;
 use crate::commands::memory::MemoryCommand;
 use crate::commands::notes::{NotesCommand, OnShelf};
@@ -85,9 +85,19 @@ fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Optio
         Command::Learnings(command @ LearningsCommand::Restore(_)) if command.targets().is_empty() => return Ok(None),
         Command::Learnings(learnings) => return targets_of_learnings(&context, learnings).map(Some),
         Command::Knowledge(KnowledgeCommand::Delete(args)) => {
-            let named = args.name().to_owned();
-            let id = named.clone();
-            return Ok(Some(vec![Target { named, id }]));
+            let (named, id) = (args.name().to_owned(), knowledge::file_meant(&context, args.name())?);
+            // What a person has just edited by hand is not the agent's any more.
+            context.knowledge().look(context.clock().now());
+            return not_all_own(&context, vec![Target { named, id }]);
+        }
+        Command::Memory(MemoryCommand::Notes(notes))
+        | Command::Tools(ToolsCommand::Memory(MemoryCommand::Notes(notes)))
+            if notes.asks_for_editor() =>
+        {
+            return Err(no_change_named());
+        }
+        Command::Guardrails(GuardrailsCommand::Notes(notes)) if notes.asks_for_editor() => {
+            return Err(no_change_named());
         }
         Command::Remember(args) => match args.supersedes() {
             Some((old, shelf)) => (shelf, Spelling::Own, vec![old]),
@@ -123,6 +133,15 @@ fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Optio
         let named = named.to_owned();
         targets.push(Target { named, id });
     }
+    not_all_own(&context, targets)
+}
+
+fn no_change_named() -> CommandError {
+    CommandError::usage("inside an iteration an edit names what to change").hint("use --content, --tags or --type")
+}
+
+/// The targets, unless only agents ever wrote them.
+fn not_all_own(context: &Context<'_>, targets: Vec<Target>) -> Result<Option<Vec<Target>>, CommandError> {
     let store = Store::open_to_read(&context.project.database(), Wait::Long)?;
     for target in &targets {
         let is_own = match &store {

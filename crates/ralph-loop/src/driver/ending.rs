@@ -28,19 +28,20 @@ impl Runner<'_> {
         let now = site.clock.now();
         self.store.release_claims(&self.run, now)?;
         let end = self.confirmed(end)?;
-        let left = match end {
-            End::Complete => Some(self.left_elsewhere()?),
+        let all = match end {
+            End::Complete => Some(self.standing(&Scope::All)?),
             _ => None,
         };
-        let sentence = match left {
-            Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+        let is_all_done = all.is_some_and(|all| all.for_a_person() + all.open == 0);
+        let sentence = match all {
+            Some(all) if !is_all_done => end.sentence_beside(&self.what(), &all),
             // Whoever looks at it tomorrow sees that they have said what there is to say.
             _ if end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
         self.store.end_run(&self.run, &sentence, end.code(), now)?;
         self.sentence = Some((end.clone(), sentence));
-        if left == Some(0) {
+        if is_all_done {
             self.keep_scratchpad();
         }
         self.prune();
@@ -78,12 +79,6 @@ impl Runner<'_> {
                 self.watch.tell(&News::Warning(&warning));
             }
         }
-    }
-
-    /// How many tasks of the project are not done, where all that the run was asked for are.
-    fn left_elsewhere(&self) -> Result<u32, RunError> {
-        let standing = self.standing(&Scope::All)?;
-        Ok(standing.for_a_person() + standing.open)
     }
 
     /// What the run was asked for, in a few words.

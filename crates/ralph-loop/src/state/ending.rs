@@ -90,12 +90,20 @@ impl End {
         }
     }
 
-    /// It in a sentence, where so many tasks are left that the run was not asked for.
+    /// It in a sentence, where tasks need work or review that the run was not asked for.
     #[must_use]
-    pub fn sentence_beside(&self, what: &str, left: u32) -> String {
-        let others = ralph_model::count(left as usize, "other task is not done", "other tasks are not done");
+    pub fn sentence_beside(&self, what: &str, elsewhere: &Standing) -> String {
+        let open = elsewhere.failed + elsewhere.waiting + elsewhere.open;
+        let counted = [
+            (open, "other task is not done", "other tasks are not done"),
+            (
+                elsewhere.unverified.all(),
+                "other task is done, unverified",
+                "other tasks are done, unverified",
+            ),
+        ];
         match self {
-            Self::Complete => format!("{what} is done. {others}."),
+            Self::Complete => format!("{what} is done. {}.", sentences(counted).join(". ")),
             other => other.sentence(),
         }
     }
@@ -129,16 +137,20 @@ fn left_for_person(standing: &Standing) -> String {
         (standing.failed, "task has failed", "tasks have failed"),
         (waiting, "task waits", "tasks wait"),
     ];
-    let rest: Vec<String> = counted
-        .into_iter()
-        .filter(|(n, ..)| *n > 0)
-        .map(|(n, one, many)| ralph_model::count(n as usize, one, many))
-        .collect();
+    let rest = sentences(counted);
     match (rest.is_empty(), unverified) {
         (true, unverified) => format!("{}. Run `ralph review`.", unverified.unwrap_or_default()),
         (false, None) => format!("{LEFT_FOR_PERSON}: {}.", rest.join(", ")),
         (false, Some(unverified)) => format!("{LEFT_FOR_PERSON}: {}. {unverified}.", rest.join(", ")),
     }
+}
+
+/// What there is of it, each counted.
+fn sentences(counted: [(u32, &str, &str); 2]) -> Vec<String> {
+    let counted = counted.into_iter().filter(|(n, ..)| *n > 0);
+    counted
+        .map(|(n, one, many)| ralph_model::count(n as usize, one, many))
+        .collect()
 }
 
 /// How many tasks are done and unverified, with the reason if it is the same for all; none when there are none.
@@ -193,7 +205,11 @@ mod tests {
             end.sentence(),
             "1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`."
         );
-        let beside = End::Complete.sentence_beside("The feature", 3);
+        let beside = End::Complete.sentence_beside("The feature", &Standing { open: 3, ..unverified });
+        assert_eq!(
+            beside,
+            "The feature is done. 3 other tasks are not done. 1 other task is done, unverified."
+        );
         assert_eq!(RecordedEnd::of(&beside, Some(0)), RecordedEnd::Complete);
         assert_eq!(RecordedEnd::of("It was killed.", None), RecordedEnd::Stopped);
     }

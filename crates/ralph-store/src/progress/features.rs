@@ -185,7 +185,7 @@ fn read(connection: &Connection, id: Option<&FeatureId>) -> rusqlite::Result<Vec
              UNION SELECT inside.feature, child.id FROM inside CROSS JOIN tasks child ON child.parent = inside.id)
          SELECT inside.feature AS feature, task.status AS status, task.behind_failed AS behind_failed,
              EXISTS (SELECT 1 FROM tasks child WHERE child.parent = task.id) AS is_parent,
-             COUNT(*) AS tasks, MAX(task.updated_at) AS updated_at
+             COUNT(*) AS tasks, COUNT(task.unverified) AS unverified, MAX(task.updated_at) AS updated_at
          FROM inside CROSS JOIN tasks task ON task.id = inside.id GROUP BY 1, 2, 3, 4"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -202,7 +202,9 @@ fn read(connection: &Connection, id: Option<&FeatureId>) -> rusqlite::Result<Vec
         };
         if !row.get::<_, bool>("is_parent")? {
             let (status, tasks) = (word_at(row, "status", TaskStatus::parse)?, count_at(row, "tasks")?);
-            counts.entry(feature.clone()).or_default().add(status, behind, tasks);
+            let counts = counts.entry(feature.clone()).or_default();
+            counts.add(status, behind, tasks);
+            counts.unverified += count_at(row, "unverified")?;
         }
         let at = time_at(row, "updated_at")?;
         let last = touched.entry(feature).or_insert(at);

@@ -163,8 +163,8 @@ impl Store {
         })
     }
 
-    /// Stores a learning that an agent adds with a command: it is proposed. One that is known, in these words or in others,
-    /// stays as it is.
+    /// Stores a learning that an agent adds with a command: it is proposed until its iteration is settled, see
+    /// [`Store::settle`]. One that is known, in these words or in others, stays as it is.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -174,6 +174,7 @@ impl Store {
         entropy: &mut dyn Entropy,
         now: Timestamp,
     ) -> Result<ProposedLearning, LearningError> {
+        let run = self.author.run.clone();
         self.change_learnings(|transaction| {
             if is_outdated(transaction, &new.retold)? {
                 return Err(LearningError::from(StoreError::LessonsChanged).into());
@@ -188,6 +189,11 @@ impl Store {
             let mut id = LearningId::new(entropy.next_bits());
             while !put(transaction, &id, new, BY_AGENT, now)? {
                 id = LearningId::new(entropy.next_bits());
+            }
+            if let Some(run) = &run {
+                transaction
+                    .prepare_cached("UPDATE learnings SET source_loops = json_array(?2) WHERE id = ?1")?
+                    .execute([id.as_str(), run.as_str()])?;
             }
             Ok(ProposedLearning::Stored(existing(transaction, &id)?))
         })

@@ -144,10 +144,18 @@ impl Store {
         let ByBeginning::One(id) = self.by_beginning(text, ProposalId::PREFIX, sql, ProposalId::parse)? else {
             return Ok(None);
         };
+        self.proposal(id.as_str())
+    }
+
+    /// The proposal of an id, decided or not.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn proposal(&self, id: &str) -> Result<Option<Proposal>, StoreError> {
         let found = self
             .connection
             .prepare_cached("SELECT * FROM proposals WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([id.as_str()], read_proposal).optional());
+            .and_then(|mut statement| statement.query_row([id], read_proposal).optional());
         self.sql(found)
     }
 

@@ -153,6 +153,7 @@ impl Store {
             let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
             let injections = captures::recorded_injections(transaction, settlement)?;
+            learnings::adopt_proposed(transaction, settlement, journal)?;
             learnings::judge_waiting(transaction, settlement)?;
             // What this iteration says of its own failure is no sign that the failure came back.
             feedback::heed_failure(transaction, settlement)?;

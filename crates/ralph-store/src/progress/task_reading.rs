@@ -41,6 +41,8 @@ pub enum Which<'a> {
     },
     /// Those that stand so.
     Status(TaskStatus),
+    /// Done ones that are unverified.
+    Unverified,
     /// All.
     All,
 }
@@ -112,6 +114,7 @@ impl Store {
                 None,
             ),
             Which::All => ("TRUE", "", String::new(), None),
+            Which::Unverified => ("t.unverified IS NOT NULL", "", String::new(), None),
             Which::Status(status) => ("t.status = :status", "", String::new(), Some(status.word())),
             Which::Ready { worktree, commits_here } => (READY, worktree, json_list(commits_here), None),
         };

@@ -5,6 +5,8 @@ use ralph_model::{AuthorKind, LearningId, TaskId, moment_text};
 use ralph_store::LoggedChange;
 use serde_json::json;
 
+use super::knowledge;
+use super::rollback::notebooks;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
@@ -16,9 +18,10 @@ use crate::table::{Column, Fit};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph blame mem-1737372000-a1b2
+  ralph blame .ralph/knowledge/the-test-database.md
   ralph blame t-1a2b3c --json")]
 pub(crate) struct BlameArgs {
-    /// Id of a memory, guardrail, task or learning, or its beginning
+    /// Id of a memory, guardrail, task or learning, or its beginning; file or title of a knowledge entry
     #[arg(value_name = "ID")]
     id: String,
     /// Write it as JSON
@@ -63,16 +66,22 @@ pub(crate) fn cmd_blame(context: &Context<'_>, args: &BlameArgs) -> Result<(), C
 /// The changes of the one thing that an id, or its beginning, means.
 fn changes_of(context: &Context<'_>, id: &str) -> Result<Vec<LoggedChange>, CommandError> {
     let not_found = || CommandError::new(format!("nothing on record has the id {id}"));
-    let id = id.trim();
+    let id = knowledge::without_folder(id.trim());
     let store = context.facts()?.filter(|_| !id.is_empty()).ok_or_else(not_found)?;
+    look(context)?;
     let mut found = store.logged_changes(id)?;
     for prefix in [TaskId::PREFIX, LearningId::PREFIX] {
         if found.is_empty() {
             found = store.logged_changes(&format!("{prefix}{id}"))?;
         }
     }
-    if found.iter().any(|change| change.id == id) {
-        found.retain(|change| change.id == id);
+    let file = format!("{id}.md");
+    let exact = found.iter().find(|change| change.id == id || change.id == file);
+    if let Some(exact) = exact.map(|change| change.id.clone()) {
+        found.retain(|change| change.id == exact);
+    } else if let Some(file) = knowledge::file_titled(context, id)? {
+        found = store.logged_changes(&file)?;
+        found.retain(|change| change.id == file);
     }
     let mut ids: Vec<&str> = found.iter().map(|change| change.id.as_str()).collect();
     ids.dedup();
@@ -84,6 +93,16 @@ fn changes_of(context: &Context<'_>, id: &str) -> Result<Vec<LoggedChange>, Comm
             several.join(", ")
         ))),
     }
+}
+
+/// Records what was edited by hand since the last command.
+fn look(context: &Context<'_>) -> Result<(), CommandError> {
+    for notebook in notebooks(context) {
+        let findings = notebook.look(notebook.read()?.stamp());
+        context.report_findings(&notebook, &findings);
+    }
+    context.knowledge().look(context.clock().now());
+    Ok(())
 }
 
 fn row(change: &LoggedChange) -> Vec<String> {

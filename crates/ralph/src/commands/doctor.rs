@@ -90,7 +90,7 @@ fn consent(yes: bool) -> Consent {
 impl DoctorArgs {
     /// Whether it changes something.
     pub(crate) fn changes(&self) -> bool {
-        self.fix
+        self.fix || self.restore_backup.is_some()
     }
 }
 

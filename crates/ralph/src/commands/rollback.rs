@@ -2,7 +2,8 @@
 
 use clap::Args;
 use ralph_memory::capture::{Notebook, PutBack, SecretPolicy};
-use ralph_model::{RollbackState, Shelf, count};
+use ralph_model::{RollbackState, Shelf, count, first_line, preview};
+use ralph_notes::Knowledge;
 use ralph_store::{
     Kept, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, ScratchpadChange, StepChange, Store,
 };
@@ -62,7 +63,7 @@ fn roll_back(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, targ
         Some(earlier) if earlier.state == RollbackState::Open && !args.dry_run => earlier,
         _ => {
             let plan = store.plan_rollback(worktree, &target)?;
-            let steps = described(&plan, Direction::Back);
+            let steps = described(store, &plan, Direction::Back)?;
             let kept = plan.kept.clone();
             if args.dry_run || plan.is_empty() {
                 return report(context, args, None, (&steps, &kept));
@@ -75,7 +76,7 @@ fn roll_back(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, targ
             begun
         }
     };
-    let steps = described(&rollback.plan, Direction::Back);
+    let steps = described(store, &rollback.plan, Direction::Back)?;
     let mut kept = rollback.plan.kept.clone();
     kept.extend(write_notes(context, store, &rollback.plan.notes, Direction::Back)?);
     store.finish_rollback(&rollback.id, RollbackState::Done)?;
@@ -93,7 +94,7 @@ fn undo(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, id: &str)
         return Err(CommandError::new(format!("{} was undone before", rollback.id)));
     }
     take_stock(context, store)?;
-    let steps = described(&rollback.plan, Direction::Forth);
+    let steps = described(store, &rollback.plan, Direction::Forth)?;
     if args.dry_run {
         return report(context, args, Some(&rollback), (&steps, &[]));
     }
@@ -104,6 +105,23 @@ fn undo(context: &Context<'_>, args: &RollbackArgs, store: &mut Store, id: &str)
     let kept = write_notes(context, store, &rollback.plan.notes, Direction::Forth)?;
     store.finish_rollback(&rollback.id, RollbackState::Undone)?;
     report(context, args, Some(&rollback), (&steps, &kept))
+}
+
+/// The command that finishes a rollback that was interrupted, or its undoing; none for any other.
+pub(super) fn finishing_command(rollback: &Rollback) -> Option<String> {
+    match rollback.state {
+        RollbackState::Open => Some(format!("ralph rollback {}", shown_target(&rollback.target))),
+        RollbackState::Undoing => Some(format!("ralph rollback --undo {}", rollback.id)),
+        RollbackState::Done | RollbackState::Undone => None,
+    }
+}
+
+/// What was rolled back, as the command names it.
+pub(super) fn shown_target(RollbackTarget { run, iteration }: &RollbackTarget) -> String {
+    match iteration {
+        Some(iteration) => format!("{run}/{iteration}"),
+        None => run.to_string(),
+    }
 }
 
 /// Whether a plan is carried out or undone.
@@ -127,7 +145,7 @@ fn target_of(store: &Store, text: &str) -> Result<RollbackTarget, CommandError> 
     })
 }
 
-fn notebooks<'a>(context: &'a Context<'_>) -> [Notebook<'a>; 2] {
+pub(super) fn notebooks<'a>(context: &'a Context<'_>) -> [Notebook<'a>; 2] {
     [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own))
 }
 
@@ -228,34 +246,74 @@ fn text(entry: &LoggedEntry) -> Option<&str> {
     }
 }
 
-/// What happens to each entry: its id and a word for it.
-fn described(plan: &RollbackPlan, direction: Direction) -> Vec<(String, &'static str)> {
+/// What happens to an entry.
+struct Step {
+    id: String,
+    change: &'static str,
+    /// The beginning of what it says.
+    text: String,
+}
+
+/// How many columns of an entry's text are shown.
+const TEXT_COLUMNS: usize = 60;
+
+fn described(store: &Store, plan: &RollbackPlan, direction: Direction) -> Result<Vec<Step>, CommandError> {
     let is_back = direction == Direction::Back;
     let word = |back, forth| if is_back { back } else { forth };
-    let mut steps: Vec<(String, &'static str)> = Vec::new();
+    let step = |id: &str, change: &'static str, text: &str| Step {
+        id: id.to_owned(),
+        change,
+        text: preview(first_line(text.trim_start()), TEXT_COLUMNS),
+    };
+    let mut steps = Vec::new();
     for note in &plan.notes {
         let change = match note.change {
             StepChange::Removed => word("removed", "brought back"),
             StepChange::Restored => word("restored", "changed again"),
         };
-        steps.push((note.id.clone(), change));
+        let entry = match store.logged_entry(Some(note.from))? {
+            LoggedEntry::Absent => store.logged_entry(note.to)?,
+            present => present,
+        };
+        steps.push(step(&note.id, change, &body(&entry)));
     }
-    let learnings = plan.learnings.iter();
-    steps.extend(learnings.map(|step| (step.id.to_string(), word("rejected", "as it was"))));
-    let freed = plan.freed.iter();
-    steps.extend(freed.map(|step| (step.id.to_string(), word("current again", "superseded"))));
-    let proposals = plan.proposals.iter();
-    steps.extend(proposals.map(|id| (id.clone(), word("rejected", "open"))));
+    let rejected = plan.learnings.iter().map(|step| (step, word("rejected", "as it was")));
+    let freed = plan
+        .freed
+        .iter()
+        .map(|step| (step, word("current again", "superseded")));
+    for (learning, change) in rejected.chain(freed) {
+        let text = store.learning(&learning.id)?.map(|learning| learning.content);
+        steps.push(step(learning.id.as_str(), change, &text.unwrap_or_default()));
+    }
+    for id in &plan.proposals {
+        let proposal = store.proposal(id)?;
+        let text = proposal.map(|proposal| format!("{} {}", proposal.change, proposal.target));
+        steps.push(step(id, word("rejected", "open"), &text.unwrap_or_default()));
+    }
     let tasks = plan.tasks.iter();
-    steps.extend(tasks.map(|task| (task.id.to_string(), word("deleted", "proposed"))));
-    steps
+    steps.extend(tasks.map(|task| step(task.id.as_str(), word("deleted", "proposed"), &task.title)));
+    Ok(steps)
+}
+
+/// What an entry says; of a knowledge entry the text below its frontmatter.
+fn body(entry: &LoggedEntry) -> String {
+    match entry {
+        LoggedEntry::Absent => String::new(),
+        LoggedEntry::Note(note) => note.content.clone(),
+        LoggedEntry::Scratchpad(text) => text.clone(),
+        LoggedEntry::Knowledge(text) => {
+            Knowledge::parse(text.as_bytes()).map_or_else(|_| text.clone(), |entry| entry.body)
+        }
+    }
 }
 
 /// What is shown of a plan: its steps, and what stays.
-type Shown<'s> = (&'s [(String, &'static str)], &'s [Kept]);
+type Shown<'s> = (&'s [Step], &'s [Kept]);
 
-fn lines(steps: &[(String, &'static str)]) -> String {
-    steps.iter().map(|(id, change)| format!("{id}: {change}\n")).collect()
+fn lines(steps: &[Step]) -> String {
+    let line = |Step { id, change, text }: &Step| format!("{id}: {change}: {text}\n");
+    steps.iter().map(line).collect()
 }
 
 fn say_kept(context: &Context<'_>, kept: &[Kept]) {
@@ -295,7 +353,7 @@ fn report(
     if args.json {
         let entries: Vec<Value> = steps
             .iter()
-            .map(|(id, change)| json!({ "id": id, "change": change }))
+            .map(|Step { id, change, text }| json!({ "id": id, "change": change, "text": text }))
             .collect();
         return context.ui.json(&json!({
             "rollback": done.map(|rollback| &rollback.id),

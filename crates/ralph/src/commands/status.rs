@@ -11,10 +11,11 @@ use clap::Args;
 use jiff::Timestamp;
 use ralph_memory::learn::conflicts;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count, moment_text};
-use ralph_store::{Look, Overview, Run, Store, StoreError, Wait};
+use ralph_store::{Look, Overview, Rollback, Run, Store, StoreError, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
+use crate::commands::rollback::{finishing_command, shown_target};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::kept_prompt;
@@ -63,6 +64,8 @@ struct Status {
     features: Vec<Feature>,
     /// What is wrong with the recorded prompts since then.
     prompts: Vec<String>,
+    /// What was to be rolled back, and the command that finishes it.
+    interrupted_rollbacks: Vec<(String, String)>,
     next: String,
 }
 
@@ -84,6 +87,10 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         Some(store) => kept_prompt::warnings_since(context, store, since)?,
         None => Vec::new(),
     };
+    let rollbacks = store
+        .as_ref()
+        .map_or(Ok(Vec::new()), |store| store.rollbacks(worktree))?;
+    let interrupted = |each: &Rollback| Some((shown_target(&each.target), finishing_command(each)?));
     let contradictions = store.as_ref().map_or(Ok(Some(0)), contradictions)?;
     let status = Status {
         contradictions,
@@ -97,6 +104,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         look,
         features,
         prompts,
+        interrupted_rollbacks: rollbacks.iter().filter_map(interrupted).collect(),
     };
     if args.json {
         context.ui.json(&as_json(context, &status))?;
@@ -248,6 +256,9 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     let more = news::more(status.prompts.len(), MOST_NAMED);
     let prompts = status.prompts.iter().take(MOST_NAMED).cloned().chain(more);
     lines.extend(titled("Changed", prompts));
+    let interrupted = status.interrupted_rollbacks.iter();
+    let interrupted = interrupted.map(|(what, command)| format!("{what} was interrupted; `{command}` finishes it"));
+    lines.extend(titled("Rollback", interrupted));
     if status.unreadable > 0 {
         let learnings = count(status.unreadable, "learning", "learnings");
         let line = format!("{learnings} cannot be read; `ralph learnings verify` tells what mends it");
@@ -312,6 +323,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "contradictions": status.contradictions,
         "unreadable_learnings": status.unreadable,
         "prompt_warnings": status.prompts,
+        "interrupted_rollbacks": status.interrupted_rollbacks.iter().map(|(_, command)| command).collect::<Vec<_>>(),
         "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use ralph_model::config::Promote;
-use ralph_model::{Learning, LearningKind, LearningStatus, TaskId, TaskType};
+use ralph_model::{Author, AuthorKind, Learning, LearningKind, LearningStatus, TaskId, TaskType};
 
 use super::*;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
@@ -208,6 +208,54 @@ fn lessons_that_nobody_had_judged_are_judged_by_the_configuration() {
             [of_done, "validated", "rejected: Missing required fields"]
         );
     }
+}
+
+#[test]
+fn a_learning_of_an_agents_command_is_judged_with_its_own_iteration() {
+    let mut story = Story::new();
+    let settle = |story: &mut Story, run, outcome| {
+        story.tell(&Told {
+            run,
+            lessons: Vec::new(),
+            ..Told::once(outcome, "")
+        })
+    };
+    let propose = |story: &mut Story, content: &str, run, iteration| {
+        let new = NewLearning {
+            category: "tool_usage".to_owned(),
+            content: content.to_owned(),
+            tags: Vec::new(),
+            task_type: None,
+            retold: None,
+        };
+        let author = Author {
+            kind: AuthorKind::Agent,
+            run,
+            iteration,
+        };
+        let store = &mut story.bench.store;
+        store.acting_as(author, |store| {
+            store
+                .propose_learning(&new, &mut Same(content.len() as u64 + 100), at(1))
+                .unwrap();
+        });
+    };
+    propose(&mut story, "Of the run.", Some(RunId::new(2)), Some(1));
+    propose(&mut story, "Of no known run.", None, None);
+    settle(&mut story, 1, Outcome::Done);
+    let stands = |story: &Story| story.bench.texts("SELECT status FROM learnings ORDER BY seq");
+    assert_eq!(stands(&story), ["pending", "pending"]);
+    let journal = settle(&mut story, 2, Outcome::Done);
+    assert_eq!(stands(&story), ["promoted", "pending"]);
+    let captured = story.bench.store.captures(journal).unwrap().learnings;
+    assert_eq!(captured.len(), 1, "it is a learning of the iteration");
+    let learnings = story.learnings();
+    let learning = learnings
+        .iter()
+        .find(|learning| learning.content == "Of the run.")
+        .unwrap();
+    assert_eq!(learning.source_loops, [RunId::new(2).to_string()]);
+    assert_eq!(learning.task_type, Some(TaskType::BugFix));
 }
 
 #[test]

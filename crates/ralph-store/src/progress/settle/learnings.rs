@@ -70,14 +70,48 @@ pub(super) fn shown(injections: &[Injection]) -> BTreeSet<&str> {
     stood.map(|injection| injection.id.as_str()).collect()
 }
 
-/// Judges lessons of the time before any were: as if their iterations had ended now. There are none but after an upgrade.
-/// What a person has handed in to be judged waits for that person.
+/// Gives the iteration the learnings that its agent added with commands, as if it had reported them in tags.
+pub(super) fn adopt_proposed(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+) -> rusqlite::Result<()> {
+    let row = &settlement.row;
+    let adopted: Vec<i64> = transaction
+        .prepare_cached(
+            "UPDATE learnings SET journal = ?1, task = ?2, task_type = coalesce(task_type, ?3)
+             WHERE status = 'pending' AND source = 'sigil' AND journal IS NULL AND EXISTS (
+                 SELECT 1 FROM learning_log WHERE learning = learnings.id AND action = 'added' AND author = 'agent'
+                                                  AND run = ?4 AND iteration = ?5)
+             RETURNING seq",
+        )?
+        .query_map(
+            params![
+                journal,
+                row.task.as_ref().map(ralph_model::TaskId::as_str),
+                row.task_type.word(),
+                row.run.as_str(),
+                row.iteration,
+            ],
+            |row| row.get(0),
+        )?
+        .collect::<rusqlite::Result<_>>()?;
+    for seq in adopted {
+        transaction
+            .prepare_cached("INSERT INTO learning_sources (learning, journal) VALUES (?1, ?2)")?
+            .execute([seq, journal])?;
+    }
+    Ok(())
+}
+
+/// Judges learnings of settled iterations that nobody has judged: those that the agent added with commands, and after an
+/// upgrade those of the time before any were. What was added outside of an iteration, or in one that is not settled, waits.
 pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
-                    coalesce(outcome = 'done' AND evidence <> 'none' AND NOT unverified, 0) AS is_proof
-             FROM learnings INDEXED BY learnings_unjudged LEFT JOIN journal ON journal.id = learnings.journal
+                    outcome = 'done' AND evidence <> 'none' AND NOT unverified AS is_proof
+             FROM learnings INDEXED BY learnings_unjudged JOIN journal ON journal.id = learnings.journal
              WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
         .query_map([], read_waiting)?

@@ -78,7 +78,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
 fn row(feature: &Feature) -> Vec<String> {
     vec![
         feature.id.to_string(),
-        status(feature.status),
+        status(feature),
         format!("{}/{}", feature.tasks.done, feature.tasks.total()),
         feature.name.to_string(),
     ]

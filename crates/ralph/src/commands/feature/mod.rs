@@ -106,15 +106,19 @@ fn is_written(context: &Context<'_>, name: &FeatureName) -> bool {
         .any(|file| context.features().file(name, *file).is_file())
 }
 
-/// The word for where a feature stands, as a person reads it.
-pub(crate) fn status(status: FeatureStatus) -> String {
-    status.word().replace('_', " ")
+/// The status of a feature, as a person reads it.
+fn status(feature: &Feature) -> String {
+    match feature.status {
+        FeatureStatus::Done if feature.tasks.unverified > 0 => format!("{}, unverified", feature.status),
+        status => status.word().replace('_', " "),
+    }
 }
 
 /// How much of a feature is done, in words.
 pub(crate) fn progress(tasks: &TaskCounts) -> String {
     match tasks.total() {
         0 => "no tasks yet".to_owned(),
+        total if tasks.unverified > 0 => format!("{} of {total} done, {} unverified", tasks.done, tasks.unverified),
         total => format!("{} of {total} done", tasks.done),
     }
 }

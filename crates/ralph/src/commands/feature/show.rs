@@ -79,7 +79,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         (Some(Style::Strong), format!("{}  {}", feature.id, feature.name)),
         (
             None,
-            format!("status: {} ({})", status(feature.status), progress(&feature.tasks)),
+            format!("status: {} ({})", status(&feature), progress(&feature.tasks)),
         ),
         (None, format!("spec: {}", spec.said)),
         (None, format!("plan: {}", plan.said)),

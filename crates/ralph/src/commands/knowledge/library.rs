@@ -51,26 +51,27 @@ impl Library {
     /// The note that a name means: that of its file, with or without its folder and its ending, of its title, or of the
     /// beginning of either where only one begins so.
     pub(super) fn find(&self, name: &str) -> Result<&KnowledgeOutline, CommandError> {
-        let wanted = self.wanted(name);
-        let by_file = |note: &&KnowledgeOutline| note.file == wanted || stem(&note.file) == wanted;
-        if let Some(note) = self.notes.iter().find(by_file) {
+        if let Some(note) = self.exact(name)? {
             return Ok(note);
         }
-        let key = title_key(wanted);
-        let same: Vec<&KnowledgeOutline> = self.notes.iter().filter(|note| title_key(&note.title) == key).collect();
+        let key = title_key(without_folder(name));
         let begins = |note: &&KnowledgeOutline| {
             note.file.to_lowercase().starts_with(&key) || title_key(&note.title).starts_with(&key)
         };
-        let found = if same.is_empty() && !key.is_empty() {
-            self.notes.iter().filter(begins).collect()
-        } else {
-            same
-        };
-        match found.as_slice() {
-            [] => Err(self.not_found(name)),
-            [note] => Ok(note),
-            several => Err(ambiguous(name, several)),
+        let found: Vec<&KnowledgeOutline> = self.notes.iter().filter(|_| !key.is_empty()).filter(begins).collect();
+        only(name, &found)?.ok_or_else(|| self.not_found(name))
+    }
+
+    /// The same without beginnings.
+    pub(super) fn exact(&self, name: &str) -> Result<Option<&KnowledgeOutline>, CommandError> {
+        let wanted = without_folder(name);
+        let by_file = |note: &&KnowledgeOutline| note.file == wanted || stem(&note.file) == wanted;
+        if let Some(note) = self.notes.iter().find(by_file) {
+            return Ok(Some(note));
         }
+        let key = title_key(wanted);
+        let same: Vec<&KnowledgeOutline> = self.notes.iter().filter(|note| title_key(&note.title) == key).collect();
+        only(name, &same)
     }
 
     /// The place of the note that a link leads to.
@@ -107,7 +108,7 @@ impl Library {
     /// The error for a name that means no note, with what may have been meant.
     pub(super) fn not_found(&self, name: &str) -> CommandError {
         let error = CommandError::new(format!("Knowledge not found: {}", preview(name, SHOWN_COLUMNS)));
-        let wanted = self.wanted(name);
+        let wanted = without_folder(name);
         let is_it = |file: &str| file == wanted || stem(file) == wanted;
         if let Some((file, why)) = self.skipped.iter().find(|(file, _)| is_it(file)) {
             return error.hint(format!(
@@ -131,13 +132,22 @@ impl Library {
             error.hint(format!("{} may have been meant", near.join(" or ")))
         }
     }
+}
 
-    /// A name without the folder that may stand in front of it.
-    fn wanted<'n>(&self, name: &'n str) -> &'n str {
-        let inside = name
-            .strip_prefix(paths::KNOWLEDGE)
-            .and_then(|rest| rest.strip_prefix('/'));
-        inside.unwrap_or(name).trim()
+/// A name without the folder in front of it.
+pub(crate) fn without_folder(name: &str) -> &str {
+    let inside = name
+        .strip_prefix(paths::KNOWLEDGE)
+        .and_then(|rest| rest.strip_prefix('/'));
+    inside.unwrap_or(name).trim()
+}
+
+/// The one that was found; several are an error.
+fn only<'k>(name: &str, found: &[&'k KnowledgeOutline]) -> Result<Option<&'k KnowledgeOutline>, CommandError> {
+    match found {
+        [] => Ok(None),
+        [note] => Ok(Some(note)),
+        several => Err(ambiguous(name, several)),
     }
 }
 

@@ -10,9 +10,11 @@ mod search;
 mod show;
 
 use clap::{Args, Subcommand};
+pub(crate) use library::without_folder;
 
 use crate::context::Context;
 use crate::error::CommandError;
+use library::Library;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KnowledgeCommand {
@@ -23,6 +25,16 @@ pub(crate) enum KnowledgeCommand {
     Delete(delete::DeleteArgs),
     Restore(restore::RestoreArgs),
     Graph(graph::GraphArgs),
+}
+
+/// The file of the entry that a command names, which may be the beginning of a name.
+pub(crate) fn file_meant(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
+    Ok(Library::read(context)?.find(name)?.file.clone())
+}
+
+/// The file of the entry with this title; none where no entry has it.
+pub(crate) fn file_titled(context: &Context<'_>, title: &str) -> Result<Option<String>, CommandError> {
+    Ok(Library::read(context)?.exact(title)?.map(|note| note.file.clone()))
 }
 
 impl KnowledgeCommand {

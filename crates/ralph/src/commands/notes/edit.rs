@@ -42,6 +42,11 @@ impl<S: OnShelf> EditArgs<S> {
     pub(super) fn id(&self) -> &str {
         &self.id
     }
+
+    /// Whether the flags name a change.
+    pub(super) fn names_change(&self) -> bool {
+        self.content.is_some() || self.tags.is_some() || self.kind.is_some()
+    }
 }
 
 pub(super) fn cmd_edit<S: OnShelf>(
@@ -49,8 +54,7 @@ pub(super) fn cmd_edit<S: OnShelf>(
     notebook: &Notebook<'_>,
     args: EditArgs<S>,
 ) -> Result<(), CommandError> {
-    let by_flags = args.content.is_some() || args.tags.is_some() || args.kind.is_some();
-    let edited = if by_flags {
+    let edited = if args.names_change() {
         let text = args
             .content
             .map(|content| text_argument(context, content))

@@ -92,6 +92,11 @@ impl<S: OnShelf> NotesCommand<S> {
             Self::Search(_) | Self::List(_) | Self::Show(_) | Self::Validate(_) => Vec::new(),
         }
     }
+
+    /// Whether it is an edit that does not say what to change: a person does that in an editor.
+    pub(crate) fn asks_for_editor(&self) -> bool {
+        matches!(self, Self::Edit(args) if !args.names_change())
+    }
 }
 
 /// The description of one verb, for whoever does not need all of them.

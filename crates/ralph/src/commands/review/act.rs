@@ -35,7 +35,8 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
     match (item, key) {
         (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
         (Item::Failed(task), 'y') => try_again(context, task),
-        (Item::Unverified(task), 'y' | 'n') => accept_or_reopen(context, task, key),
+        (Item::Unverified(task), 'y') => decide_unverified(context, task, Decision::Accepted),
+        (Item::Unverified(task), 'n') => decide_unverified(context, task, Decision::Rejected),
         (Item::Conflict(conflict), '1') => choose(context, conflict, Holds::One),
         (Item::Conflict(conflict), '2') => choose(context, conflict, Holds::Other),
         (Item::Conflict(conflict), 'b') => choose(context, conflict, Holds::Both),
@@ -81,7 +82,12 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
     Ok(Acted::Done(Deed::Reset))
 }
 
-fn accept_or_reopen(context: &Context<'_>, task: &UnverifiedTask, key: char) -> Result<Acted, CommandError> {
+/// Accepts an unverified task, or reopens it.
+pub(super) fn decide_unverified(
+    context: &Context<'_>,
+    task: &UnverifiedTask,
+    decision: Decision,
+) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
     let id = &task.id;
     let now = store.task(id)?.and_then(|now| now.unverified);
@@ -100,7 +106,7 @@ fn accept_or_reopen(context: &Context<'_>, task: &UnverifiedTask, key: char) -> 
         }
     }
     let moment = context.clock().now();
-    if key == 'y' {
+    if decision == Decision::Accepted {
         store.finish_task(id, &done_here(context), moment)?;
         context.ui.result("✅", &format!("Task accepted: {id}"))?;
         return Ok(Acted::Done(Deed::Accepted));

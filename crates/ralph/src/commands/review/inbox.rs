@@ -122,9 +122,9 @@ impl Inbox {
         })
     }
 
-    /// Reads what speaks for the first lessons, so many of them.
-    pub(super) fn read_evidence(&mut self, context: &Context<'_>, most: usize) -> Result<(), CommandError> {
-        let learnings = self.learnings.iter_mut().flatten().take(most);
+    /// Reads the evidence for the learnings.
+    pub(super) fn read_evidence(&mut self, context: &Context<'_>) -> Result<(), CommandError> {
+        let learnings = self.learnings.iter_mut().flatten();
         let Some(store) = context.facts()? else {
             return Ok(());
         };

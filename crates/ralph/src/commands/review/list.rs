@@ -8,16 +8,13 @@ use super::drawn;
 use super::inbox::{GoneNote, Inbox, Proposed};
 use crate::ui::{Line, Style, commands};
 
-/// How many of each group are shown; JSON has all.
-pub(super) const MOST_SHOWN: usize = 10;
 /// What stands before a command, beside the columns that every command stands behind.
 const INDENT: &str = "  ";
 
-/// A group of things that wait: its head, its things, and where the rest is found.
+/// A group of things that wait: its head and its things.
 struct Shown<'a, T> {
     head: String,
     all: &'a [T],
-    rest: &'static str,
 }
 
 /// All of it within a width.
@@ -57,7 +54,7 @@ impl<T> Shown<'_, T> {
             return Vec::new();
         }
         let mut lines = vec![(Some(Style::Strong), self.head.clone())];
-        for (place, thing) in self.all.iter().take(MOST_SHOWN).enumerate() {
+        for (place, thing) in self.all.iter().enumerate() {
             let help = help(thing);
             if place > 0 && !help.is_empty() {
                 lines.push((None, String::new()));
@@ -70,9 +67,6 @@ impl<T> Shown<'_, T> {
                     .map(|line| (Some(Style::Faint), format!("{INDENT}{line}"))),
             );
         }
-        if let Some(more) = self.all.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
-            lines.push((None, format!("  and {more} more: {}", self.rest)));
-        }
         lines
     }
 }
@@ -82,7 +76,6 @@ fn failed(inbox: &Inbox) -> Shown<'_, FailedTask> {
     Shown {
         head: count(all.len(), "task has failed", "tasks have failed"),
         all,
-        rest: "ralph task list --status failed",
     }
 }
 
@@ -91,7 +84,6 @@ fn unverified(inbox: &Inbox) -> Shown<'_, UnverifiedTask> {
     Shown {
         head: count(all.len(), "done task is unverified", "done tasks are unverified"),
         all,
-        rest: "ralph review --only unverified --json",
     }
 }
 
@@ -104,7 +96,6 @@ fn conflicts(inbox: &Inbox) -> Shown<'_, Conflict> {
             "pairs of lessons contradict each other",
         ),
         all,
-        rest: "ralph learnings conflicts",
     }
 }
 
@@ -113,7 +104,6 @@ fn lessons(inbox: &Inbox) -> Shown<'_, Proposed> {
     Shown {
         head: count(all.len(), "lesson waits", "lessons wait"),
         all,
-        rest: "ralph learnings list --status validated",
     }
 }
 
@@ -122,7 +112,6 @@ fn proposed_tasks(inbox: &Inbox) -> Shown<'_, Task> {
     Shown {
         head: count(all.len(), "task is proposed", "tasks are proposed"),
         all,
-        rest: "ralph task list --status proposed",
     }
 }
 
@@ -131,7 +120,6 @@ fn proposals(inbox: &Inbox) -> Shown<'_, Proposal> {
     Shown {
         head: count(all.len(), "change is proposed", "changes are proposed"),
         all,
-        rest: "ralph review --json",
     }
 }
 
@@ -150,7 +138,6 @@ fn vanished(inbox: &Inbox) -> Shown<'_, GoneNote> {
             count(all.len(), "note is", "notes are")
         ),
         all,
-        rest: "ralph memory restore --list, ralph guardrails restore --list",
     }
 }
 
@@ -212,7 +199,6 @@ pub(super) fn problems(inbox: &Inbox, width: usize) -> Vec<Line> {
             count(all.len(), "place is wrong", "places are wrong")
         ),
         all,
-        rest: "ralph memory validate, ralph guardrails validate",
     };
     shown.lines(width, drawn::problem, |_| Vec::new())
 }

@@ -33,7 +33,7 @@ use inbox::{Group, Inbox};
   ralph review
   ralph review --list            # all of it, without questions
   ralph review --only failed
-  ralph review --accept t-1a2b3c p-4d5e6f  # what agents propose
+  ralph review --accept t-1a2b3c p-4d5e6f
   ralph review --json            # for programs
 
 Keys: y yes (try the failed task again, accept the unverified one, promote the lesson, bring the note back), n no \
@@ -46,10 +46,10 @@ pub(crate) struct ReviewArgs {
     /// Only these
     #[arg(long, value_enum, value_name = "WHAT")]
     only: Option<Group>,
-    /// Accept what an agent proposes, by its id
+    /// Accept proposals and unverified tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     accept: Vec<String>,
-    /// Reject what an agent proposes, by its id
+    /// Reject proposals and reopen unverified tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     reject: Vec<String>,
     /// Write it as JSON
@@ -65,7 +65,7 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
     }
     let mut inbox = Inbox::look(context, args.only)?;
     if args.json {
-        inbox.read_evidence(context, usize::MAX)?;
+        inbox.read_evidence(context)?;
         context.ui.json(&inbox)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -80,7 +80,7 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
     match asker {
         Some(mut asker) => session::go_through(context, &mut asker, inbox),
         None => {
-            inbox.read_evidence(context, list::MOST_SHOWN)?;
+            inbox.read_evidence(context)?;
             context.ui.lines(&list::lines(&inbox, context.ui.width()))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -2,10 +2,10 @@
 
 use clap::Parser;
 use ralph_model::{Actor, Task, TaskStatus};
-use ralph_store::{Decision, Proposal, Store, TaskFilter, Which};
+use ralph_store::{Decision, Proposal, Store, TaskFilter, UnverifiedTask, Which};
 
 use super::super::task::store_to_write;
-use super::act::{Acted, overtaken};
+use super::act::{Acted, decide_unverified, overtaken};
 use super::tally::Deed;
 use crate::cli::{Cli, Global};
 use crate::commands;
@@ -20,11 +20,12 @@ pub(super) fn proposed_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
     })?)
 }
 
-/// What a person decides about proposals that are named by their ids, or by their beginnings.
+/// Decides about proposals and unverified tasks, which are named by their ids or the beginnings of these.
 pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) -> Result<(), CommandError> {
     for id in ids {
         let unknown = || {
-            CommandError::new(format!("there is no proposal {id}")).hint("`ralph review --list` shows what there is")
+            CommandError::new(format!("there is nothing to decide about {id}"))
+                .hint("`ralph review --list` shows what there is")
         };
         let store = context.facts()?.ok_or_else(unknown)?;
         if let Some(proposal) = store.find_proposal(id)? {
@@ -39,8 +40,22 @@ pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) 
             .transpose()?
             .flatten();
         drop(store);
-        let task = task.filter(|task| task.status == TaskStatus::Proposed);
-        decide_task(context, &task.ok_or_else(unknown)?, decision)?;
+        let task = task.ok_or_else(unknown)?;
+        match task.unverified {
+            Some(unverified) => {
+                let task = UnverifiedTask {
+                    id: task.id,
+                    title: task.title,
+                    attempts: task.attempts,
+                    unverified,
+                };
+                decide_unverified(context, &task, decision)?;
+            }
+            None if task.status == TaskStatus::Proposed => {
+                decide_task(context, &task, decision)?;
+            }
+            None => return Err(unknown()),
+        }
     }
     Ok(())
 }

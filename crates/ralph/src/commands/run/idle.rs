@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use ralph_model::{FeatureId, Task, TaskId, TaskKind, count, preview};
+use ralph_model::{FeatureId, Task, TaskId, TaskKind, TaskStatus, count, preview};
 use ralph_store::{Scope, Store, TaskFilter, Which};
 
 use crate::commands::task::{MENTION_COLUMNS, blockers, commits_of_others_here};
@@ -45,6 +45,13 @@ pub(super) fn idle(
         Scope::Task(id) => id,
     };
     let Some(task) = store.task(id)? else { return Ok(None) };
+    if task.status == TaskStatus::Proposed {
+        return Ok(Some(Idle {
+            why: format!("{id} is proposed and needs review."),
+            hint: format!("`ralph review --accept {id}` accepts it, `ralph review` shows all that needs review."),
+            code: LEFT_FOR_PERSON,
+        }));
+    }
     let commits_here = commits_of_others_here(context, store)?;
     let standing = store.standing(scope, context.project.worktree_name(), &commits_here)?;
     if standing.open > 0 {

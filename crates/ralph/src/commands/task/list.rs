@@ -21,9 +21,9 @@ pub(crate) struct ListArgs {
     /// Only those that a run could begin with now
     #[arg(long, group = "which")]
     ready: bool,
-    /// Only those that stand so: pending, `in_progress`, done, blocked, failed
+    /// Only tasks with this status: proposed, pending, `in_progress`, done, unverified, blocked, failed
     #[arg(long, value_name = "STATUS", group = "which", value_parser = parse_status)]
-    status: Option<TaskStatus>,
+    status: Option<Which<'static>>,
     /// All, those that are done too
     #[arg(long, group = "which")]
     all: bool,
@@ -37,9 +37,17 @@ pub(crate) struct ListArgs {
     format: FormatArgs,
 }
 
-fn parse_status(word: &str) -> Result<TaskStatus, String> {
-    let words = || TaskStatus::ALL.iter().map(|status| status.word()).collect::<Vec<_>>();
-    TaskStatus::parse(&word.replace([' ', '-'], "_")).ok_or_else(|| format!("a task can be {}", words().join(", ")))
+/// What `task list` calls a done task that needs review.
+const UNVERIFIED: &str = "unverified";
+
+fn parse_status(word: &str) -> Result<Which<'static>, String> {
+    if word == UNVERIFIED {
+        return Ok(Which::Unverified);
+    }
+    let words = TaskStatus::ALL.iter().map(|status| status.word()).chain([UNVERIFIED]);
+    let status = TaskStatus::parse(&word.replace([' ', '-'], "_"));
+    let unknown = || format!("a task can be {}", words.collect::<Vec<_>>().join(", "));
+    status.map(Which::Status).ok_or_else(unknown)
 }
 
 pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
@@ -69,7 +77,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     } else if args.all {
         Which::All
     } else {
-        args.status.map_or(Which::Open, Which::Status)
+        args.status.unwrap_or_default()
     };
     let filter = TaskFilter {
         which,

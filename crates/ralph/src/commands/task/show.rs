@@ -69,7 +69,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     if !parts.is_empty() {
         lines.push((None, String::new()));
         lines.push((Some(Style::Strong), "Parts".to_owned()));
-        lines.extend(parts.iter().map(|part| (None, format!("  {}", named(part)))));
+        lines.extend(parts.iter().map(|part| (None, format!("  {}", view::named(part)))));
     }
     let attempts = Attempts::read(&store, &task)?;
     lines.extend(attempts.lines(&task, context.ui.width()));
@@ -124,7 +124,7 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
         ));
     }
     if let Some(parent) = task.parent.as_ref().map(|id| store.task(id)).transpose()?.flatten() {
-        line(format!("part of: {}", named(&parent)));
+        line(format!("part of: {}", view::named(&parent)));
     }
     if let Some(feature) = task
         .feature
@@ -137,12 +137,12 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     }
     for id in &task.after {
         if let Some(other) = store.task(id)? {
-            line(format!("after: {}", named(&other)));
+            line(format!("after: {}", view::named(&other)));
         }
     }
     for id in store.waiting_for(&task.id)? {
         if let Some(other) = store.task(&id)? {
-            line(format!("before: {}", named(&other)));
+            line(format!("before: {}", view::named(&other)));
         }
     }
     if task.attempts > 0 {
@@ -166,10 +166,6 @@ fn evidence(store: &Store, task: &Task) -> Result<Option<Evidence>, CommandError
     let last = store.journal_last_counted(&task.id)?;
     let done = last.filter(|row| row.row.outcome == Outcome::Done);
     Ok(done.map(|row| row.row.evidence))
-}
-
-fn named(task: &Task) -> String {
-    format!("{} {}  {}", view::mark(task.status), task.id, task.title)
 }
 
 /// Why no run could begin with a task now; nothing when one could.

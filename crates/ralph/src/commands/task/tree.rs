@@ -1,5 +1,7 @@
 //! `task tree`: tasks with their parts.
 
+use std::collections::{HashMap, HashSet};
+
 use clap::Args;
 use ralph_model::{Task, TaskId, TaskStatus};
 use ralph_store::{TaskFilter, Which};
@@ -55,10 +57,12 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
     let tasks = store.map_or_else(|| Ok(Vec::new()), |store| store.tasks(&all))?;
     let tops: Vec<&Task> = match &top {
         Some(top) => tasks.iter().filter(|task| task.id == *top).collect(),
-        None => tasks
-            .iter()
-            .filter(|task| task.parent.is_none() && (args.all || task.status != TaskStatus::Done))
-            .collect(),
+        None => {
+            let needing_review = with_unverified(&tasks);
+            let is_open = |task: &Task| task.status != TaskStatus::Done || needing_review.contains(&task.id);
+            let is_top = |task: &&Task| task.parent.is_none() && (args.all || is_open(task));
+            tasks.iter().filter(is_top).collect()
+        }
     };
     let placed = place(&tasks, tops);
     if args.json {
@@ -77,9 +81,23 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
     context.ui.lines(&placed.iter().map(row).collect::<Vec<Line>>())
 }
 
+/// The tasks that are unverified, and everything above them.
+fn with_unverified(tasks: &[Task]) -> HashSet<&TaskId> {
+    let parents: HashMap<&TaskId, Option<&TaskId>> =
+        tasks.iter().map(|task| (&task.id, task.parent.as_ref())).collect();
+    let mut found = HashSet::new();
+    for task in tasks.iter().filter(|task| task.unverified.is_some()) {
+        let mut above = Some(&task.id);
+        while let Some(id) = above.filter(|id| found.insert(*id)) {
+            above = parents.get(id).copied().flatten();
+        }
+    }
+    found
+}
+
 /// Every task after its parent, with the branch that leads to it.
 pub(crate) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
-    let mut parts: std::collections::HashMap<&TaskId, Vec<&Task>> = std::collections::HashMap::new();
+    let mut parts: HashMap<&TaskId, Vec<&Task>> = HashMap::new();
     for task in tasks {
         if let Some(parent) = &task.parent {
             parts.entry(parent).or_default().push(task);

@@ -86,7 +86,7 @@ pub(super) fn status(task: &Task) -> String {
 }
 
 /// The mark for where a task stands.
-pub(super) fn mark(status: TaskStatus) -> char {
+fn mark(status: TaskStatus) -> char {
     match status {
         TaskStatus::Proposed => '?',
         TaskStatus::Pending => '○',
@@ -97,10 +97,18 @@ pub(super) fn mark(status: TaskStatus) -> char {
     }
 }
 
+/// A task with its mark; an unverified one says so.
+pub(super) fn named(task: &Task) -> String {
+    let unverified = match task.unverified {
+        Some(_) => format!(" ({})", status(task)),
+        None => String::new(),
+    };
+    format!("{} {}{unverified}  {}", mark(task.status), task.id, task.title)
+}
+
 /// A task on a row of so many columns, behind what leads to it.
 pub(crate) fn task_row(before: &str, task: &Task, columns: usize) -> String {
-    let row = format!("{before}{} {}  {}", mark(task.status), task.id, task.title);
-    preview(&row, columns)
+    preview(&format!("{before}{}", named(task)), columns)
 }
 
 fn row(task: &Task) -> Vec<String> {

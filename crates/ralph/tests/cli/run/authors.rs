@@ -121,6 +121,36 @@ fn gates_and_git_hooks_are_inside_too() {
 }
 
 #[test]
+fn a_command_that_names_another_project_is_inside_too() {
+    let program = env!("CARGO_BIN_EXE_ralph");
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("mkdir ../other && touch ../other/.ralph.toml"),
+        run(&orphaned("root", &format!("{program} --root ../other remember root"))),
+        run(&orphaned(
+            "beside",
+            &format!("(cd ../other && {program} remember beside)"),
+        )),
+        say(DONE),
+    ]));
+    scene.run(&["a text"]);
+    let other = scene.env.beside("other");
+    let other = other.to_str().unwrap();
+    let memories = crate::json(&scene.env, &["--root", other, "memory", "list", "--json"]);
+    let memories = memories.as_array().unwrap();
+    assert_eq!(memories.len(), 2, "{memories:?}");
+    for memory in memories {
+        let id = memory["id"].as_str().unwrap();
+        let rows = crate::json(&scene.env, &["--root", other, "blame", id, "--json"]);
+        assert_eq!(
+            (&rows[0]["author"], &rows[0]["run"]),
+            (&"agent".into(), &Value::Null),
+            "{memory}"
+        );
+    }
+}
+
+#[test]
 fn what_only_people_may_do_is_refused_inside() {
     let refused = [
         ("done", "task done {task}"),
@@ -131,6 +161,7 @@ fn what_only_people_may_do_is_refused_inside() {
         ("review", "review --list"),
         ("init", "init"),
         ("doctor", "doctor --fix"),
+        ("restore", "doctor --restore-backup --yes"),
         ("clear", "learnings clear"),
         ("run", "run other"),
     ];
@@ -189,6 +220,16 @@ fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
             .run()
             .stderr
             .contains("is only proposed")
+    );
+    let refused = scene.run(&[&id]);
+    assert_eq!(
+        (refused.code, refused.stdout),
+        (Some(4), format!("{id} is proposed and needs review.\n"))
+    );
+    assert!(
+        refused.stderr.contains(&format!("`ralph review --accept {id}`")),
+        "{}",
+        refused.stderr
     );
     assert_eq!(
         scene.env.ok(["review", "--accept", &id]),
@@ -360,13 +401,92 @@ fn learnings_of_an_agents_commands_are_proposed() {
     let first = |place: usize| stands.get(place).map(|(_, author)| author.as_str());
     assert_eq!(
         (first(0), first(1)),
-        (Some("added human/-/-"), Some("added agent/run/1")),
+        (Some("added agent/run/1"), Some("added human/-/-")),
         "{stands:?}"
     );
-    assert_ne!(stands[1].0, "promoted", "an agent's command promotes nothing");
+    assert_eq!(stands[0].0, "promoted", "its iteration has evidence");
+    let learning = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|learning| learning["source"] == "sigil")
+        .unwrap();
+    assert_eq!(learning["source_loops"].as_array().map(Vec::len), Some(1), "{learning}");
     let proposal = crate::json(&scene.env, &["review", "--json"])["proposals"][0]["id"].clone();
     scene.env.ok(["review", "--accept", proposal.as_str().unwrap()]);
     assert_eq!(blamed(&scene, id.trim()), ["added human/-/-", "rejected human/-/-"]);
+}
+
+#[test]
+fn an_agent_deletes_its_own_knowledge_and_proposes_to_delete_a_persons() {
+    let scene = Scene::new(&Script::new().turn([
+        write("work.txt", "work\n"),
+        run("ralph knowledge add 'Own colours' Hex. --tags css"),
+        run(&kept("own", "ralph knowledge delete 'Own colours'")),
+        run(&kept("persons", "ralph knowledge delete 'Test database'")),
+        run(&kept("nosuch", "ralph knowledge delete nosuch")),
+        run(&kept("empty", "ralph memory edit $(cat ../id)")),
+        say(DONE),
+    ]));
+    scene
+        .env
+        .ok(["knowledge", "add", "Test database", "A person's.", "--tags", "db"]);
+    let id = scene.env.ok(["memory", "add", "a person's", "--format", "quiet"]);
+    scene.env.write("../id", id.trim());
+    scene.run(&["a text"]);
+    let own = kept_in(&scene, "own");
+    assert!(
+        own.contains("Knowledge deleted: .ralph/knowledge/own-colours.md"),
+        "{own}"
+    );
+    let nosuch = kept_in(&scene, "nosuch");
+    assert!(
+        nosuch.starts_with("Error: Knowledge not found: nosuch\n") && nosuch.ends_with("exit 1\n"),
+        "{nosuch}"
+    );
+    let empty = kept_in(&scene, "empty");
+    assert!(empty.starts_with("Error: ") && empty.ends_with("exit 2\n"), "{empty}");
+    let proposals = crate::json(&scene.env, &["review", "--json"])["proposals"].clone();
+    assert_eq!(proposals.as_array().map(Vec::len), Some(1), "{proposals}");
+    assert_eq!(proposals[0]["target"], "test-database.md");
+    assert_eq!(
+        proposals[0]["arguments"],
+        serde_json::json!(["knowledge", "delete", "test-database.md"])
+    );
+}
+
+#[test]
+fn blame_finds_knowledge_by_its_names_and_sees_the_last_edit() {
+    let scene = Scene::new(&Script::new().turn([say(DONE)]));
+    let add = |title: &str| {
+        scene
+            .ralph(&["knowledge", "add", title, "Text.", "--tags", title])
+            .run()
+    };
+    add("API");
+    add("API!");
+    let knowledge = crate::json(&scene.env, &["knowledge", "list", "--json"]);
+    assert!(knowledge.to_string().contains("api-2.md"), "{knowledge}");
+    for name in ["api", "api.md", ".ralph/knowledge/api.md", "API"] {
+        let rows = crate::json(&scene.env, &["blame", name, "--json"]);
+        assert_eq!(
+            (&rows[0]["id"], rows.as_array().map(Vec::len)),
+            (&"api.md".into(), Some(1)),
+            "{name}: {rows}"
+        );
+    }
+    let text = scene.env.read(".ralph/knowledge/api.md");
+    scene
+        .env
+        .write(".ralph/knowledge/api.md", text.replace("Text.", "Another text."));
+    assert_eq!(blamed(&scene, "api").len(), 2);
+    scene.env.ok(["remember", "by command"]);
+    let notes = scene.env.read(".agent/memories.md");
+    scene
+        .env
+        .write(".agent/memories.md", notes.replace("by command", "by hand"));
+    let id = notes.lines().find_map(|line| line.strip_prefix("### ")).unwrap();
+    assert_eq!(blamed(&scene, id), ["added human/-/-", "changed unknown/-/-"]);
 }
 
 #[test]

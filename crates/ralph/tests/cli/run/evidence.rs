@@ -141,6 +141,77 @@ fn an_unverified_task_that_is_reset_is_tried_again() {
 }
 
 #[test]
+fn review_accepts_or_reopens_an_unverified_task_by_its_id() {
+    let scene = unverified();
+    assert_eq!(
+        scene.env.ok(["review", "--reject", "t-025cc1"]),
+        "Task reset: t-025cc1\n"
+    );
+    assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    let scene = unverified();
+    assert_eq!(
+        scene.env.ok(["review", "--accept", "t-025cc1"]),
+        "Task accepted: t-025cc1\n"
+    );
+    assert_eq!(scene.open_tasks(), []);
+    let again = scene.ralph(&["review", "--accept", "t-025cc1"]).run();
+    assert_eq!(again.code, Some(1), "{again}");
+    assert!(again.stderr.contains("nothing to decide about t-025cc1"), "{again}");
+}
+
+#[test]
+fn every_list_of_tasks_marks_an_unverified_one() {
+    let scene = Scene::new(&writes_x());
+    scene.env.ok(["feature", "create", "search"]);
+    scene.env.ok(["task", "add", "one", "--feature", "search"]);
+    let id = json(&scene.env, &["task", "list", "--json"])[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let part = scene.env.ok(["task", "add", "part", "--parent", &id]);
+    let two = scene.env.ok(["task", "add", "two", "--after", part.trim()]);
+    let finished = scene.ungated(&["--limit", "1"]).run();
+    assert_eq!(finished.code, Some(4), "{finished}");
+    let text = |args: &[&str]| {
+        let text = scene.env.ok(args.iter().copied());
+        let lines = text.lines().filter(|line| line.contains('✓') || line.contains("one"));
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(text(&["task", "tree"]), @"
+    ✓ t-025cc1  one
+    └─ ✓ t-8eec67 (done, unverified)  part
+    ");
+    assert_snapshot!(text(&["feature", "show", "search"]), @"
+    status: done, unverified (1 of 1 done, 1 unverified)
+      ✓ t-025cc1  one
+      └─ ✓ t-8eec67 (done, unverified)  part
+    ");
+    assert_snapshot!(text(&["task", "show", two.trim()]), @"after: ✓ t-8eec67 (done, unverified)  part");
+    assert_snapshot!(scene.env.ok(["feature", "list"]), @"
+    ID        STATUS            DONE  NAME
+    f-025cc1  done, unverified  1/1   search
+
+    Showing 1 feature
+    ");
+    let feature = json(&scene.env, &["feature", "list", "--json"]);
+    assert_eq!(feature[0]["tasks"]["unverified"], 1, "{feature}");
+    let tree = json(&scene.env, &["task", "tree", "--json"]);
+    assert!(tree.to_string().contains("no_evidence"), "{tree}");
+    let listed = json(&scene.env, &["task", "list", "--status", "unverified", "--json"]);
+    let titles: Vec<_> = listed.as_array().unwrap().iter().map(|task| &task["title"]).collect();
+    assert_eq!(titles, ["part"]);
+}
+
+#[test]
+fn a_run_of_another_task_calls_an_unverified_one_unverified() {
+    let scene = Scene::new(&super::diligent());
+    assert_eq!(scene.ungated(&["one"]).run().code, Some(4));
+    let finished = scene.run(&["two"]);
+    let first = finished.stdout.lines().next().unwrap_or_default().to_owned();
+    assert_snapshot!(first, @"t-9756ce (two) is done. 1 other task is done, unverified.");
+}
+
+#[test]
 fn the_configuration_accepts_an_unverified_task_or_tries_it_again() {
     let accepting = scene(&writes_x(), "[verify]\nunverified = \"accept\"\n");
     let finished = accepting.ungated(&["one", "--trust"]).run();

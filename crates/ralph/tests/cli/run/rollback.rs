@@ -74,7 +74,13 @@ fn a_run_is_rolled_back_and_that_is_undone() {
     let run = last_run(&scene);
     let planned = scene.env.ralph(["rollback", &run, "--dry-run"]).run();
     assert_eq!(memory(&scene), after, "a dry run changes nothing");
-    for word in ["colours-2.md: removed", "mem-", "fix-", "learn-", "t-"] {
+    for word in [
+        "colours-2.md: removed: Hex.",
+        ": removed: an agent wrote this\n",
+        ": removed: an agent fixed this\n",
+        ": rejected: Never mix units.\n",
+        ": deleted: an agent wants this\n",
+    ] {
         assert!(planned.stdout.contains(word), "{word}: {}", planned.stdout);
     }
     let refused = scene.env.ralph(["rollback", &run]).run();
@@ -97,6 +103,31 @@ fn a_run_is_rolled_back_and_that_is_undone() {
     assert_eq!(memory(&scene), after, "undone");
     let twice = scene.env.ralph(["rollback", "--undo", id, "--yes"]).run();
     assert!(twice.stderr.contains("was undone before"), "{twice}");
+}
+
+#[test]
+fn status_names_an_interrupted_rollback_and_what_finishes_it() {
+    let scene = scene();
+    scene.run(&["a text"]);
+    let run = last_run(&scene);
+    let interrupted = || crate::json(&scene.env, &["status", "--json"])["interrupted_rollbacks"].clone();
+    assert_eq!(interrupted(), serde_json::json!([]));
+    let done = crate::json(&scene.env, &["rollback", &format!("{run}/1"), "--yes", "--json"]);
+    let set = |state: &str| {
+        let sql = format!("UPDATE rollbacks SET state = '{state}'");
+        let changed = scene.env.sh(&format!(
+            "python3 -c 'import sqlite3,sys; c = sqlite3.connect(\".ralph/progress.db\"); c.execute(sys.argv[1]); c.commit()' \"{sql}\""
+        ));
+        assert_eq!(changed.run().code, Some(0));
+    };
+    set("open");
+    assert_eq!(interrupted(), serde_json::json!([format!("ralph rollback {run}/1")]));
+    let status = scene.env.ok(["status"]);
+    let line = format!("Rollback {run}/1 was interrupted; `ralph rollback {run}/1` finishes it\n");
+    assert!(status.contains(&line), "{status}");
+    set("undoing");
+    let undo = format!("ralph rollback --undo {}", done["rollback"].as_str().unwrap());
+    assert_eq!(interrupted(), serde_json::json!([undo]));
 }
 
 #[test]
