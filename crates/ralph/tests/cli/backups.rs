@@ -188,6 +188,8 @@ fn what_keeps_a_backup_from_being_restored_is_said_in_one_line() {
 #[test]
 fn doctor_offers_the_backup_of_a_damaged_database() {
     let restore = "`ralph doctor --restore-backup` restores the backup of 2025-01-20 11:20 UTC";
+    let [no_journal, no_tasks, no_entries] =
+        ["drop table journal", "delete from tasks", "delete from journal"].map(crate::other_client);
     let damages: [(&str, &str, &str); 6] = [
         (
             "garbage",
@@ -200,19 +202,15 @@ fn doctor_offers_the_backup_of_a_damaged_database() {
             "it is damaged: ",
         ),
         ("empty", ": > \"$DB\"", "it is empty, but there is a backup of it: "),
-        (
-            "table",
-            "sqlite3 \"$DB\" 'drop table journal'",
-            "it is damaged: table journal is missing",
-        ),
+        ("table", &no_journal, "it is damaged: table journal is missing"),
         (
             "tasks",
-            "sqlite3 \"$DB\" 'delete from tasks'",
+            &no_tasks,
             "it has 0 tasks and 1 journal entry, its newest backup 1 task and 0",
         ),
         (
             "entries",
-            "sqlite3 \"$DB\" 'delete from journal'",
+            &no_entries,
             "it has 1 task and 0 journal entries, its newest backup 1 task and 1",
         ),
     ];

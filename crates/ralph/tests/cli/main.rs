@@ -138,6 +138,14 @@ fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
     printed.lines().map(str::to_owned).collect()
 }
 
+/// A line of shell in which an SQLite client that is not ours executes a statement; `$DB` is the database.
+fn other_client(sql: &str) -> String {
+    format!(
+        "python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=30); c.execute(sys.argv[2]); c.commit()' \
+         \"${{DB:-.ralph/progress.db}}\" \"{sql}\""
+    )
+}
+
 /// What a command prints as JSON.
 #[track_caller]
 fn json(env: &TestEnv, arguments: &[&str]) -> serde_json::Value {

@@ -1,5 +1,6 @@
 //! Other programs that delete, replace or change the database while a run works: it stops, or says what the database says.
 
+use ralph_testkit::Terminal;
 use ralph_testkit::scripted::{Script, run, say, write};
 
 use super::{DONE, Scene};
@@ -74,8 +75,8 @@ fn a_run_that_lost_its_log_has_everything_up_to_the_last_settlement() {
 
 #[test]
 fn a_status_that_another_program_wrote_is_not_what_a_run_goes_by() {
-    let harm = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db \"update tasks set status = 'done'\"";
-    let (scene, finished) = run_with(harm, 1);
+    let harm = crate::other_client("update tasks set status = 'done'");
+    let (scene, finished) = run_with(&harm, 1);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(
         (scene.open_tasks(), scene.outcomes()),
@@ -87,8 +88,8 @@ fn a_status_that_another_program_wrote_is_not_what_a_run_goes_by() {
 
 #[test]
 fn a_run_whose_tasks_another_program_deletes_does_not_say_that_everything_is_done() {
-    let harm = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db 'delete from tasks'";
-    let (_, finished) = run_with(harm, 1);
+    let harm = crate::other_client("delete from tasks");
+    let (_, finished) = run_with(&harm, 1);
     assert_eq!(finished.code, Some(1), "{finished}");
     let said = format!("Error: another program deleted 3 open tasks from the database during the run\n{RESTORE}");
     assert!(finished.stderr.contains(&said), "{finished}");
@@ -97,10 +98,10 @@ fn a_run_whose_tasks_another_program_deletes_does_not_say_that_everything_is_don
 
 #[test]
 fn a_summary_counts_the_tasks_that_the_database_says_are_unverified() {
-    let accept = "sqlite3 -cmd '.timeout 9000' .ralph/progress.db 'update tasks set unverified = null'";
+    let accept = crate::other_client("update tasks set unverified = null");
     let script = Script::new()
         .turn([say(DONE)])
-        .turn([write("two.txt", "x"), run(accept), say(DONE)]);
+        .turn([write("two.txt", "x"), run(&accept), say(DONE)]);
     let scene = Scene::new(&script);
     scene.env.write("../plan.md", "- [ ] one\n- [ ] two\n");
     let imported = scene.ralph(&["task", "import", "../plan.md"]).run();
@@ -119,14 +120,9 @@ fn a_database_that_is_locked_when_a_run_begins_is_waited_for() {
     #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
     let other = rusqlite::Connection::open(scene.env.path(crate::DATABASE)).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    // A writer waits for ten seconds before it gives up.
-    let release = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_secs(11));
-        other.execute_batch("COMMIT").unwrap();
-    });
-    let finished = scene.run(&[]);
-    release.join().unwrap();
-    assert_eq!(finished.code, Some(0), "{finished}");
-    let paused = "progress.db is locked by another process. The run is paused and goes on by itself when it is free";
-    assert!(finished.stderr.contains(paused), "{finished}");
+    let mut terminal = Terminal::start(scene.invocation(&[]), 200);
+    terminal.shows("progress.db is locked by another process. The run is paused and goes on by itself when it is free");
+    other.execute_batch("COMMIT").unwrap();
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown}");
 }

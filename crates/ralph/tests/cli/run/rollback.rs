@@ -115,9 +115,7 @@ fn status_names_an_interrupted_rollback_and_what_finishes_it() {
     let done = crate::json(&scene.env, &["rollback", &format!("{run}/1"), "--yes", "--json"]);
     let set = |state: &str| {
         let sql = format!("UPDATE rollbacks SET state = '{state}'");
-        let changed = scene.env.sh(&format!(
-            "python3 -c 'import sqlite3,sys; c = sqlite3.connect(\".ralph/progress.db\"); c.execute(sys.argv[1]); c.commit()' \"{sql}\""
-        ));
+        let changed = scene.env.sh(&crate::other_client(&sql));
         assert_eq!(changed.run().code, Some(0));
     };
     set("open");

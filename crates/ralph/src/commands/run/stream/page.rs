@@ -327,6 +327,10 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::Warning {
         message: "There will be no transcript: no space left on device",
     });
+    with_ends(tell);
+}
+
+fn with_ends(tell: &mut dyn FnMut(Event<'_>)) {
     tell(Event::RunEnded {
         end: "left_for_person",
         sentence: "The rest is for you: 1 task has failed.",
