@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use std::{io, thread};
 
 use ralph_memory::capture::clean;
-use ralph_memory::capture::secrets::mask;
+use ralph_memory::secrets::mask;
 use ralph_model::preview;
 use ralph_process::StopHandle;
 

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
-use ralph_memory::capture::secrets::mask;
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
+use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
@@ -166,7 +166,9 @@ impl Runner<'_> {
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
         let site = self.site;
-        let basis = EvidenceBasis::of(&site.root, &site.config_files, &site.config.verify.commands);
+        let commands = site.config.verify.commands.iter();
+        let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
+        let basis = EvidenceBasis::of(&site.root, &site.config_files, &commands);
         let dirty = self.dirty_files(&files, &basis.git);
         let before = serde_json::to_string(&Before {
             files: &before,

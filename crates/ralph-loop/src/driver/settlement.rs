@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::secrets::has_mask;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
 use ralph_memory::recall::{Said, keep_compared, retold};
+use ralph_memory::secrets::has_mask;
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
 use ralph_store::{OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 

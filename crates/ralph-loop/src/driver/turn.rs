@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
-use ralph_memory::capture::secrets::mask;
 use ralph_memory::capture::{clean, last_words, read_captured, read_control};
+use ralph_memory::secrets::mask;
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ralph_agent::{Access, EndOfTurn};
 use ralph_memory::capture::{clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
+use ralph_memory::secrets::mask;
 use ralph_model::Tokens;
 
 use super::before::Asked;
@@ -206,7 +207,10 @@ impl SeenSince {
     /// Adds the branches and tags that were moved.
     fn look_at_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
         match (before, after) {
-            (Ok(before), Ok(after)) => self.changed.extend(before.changed(&after)),
+            (Ok(before), Ok(after)) => {
+                let changed = before.changed(&after);
+                self.changed.extend(changed.iter().map(|name| mask(name).into_owned()));
+            }
             (Err(reason), _) => drop(self.unseen.get_or_insert(reason.clone())),
             (_, Err(reason)) => drop(self.unseen.get_or_insert(reason)),
         }

@@ -10,13 +10,13 @@ mod loop_history;
 mod notebook;
 mod report;
 mod scratchpad;
-pub mod secrets;
 mod sigils;
 mod transcript;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use crate::secrets;
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
