@@ -18,7 +18,7 @@ use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_during_run};
-use crate::changes::{ProjectFiles, commits_in_head};
+use crate::changes::{ProjectFiles, commits_in_head, recorded_name};
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
@@ -221,7 +221,7 @@ impl Runner<'_> {
             Err(changed_during_run(&changed))
         };
         match dirty {
-            Ok(dirty) => Some(dirty.iter().map(|file| mask(file).into_owned()).collect()),
+            Ok(dirty) => Some(dirty.iter().map(|file| recorded_name(file)).collect()),
             Err(reason) => {
                 let warning = format!("The files of this task will not be committed: {reason}");
                 self.watch.tell(&News::Warning(&warning));

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant, SystemTime};
 use ralph_agent::{Access, EndOfTurn};
 use ralph_memory::capture::{clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
-use ralph_memory::secrets::mask;
 use ralph_model::Tokens;
 
 use super::before::Asked;
@@ -14,7 +13,7 @@ use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Look, Role, RunError, Runner, Turn};
 use crate::basis::GitPrograms;
-use crate::changes::{ProjectFiles, Refs};
+use crate::changes::{ProjectFiles, Refs, recorded_name};
 use crate::gates::GateResult;
 use crate::state::{Draft, Happening};
 use crate::summary::Verification;
@@ -173,6 +172,7 @@ impl Runner<'_> {
                 seen.changed
                     .extend(look.programs.changed(&GitPrograms::of(&self.site.root)));
                 seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
+                seen.changed = seen.changed.iter().map(|name| recorded_name(name)).collect();
             }
         }
         let verdict = read_verdict(end.final_messages(), prompt);
@@ -207,10 +207,7 @@ impl SeenSince {
     /// Adds the branches and tags that were moved.
     fn look_at_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
         match (before, after) {
-            (Ok(before), Ok(after)) => {
-                let changed = before.changed(&after);
-                self.changed.extend(changed.iter().map(|name| mask(name).into_owned()));
-            }
+            (Ok(before), Ok(after)) => self.changed.extend(before.changed(&after)),
             (Err(reason), _) => drop(self.unseen.get_or_insert(reason.clone())),
             (_, Err(reason)) => drop(self.unseen.get_or_insert(reason)),
         }
