@@ -1,7 +1,7 @@
 //! The pipeline, one folder a stage: capture (what may be written, and writing it), recall (finding it again), inject
 //! (what of it stands in a prompt), learn (what becomes of lessons in the long run). Stages use the store and the notes,
 //! not one another, except that inject and learn may recall. The catalogue, which keeps the index of the notes in step with
-//! their files, what makes lessons contradict each other, and which failures are one are shared by all of them.
+//! their files, what makes lessons contradict each other, which failures are one, and the search for secrets are shared by all of them.
 
 pub mod capture;
 pub mod catalogue;
@@ -13,4 +13,5 @@ pub mod learn;
 mod negations;
 pub mod recall;
 mod sayings;
+pub mod secrets;
 mod telling;

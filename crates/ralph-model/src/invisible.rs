@@ -8,7 +8,9 @@ use std::borrow::Cow;
 /// The classes, each as inclusive ranges with the context in which a character of it stays.
 const TABLE: &[(char, char, Stays)] = &[
     ('\u{ad}', '\u{ad}', Stays::Never),           // soft hyphen
+    ('\u{34f}', '\u{34f}', Stays::InScripts),     // combining grapheme joiner
     ('\u{61c}', '\u{61c}', Stays::Never),         // Arabic letter mark
+    ('\u{115f}', '\u{1160}', Stays::Never),       // Hangul fillers
     ('\u{180e}', '\u{180e}', Stays::Never),       // Mongolian vowel separator
     ('\u{200b}', '\u{200b}', Stays::Never),       // zero-width space
     ('\u{200c}', '\u{200c}', Stays::InScripts),   // zero-width non-joiner
@@ -17,8 +19,10 @@ const TABLE: &[(char, char, Stays)] = &[
     ('\u{202a}', '\u{202e}', Stays::Never),       // bidirectional embeddings and overrides
     ('\u{2060}', '\u{2064}', Stays::Never),       // word joiner, invisible operators
     ('\u{2066}', '\u{206f}', Stays::Never),       // bidirectional isolates, deprecated format characters
+    ('\u{3164}', '\u{3164}', Stays::Never),       // Hangul filler
     ('\u{fe00}', '\u{fe0f}', Stays::AfterBase),   // variation selectors
     ('\u{feff}', '\u{feff}', Stays::Never),       // byte order mark
+    ('\u{ffa0}', '\u{ffa0}', Stays::Never),       // halfwidth Hangul filler
     ('\u{e0000}', '\u{e007f}', Stays::InFlag),    // tag characters
     ('\u{e0100}', '\u{e01ef}', Stays::AfterBase), // variation selectors of ideographs
 ];
@@ -235,6 +239,8 @@ mod tests {
         check("a\u{2060}b\u{feff}c\u{180e}d", "abcd", "a<U+2060>b<U+FEFF>c<U+180E>d");
         check("co\u{ad}operate", "cooperate", "co<U+00AD>operate");
         check("ok\u{e0069}\u{e0067}", "ok", "ok<U+E0069><U+E0067>");
+        check("a\u{3164}b\u{ffa0}c\u{34f}d", "abcd", "a<U+3164>b<U+FFA0>c<U+034F>d");
+        check("\u{115f}\u{1160}", "", "<U+115F><U+1160>");
         check("a\u{200d}b c\u{200c}d", "ab cd", "a<U+200D>b c<U+200C>d");
     }
 

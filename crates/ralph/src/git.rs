@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ralph_memory::secrets::mask;
+
 /// The worktree that a folder is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worktree {
@@ -95,7 +97,8 @@ impl Worktree {
             .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())
             .map(|commit| commit.trim().to_owned());
         let commit = loose.or_else(|| self.packed(branch)).unwrap_or_default();
-        Some(format!("{branch} {commit}"))
+        // What is checked out is recorded with runs and notes.
+        Some(format!("{} {commit}", mask(branch)))
     }
 
     /// The commit that is checked out, where it can be read.

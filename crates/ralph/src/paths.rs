@@ -228,10 +228,10 @@ impl Project {
         self.root.join(RALPH).join(RUNS)
     }
 
-    /// The files and folders that each worktree has for itself, beside its notes.
+    /// The files and folders that each worktree has for itself, beside its notes and the index, which it can do without.
     pub(crate) fn own_places(&self) -> Vec<PathBuf> {
         let ralph = [RALPH, KNOWLEDGE, FEATURES, HOOK_TROUBLE].map(|path| self.root.join(path));
-        ralph.into_iter().chain([self.runs(), self.index()]).collect()
+        ralph.into_iter().chain([self.runs()]).collect()
     }
 
     /// Files and folders of ours that are nobody's work: databases with what lies beside them, runs, locks.
@@ -364,7 +364,8 @@ impl Surroundings for Project {
 impl CatalogueHome for Project {
     fn prepare_index(&self) -> bool {
         let folder = self.root.join(RALPH);
-        Store::is_there(&self.database()) && self.prepare_database_folder(&folder).is_ok()
+        let is_outside = self.boundary.outside(&self.index()).is_some();
+        !is_outside && Store::is_there(&self.database()) && self.prepare_database_folder(&folder).is_ok()
     }
 
     fn leads_outside(&self, file: &Path) -> Option<PathBuf> {

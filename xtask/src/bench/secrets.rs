@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_memory::capture::secrets::{find, mask};
+use ralph_memory::secrets::{find, mask};
 use serde_json::Value;
 
 use formats::{Example, examples};

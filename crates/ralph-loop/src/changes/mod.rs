@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ralph_memory::secrets::{has_mask, mask};
+use ralph_model::show_invisible;
 use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,16 @@ pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
 pub(crate) use in_git::is_repository;
 use in_git::{InGit, Repository};
 pub use refs::Refs;
+
+/// The name of a file as it is recorded: an agent may have chosen it, with a secret in it, or with characters that nobody sees.
+pub(crate) fn recorded_name(file: &str) -> String {
+    show_invisible(&mask(file)).into_owned()
+}
+
+/// Whether a recorded name is not that of the file.
+pub(crate) fn is_altered(recorded: &str) -> bool {
+    has_mask(recorded) || recorded.contains("<U+")
+}
 
 /// The files of a project that are ralph's, as paths from its root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,7 +8,6 @@ use std::time::SystemTime;
 use std::{io, thread};
 
 use ralph_memory::capture::clean;
-use ralph_memory::capture::secrets::mask;
 use ralph_model::{TaskId, preview};
 use ralph_process::StopHandle;
 use ralph_store::EvidenceChange;
@@ -17,7 +16,7 @@ use super::before::basis_on_record;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::basis::{EvidenceBasis, counted_changes};
-use crate::changes::{Changes, ProjectFiles, Snapshot};
+use crate::changes::{Changes, ProjectFiles, Snapshot, recorded_name};
 use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
@@ -190,8 +189,7 @@ impl Examination {
         self.leave_out_strangers(&mut files, sender);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
         Examined {
-            // A name may hold a secret, too, and is put on record.
-            files: files.iter().map(|file| mask(file).into_owned()).collect(),
+            files: files.iter().map(|file| recorded_name(file)).collect(),
             changed_something,
             changed_before: self.changed_before,
             basis_changed,

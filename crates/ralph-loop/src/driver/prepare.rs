@@ -5,11 +5,11 @@ use std::ffi::OsString;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
-use ralph_memory::capture::secrets::mask;
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
+use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
@@ -18,7 +18,7 @@ use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
-use crate::changes::{ProjectFiles, commits_in_head};
+use crate::changes::{ProjectFiles, commits_in_head, recorded_name};
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
@@ -166,8 +166,9 @@ impl Runner<'_> {
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
         let site = self.site;
-        let commands = &site.config.verify.commands;
-        let basis = EvidenceBasis::of(&site.root, site.home(), &site.config_files, commands);
+        let commands = site.config.verify.commands.iter();
+        let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
+        let basis = EvidenceBasis::of(&site.root, site.home(), &site.config_files, &commands);
         let dirty = self.dirty_files(&files, current, &basis.git)?;
         let before = serde_json::to_string(&Before {
             files: &before,
@@ -225,7 +226,7 @@ impl Runner<'_> {
             Err(changed_without_review(&changed))
         };
         Ok(match dirty {
-            Ok(dirty) => Some(dirty.iter().map(|file| mask(file).into_owned()).collect()),
+            Ok(dirty) => Some(dirty.iter().map(|file| recorded_name(file)).collect()),
             Err(reason) => {
                 let warning = format!("The files of this task will not be committed: {reason}");
                 self.watch.tell(&News::Warning(&warning));

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::secrets::has_mask;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
 use ralph_memory::recall::{Said, keep_compared, retold};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
@@ -16,7 +15,7 @@ use super::examine::in_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
 use crate::basis::GitPrograms;
-use crate::changes::{CommitError, commit_task, commit_that_holds};
+use crate::changes::{CommitError, commit_task, commit_that_holds, is_altered};
 use crate::gates::Changed;
 use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
@@ -367,8 +366,10 @@ impl Runner<'_> {
                 "it is not known what was changed before the first attempt".to_owned()
             ));
         };
-        if let Some(file) = files.iter().find(|file| has_mask(file)) {
-            return Ok(Err(format!("the name of {file} holds what looks like a secret")));
+        if let Some(file) = files.iter().find(|file| is_altered(file)) {
+            return Ok(Err(format!(
+                "the name of {file} has what looks like a secret, or invisible characters"
+            )));
         }
         Ok(match files.iter().find(|file| dirty.contains(file)) {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
-use ralph_memory::capture::secrets::mask;
 use ralph_memory::capture::{clean, last_words, read_captured, read_control};
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
 use super::{Incoming, Role, RunError, Runner};
 use crate::agents::replay;
+use crate::changes::recorded_name;
 use crate::inbox::Sender;
 use crate::room::is_full;
 use crate::state::{Current, Happening};
@@ -300,7 +300,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
             .writes
             .iter()
             .filter_map(|path| inside(root, path))
-            .map(|file| mask(&file).into_owned())
+            .map(|file| recorded_name(&file))
             .collect(),
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),

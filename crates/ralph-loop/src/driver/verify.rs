@@ -13,7 +13,7 @@ use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Look, Role, RunError, Runner, Turn};
 use crate::basis::GitPrograms;
-use crate::changes::{ProjectFiles, Refs};
+use crate::changes::{ProjectFiles, Refs, recorded_name};
 use crate::gates::GateResult;
 use crate::state::{Draft, Happening};
 use crate::summary::Verification;
@@ -172,6 +172,7 @@ impl Runner<'_> {
                 seen.changed
                     .extend(look.programs.changed(&GitPrograms::of(&self.site.root)));
                 seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
+                seen.changed = seen.changed.iter().map(|name| recorded_name(name)).collect();
             }
         }
         let verdict = read_verdict(end.final_messages(), prompt);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
+use ralph_memory::secrets::mask;
 use ralph_model::config::CommandLine;
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
@@ -43,7 +44,7 @@ impl GateRunner {
     pub(crate) fn run(&self, stop: &StopHandle, mut tell: impl FnMut(GateNews<'_>)) -> Vec<GateResult> {
         let mut results = Vec::new();
         for command in &self.commands {
-            tell(GateNews::Begins(command));
+            tell(GateNews::Begins(&mask(command)));
             let result = self.run_one(command, stop);
             tell(GateNews::Ran(&result));
             let stopped = result.end == GateEnd::Stopped;
@@ -69,7 +70,9 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        let why = WhyLines::new(&self.folder, self.before.failures_of(command));
+        // Results are recorded.
+        let recorded = mask(command).into_owned();
+        let why = WhyLines::new(&self.folder, self.before.failures_of(&recorded));
         let lines = Arc::new(Mutex::new((FailureLines::default(), why, KeptLines::default())));
         let watched = Arc::clone(&lines);
         let watch = Box::new(move |line: String| {
@@ -96,7 +99,7 @@ impl GateRunner {
         };
         let failures = failures.found(&output);
         GateResult {
-            command: command.to_owned(),
+            command: recorded,
             end,
             output,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),

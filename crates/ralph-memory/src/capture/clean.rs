@@ -8,7 +8,7 @@ use std::str::Chars;
 use ralph_model::without_invisible;
 use unicode_segmentation::GraphemeCursor;
 
-use super::secrets::{Secret, find, mask};
+use crate::secrets::{Secret, find, mask};
 
 /// The longest approach, reason or suggestion, in characters.
 pub const MOST_REASON: usize = 600;

@@ -10,13 +10,14 @@ mod loop_history;
 mod notebook;
 mod report;
 mod scratchpad;
-pub mod secrets;
 mod sigils;
 mod transcript;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use crate::secrets;
+use ralph_model::without_invisible;
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
@@ -92,16 +93,25 @@ pub fn accept(text: &str, policy: SecretPolicy) -> Result<Cow<'_, str>, Refusal>
     if text.len() > MAX_NOTE_BYTES {
         return Err(Refusal::TooLarge { bytes: text.len() });
     }
-    if policy == SecretPolicy::Refuse
-        && let Some(secret) = secrets::find(text).first()
-    {
-        let before = text.get(..secret.range.start).unwrap_or_default();
-        return Err(Refusal::Secret {
-            line: before.matches('\n').count() + 1,
-            kind: secret.kind,
-        });
+    if policy == SecretPolicy::Refuse {
+        refuse_secret(text)?;
+        // A token that an invisible character splits is copied with it from web pages.
+        if let Cow::Owned(visible) = without_invisible(text) {
+            refuse_secret(&visible)?;
+        }
     }
     Ok(normalise_line_breaks(text))
+}
+
+fn refuse_secret(text: &str) -> Result<(), Refusal> {
+    let Some(secret) = secrets::find(text).into_iter().next() else {
+        return Ok(());
+    };
+    let before = text.get(..secret.range.start).unwrap_or_default();
+    Err(Refusal::Secret {
+        line: before.matches('\n').count() + 1,
+        kind: secret.kind,
+    })
 }
 
 /// Keeps a file beside it as `.bak` before it is changed for good, and returns the name. An earlier try that did not come
@@ -137,6 +147,11 @@ mod tests {
                 bytes: MAX_NOTE_BYTES + 1
             })
         );
+        let (start, end) = token.split_at(9);
+        assert!(matches!(
+            accept(&format!("{start}\u{200b}{end}")),
+            Err(Refusal::Secret { line: 1, .. })
+        ));
         let secret = accept(&format!("the token\nis {token}"));
         let kind = secrets::find(&token)[0].kind;
         assert_eq!(secret, Err(Refusal::Secret { line: 2, kind }));

@@ -14,7 +14,7 @@ use memchr::memmem::FinderRev;
 use serde::de::IgnoredAny;
 
 use super::clean::{visible_without, visible_without_secrets};
-use super::secrets::{Secret, SecretKind, find, is_rest_of_line, open_token};
+use crate::secrets::{Secret, SecretKind, find, is_rest_of_line, open_token};
 
 /// The keys under which agents send their messages in pieces.
 const PIECE_KEYS: [&str; 8] = [

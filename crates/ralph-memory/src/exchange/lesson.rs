@@ -8,8 +8,8 @@ use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::file::{FileKind, ForeignFile};
 use super::javascript::{JsObject, JsText, JsValue, compact, parse};
-use crate::capture::secrets::find;
 use crate::capture::{MOST_LEARNING, clean, found_tags};
+use crate::secrets::find;
 
 /// How sure a lesson is that does not say so, and how often it succeeds.
 const UNKNOWN_SHARE: f64 = 0.5;

@@ -18,8 +18,12 @@ const REDIRECTIONS: &[char] = &['<', '>'];
 
 /// Programs that run none of the files that they name: they write them, or look at what the work has made.
 const NOT_RUN_BY: &[&str] = &[
-    "tee", "test", "[", "[[", "ls", "cat", "wc", "head", "tail", "stat", "grep", "egrep", "fgrep", "rg",
+    "tee", "test", "[", "[[", "ls", "cat", "wc", "head", "tail", "stat", "grep", "egrep", "fgrep", "rg", "rm", "mkdir",
+    "touch", "echo", "printf",
 ];
+
+/// Words of the shell that a command follows.
+const BEFORE_COMMANDS: &[&str] = &["!", "if", "then", "elif", "else", "while", "until", "do"];
 
 /// Words before a file that the command writes. It changes whenever the command runs, and nothing of it is run.
 const BEFORE_OUTPUT: &[&str] = &[">", "-o", "--out", "--output", "--output-file", "--log-file"];
@@ -90,7 +94,9 @@ impl Found {
     }
 
     fn words(&mut self, words: &[String], depth: usize) {
-        let program = words.iter().find(|word| *word != "!");
+        let begin = words.iter().position(|word| !BEFORE_COMMANDS.contains(&word.as_str()));
+        let words = words.get(begin.unwrap_or(words.len())..).unwrap_or_default();
+        let program = words.first();
         if program.is_some_and(|program| NOT_RUN_BY.contains(&program.as_str())) {
             return;
         }
@@ -229,6 +235,7 @@ mod tests {
             ("(./a.sh) 2>log <in.txt", &["a.sh", "in.txt"]),
             ("./a.sh 2>&1 >>b.log | tee c.log", &["2", "a.sh"]),
             ("! test -f a.txt && grep -q x b.txt || ./c.sh", &["c.sh"]),
+            ("if test -e ../x; then ./a.sh; else rm b; fi", &["a.sh"]),
             ("pytest --junitxml=r.xml -o x a.py", &["-o", "a.py"]),
             ("X=./env.sh ./run.sh", &["X=./env.sh", "env.sh", "run.sh"]),
             ("node --require=hook.js t", &["--require=hook.js", "hook.js", "t"]),

@@ -26,8 +26,11 @@ pub enum Confirm {
     Any,
     /// The same, and the value is a command or a list of commands: the scripts that they name are confirmed too.
     Runs,
-    /// Every value but these needs confirmation.
+    /// Every value but these needs confirmation. They are in order, the strictest first: one that is less strict than the
+    /// user's own configuration needs it too.
     Unless(&'static [&'static str]),
+    /// A value above the limit that the user's own configuration sets needs confirmation.
+    Limit,
     /// A path: it is refused where it leads outside the project, unless the user's own configuration allows that.
     Path,
     /// Only the user's own configuration may set it.
@@ -38,7 +41,7 @@ impl Confirm {
     /// Whether this value of a project needs confirmation.
     pub(super) fn covers(self, value: &Value) -> bool {
         match self {
-            Self::No | Self::Path | Self::UserOnly => false,
+            Self::No | Self::Limit | Self::Path | Self::UserOnly => false,
             Self::Any | Self::Runs => true,
             Self::Unless(harmless) => {
                 let text = value
@@ -69,6 +72,13 @@ pub struct Key {
 }
 
 impl Key {
+    /// Whether it has this value.
+    pub(super) fn is(&self, config: &Config, text: &str) -> bool {
+        let mut same = config.clone();
+        let value = self.kind.value_of_text(text);
+        value.is_some_and(|value| (self.set)(&mut same, &value).is_some()) && same == *config
+    }
+
     /// Its default as TOML; `None` when it is not set.
     #[must_use]
     pub fn default_text(&self) -> Option<&'static str> {

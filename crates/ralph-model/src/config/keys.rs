@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Confirm::{Any, No, Path, Runs, Unless, UserOnly};
+use super::Confirm::{Any, Limit, No, Path, Runs, Unless, UserOnly};
 use super::Initial::{self, Unset, Value as Is};
 use super::setting::Setting;
 use super::{
@@ -210,28 +210,28 @@ const VERIFY: &[Key] = &[
         "How long one gate may run; 0 lets it run on."),
     key!(verify.verifier: Option<CommandLine>, Unset("\"codex\""), Runs,
         "Another agent for the look at finished work; when it is not set, the one that did it."),
-    key!(verify.unverified: WhenUnverified, Is("\"review\""), Unless(&["review", "retry"]),
+    key!(verify.unverified: WhenUnverified, Is("\"review\""), Unless(&["retry", "review"]),
         "What becomes of done tasks that nothing confirmed or that changed nothing: review, accept or retry them."),
 ];
 
 const LIMITS: &[Key] = &[
-    key!(limits.iterations: Option<u32>, Unset("50"), No,
+    key!(limits.iterations: Option<u32>, Unset("50"), Limit,
         "How many iterations a run may have."),
-    key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""), No,
+    key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""), Limit,
         "How long a run may last, waits for a usage limit included."),
-    key!(limits.cost_usd: Option<f64>, Unset("20.0"), No,
+    key!(limits.cost_usd: Option<f64>, Unset("20.0"), Limit,
         "How many US dollars a run may cost."),
-    key!(limits.tokens: Option<u64>, Unset("5_000_000"), No,
+    key!(limits.tokens: Option<u64>, Unset("5_000_000"), Limit,
         "How many tokens a run may use, as the agent counts them."),
-    key!(limits.iteration_time: Option<Duration>, Is("\"2h\""), No,
+    key!(limits.iteration_time: Option<Duration>, Is("\"2h\""), Limit,
         "How long one iteration may last."),
-    key!(limits.idle_time: Option<Duration>, Is("\"15m\""), No,
+    key!(limits.idle_time: Option<Duration>, Is("\"15m\""), Limit,
         "How long the agent may be silent."),
-    key!(limits.consecutive_failures: Option<u32>, Unset("10"), No,
+    key!(limits.consecutive_failures: Option<u32>, Unset("10"), Limit,
         "How many iterations in a row may fail."),
-    key!(limits.no_progress: Option<u32>, Is("5"), No,
+    key!(limits.no_progress: Option<u32>, Is("5"), Limit,
         "How many iterations in a row may change nothing on disk and end in the same way."),
-    key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""), No,
+    key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""), Limit,
         "How much one iteration may print."),
 ];
 
@@ -245,7 +245,7 @@ const STRATEGY: &[Key] = &[
 ];
 
 const LEARNING: &[Key] = &[
-    key!(learning.promote: Promote, Is("\"evidence\""), Unless(&["evidence", "review"]),
+    key!(learning.promote: Promote, Is("\"evidence\""), Unless(&["review", "evidence"]),
         "What makes a learning active: evidence for it, a person in `ralph review`, or nothing more (auto)."),
     key!(learning.merge_above: Option<u32>, Is("200"), No,
         "Above how many active learnings those alike are merged; 0 is never."),

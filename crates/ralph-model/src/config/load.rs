@@ -134,7 +134,8 @@ impl Loaded {
         let full_name = key.full_name();
         let mut changed = self.unconfirmed.clone();
         key.set(&mut changed, value)?;
-        let needs_confirmation = origin == Origin::Project && key.confirm.covers(value);
+        let loosens = self.origin(&full_name) == Some(Origin::User) && self.loosens(key, &changed);
+        let needs_confirmation = origin == Origin::Project && (key.confirm.covers(value) || loosens);
         // A project may repeat what is so without it.
         if needs_confirmation && changed != self.unconfirmed {
             self.restricted.push(Restricted::new(key, value));
@@ -144,6 +145,20 @@ impl Loaded {
         }
         self.origins.push((full_name, origin));
         Some(())
+    }
+
+    /// Whether a change of this key is less strict than what holds without it.
+    fn loosens(&self, key: &Key, changed: &Config) -> bool {
+        match key.confirm {
+            Confirm::Limit => changed.limits.exceed(&self.unconfirmed.limits),
+            Confirm::Unless(strictest_first) => {
+                let position = |config: &Config| strictest_first.iter().position(|text| key.is(config, text));
+                position(&self.unconfirmed)
+                    .zip(position(changed))
+                    .is_some_and(|(before, after)| after > before)
+            }
+            Confirm::No | Confirm::Any | Confirm::Runs | Confirm::Path | Confirm::UserOnly => false,
+        }
     }
 }
 

@@ -579,6 +579,27 @@ fn what_weakens_protection_is_restricted_in_a_project_alone() {
 }
 
 #[test]
+fn a_project_that_loosens_what_the_user_set_is_restricted() {
+    let user = "[limits]\niterations = 5\ncost_usd = 2.0\n[verify]\nunverified = \"retry\"\n[learning]\npromote = \"review\"\n";
+    let looser = "[limits]\niterations = 6\ncost_usd = 3.0\n[verify]\nunverified = \"review\"\n[learning]\npromote = \"evidence\"\n";
+    let all = [
+        "limits.iterations: 6",
+        "limits.cost_usd: 3.0",
+        "verify.unverified: review",
+        "learning.promote: evidence",
+    ];
+    check_restricted(user, looser, &all);
+    check_restricted("", looser, &[]);
+    check_restricted(looser, user, &[]);
+    check_restricted(user, user, &[]);
+    check_restricted(
+        "[limits]\nidle_time = \"5m\"\noutput_bytes = \"1 MiB\"\n",
+        "[limits]\nidle_time = \"0\"\noutput_bytes = \"2 MiB\"\ntokens = 9\n",
+        &["limits.idle_time: 0", "limits.output_bytes: 2 MiB"],
+    );
+}
+
+#[test]
 fn the_environment_lifts_a_restriction() {
     let sources = Sources {
         user: None,

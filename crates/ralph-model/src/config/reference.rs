@@ -14,6 +14,7 @@ ralph reads `.ralph.toml` in the root of the project, and your own configuration
 - Tokens of a budget are four characters each.
 - A key that is not known is passed over with a warning; `ralph doctor` counts it as an error.
 - A path in `.ralph.toml` that leads outside the project is refused, unless your own configuration allows its folder (`[paths] allow_outside`).
+- A value in `.ralph.toml` that is less strict than your own configuration needs the same confirmation: a limit of `[limits]` above yours, `verify.unverified` from retry to review, `learning.promote` from review to evidence.
 "#;
 
 const CONFIRMED: &str = "- These keys of `.ralph.toml` weaken protection or run something. `ralph run` shows them and asks once; until then they have no effect. In your own configuration, the environment and flags they need no confirmation: ";
@@ -47,7 +48,7 @@ fn confirmed(key: &Key) -> Option<String> {
     match key.confirm {
         Confirm::Any | Confirm::Runs => Some(name),
         Confirm::Unless(harmless) => Some(format!("{name} (unless {})", harmless.join(" or "))),
-        Confirm::No | Confirm::Path | Confirm::UserOnly => None,
+        Confirm::No | Confirm::Limit | Confirm::Path | Confirm::UserOnly => None,
     }
 }
 

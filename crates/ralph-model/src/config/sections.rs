@@ -247,6 +247,29 @@ pub struct Limits {
     pub output_bytes: Option<Bytes>,
 }
 
+impl Limits {
+    /// Whether one of them is above the same one of these, or off where that one is set.
+    pub(super) fn exceed(&self, those: &Self) -> bool {
+        is_above(self.iterations, those.iterations)
+            || is_above(self.wall_clock, those.wall_clock)
+            || is_above(self.cost_usd, those.cost_usd)
+            || is_above(self.tokens, those.tokens)
+            || is_above(self.iteration_time, those.iteration_time)
+            || is_above(self.idle_time, those.idle_time)
+            || is_above(self.consecutive_failures, those.consecutive_failures)
+            || is_above(self.no_progress, those.no_progress)
+            || is_above(
+                self.output_bytes.map(|bytes| bytes.0),
+                those.output_bytes.map(|bytes| bytes.0),
+            )
+    }
+}
+
+/// Whether a limit allows more than another one; one that is not set allows everything.
+fn is_above<T: PartialOrd>(limit: Option<T>, other: Option<T>) -> bool {
+    other.is_some_and(|other| limit.is_none_or(|limit| limit > other))
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use ralph_memory::capture::{ClearedScratchpad, Scratchpad};
 use ralph_memory::inject::tail;
+use ralph_memory::secrets::mask;
 use ralph_model::{Budget, Tokens};
 use ralph_notes::{normalise_line_breaks, read_file};
 use ralph_store::{FileRecord, ScratchpadChange, Store};
@@ -97,7 +98,7 @@ fn cmd_clear(context: &Context<'_>, _args: &ClearArgs) -> Result<(), CommandErro
     match scratchpad.clear()? {
         None => context.ui.data("The scratchpad is empty.\n"),
         Some(ClearedScratchpad { kept, text }) => {
-            record(context, &scratchpad, ScratchpadChange::Cleared(&text));
+            record(context, &scratchpad, ScratchpadChange::Cleared(&mask(&text)));
             let kept = context.project.shown(&kept);
             context.ui.status(&format!("The old text is kept as {kept}."));
             context.ui.result("🗑️ ", &format!("Cleared {shown}"))

@@ -283,7 +283,7 @@ fn a_log_that_may_not_be_written_does_not_hold_up_the_notes() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db: Permission denied (os error 13).
+    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db.lock: Permission denied (os error 13).
 
     exit 0
     --- stdout

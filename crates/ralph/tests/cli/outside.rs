@@ -109,18 +109,26 @@ fn a_lock_that_is_a_link_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn the_index_is_not_written_behind_a_lock_that_is_a_link() {
-    let env = private();
-    env.ok(["task", "add", "hello"]);
-    env.write(
-        MEMORIES,
-        "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> green hello\n",
-    );
-    symlink(env.path(OUTSIDE), env.path(".ralph/index.db.lock")).unwrap();
-    let found = env.ralph(["recall", "hello"]).run();
-    assert_eq!(found.code, Some(0), "{found}");
-    assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n");
-    assert!(!env.path(".ralph/index.db").exists());
+fn an_index_that_is_a_link_or_whose_lock_is_one_is_done_without() {
+    for (link, target) in [
+        (".ralph/index.db.lock", OUTSIDE),
+        (".ralph/index.db", OUTSIDE),
+        (".ralph/index.db", "../home/new.db"),
+    ] {
+        let env = private();
+        env.ok(["task", "add", "hello"]);
+        let entry = "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> green hello\n";
+        env.write(MEMORIES, entry);
+        for name in ["index.db", "index.db.lock", "index.db.seal"] {
+            drop(std::fs::remove_file(env.path(&format!(".ralph/{name}"))));
+        }
+        symlink(env.path(target), env.path(link)).unwrap();
+        let found = env.ralph(["recall", "hello"]).run();
+        assert_eq!(found.code, Some(0), "{link} {found}");
+        assert!(found.stdout.contains("green hello"), "{link} {found}");
+        assert_eq!(env.read(OUTSIDE), "### secret-of-the-user\n", "{link}");
+        assert!(!env.path("../home/new.db").exists(), "{link}");
+    }
 }
 
 #[test]
@@ -163,7 +171,6 @@ fn files_of_ralph_that_are_links_to_outside_are_refused() {
         (".ralph", &["task", "list"][..]),
         (".ralph/progress.db", &["task", "add", "x"]),
         (".ralph/runs", &["run", "hello", "--agent", "true"]),
-        (".ralph/index.db", &["recall", "x"]),
         (".ralph/features/search", &["feature", "create", "search"]),
         (".gitignore", &["init"]),
         (".gitattributes", &["init"]),

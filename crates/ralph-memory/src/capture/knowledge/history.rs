@@ -1,6 +1,6 @@
 //! The log of the folder. Every change of an entry is a row with the whole text of its file and its author, so that nothing
-//! that an entry ever said is lost. What happened without ralph is found by comparing stamps; only files whose stamp differs
-//! are read.
+//! that an entry ever said is lost, except secrets in what was written without ralph. What happened without ralph is found by
+//! comparing stamps; only files whose stamp differs are read.
 
 use std::collections::HashMap;
 
@@ -14,6 +14,7 @@ use ralph_store::{
 
 use super::{KnowledgeError, KnowledgeFolder};
 use crate::catalogue::{CatalogueError, knowledge_stamps};
+use crate::secrets::mask;
 
 /// What a text is called while it is put back. The folder is locked, so there is only one.
 const STAGED: &str = ".ralph-restored";
@@ -73,9 +74,11 @@ impl Log<'_, '_> {
             return Ok(());
         };
         let known = store.knowledge_text(&self.folder.log.file, name)?;
-        if known.as_deref() == Some(text) {
+        let masked = mask(text);
+        if known.as_deref().is_some_and(|known| known == text || known == masked) {
             return Ok(());
         }
+        let text = &*masked;
         let author = self.folder.found_author(store, name, text)?;
         let action = known.map_or(NoteAction::Adopted, |_| NoteAction::Changed);
         let change = change(action, name, text, author);
@@ -292,18 +295,18 @@ impl KnowledgeFolder<'_> {
                 continue;
             }
             let Some(file) = locked.read(&name)? else { continue };
-            let Ok(text) = std::str::from_utf8(&file.bytes) else {
+            let Ok(text) = std::str::from_utf8(&file.bytes).map(mask) else {
                 continue;
             };
             found.seen.push((name.clone(), file.stamp));
             let action = match state {
                 None => NoteAction::Adopted,
                 Some(state) if !is_there(&state) => NoteAction::Returned,
-                Some(_) if store.knowledge_text(&self.log.file, &name)?.as_deref() == Some(text) => continue,
+                Some(_) if store.knowledge_text(&self.log.file, &name)?.as_deref() == Some(&text) => continue,
                 Some(_) => NoteAction::Changed,
             };
-            let author = self.found_author(store, &name, text)?;
-            found.changes.push(change(action, &name, text, author));
+            let author = self.found_author(store, &name, &text)?;
+            found.changes.push(change(action, &name, &text, author));
         }
         let gone = known.into_values().filter(|state| state.presence == Presence::Present);
         for state in gone {

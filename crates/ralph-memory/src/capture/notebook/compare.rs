@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::secrets::mask;
 use ralph_model::{Author, Note};
 use ralph_notes::Document;
 use ralph_store::{KnownNote, NoteAction, NoteChange, Presence};
@@ -23,7 +24,8 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
         if !standing.contains_key(id)
             && let Some(note) = document.note(entry)
         {
-            standing.insert(id, note);
+            // The file is the user's, the log is ralph's.
+            standing.insert(id, masked(&note));
             order.push(id);
         }
     }
@@ -39,7 +41,7 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
     for KnownNote { action, note, .. } in known {
         match (standing.remove(note.id.as_str()), action.presence()) {
             (Some(found), Presence::Gone) => record(NoteAction::Returned, found),
-            (Some(found), Presence::Present) if found != note => record(NoteAction::Changed, found),
+            (Some(found), Presence::Present) if found != masked(&note) => record(NoteAction::Changed, found),
             (Some(_), Presence::Present) | (None, Presence::Gone) => {}
             // It still stands, in a part that is not read, which is said elsewhere.
             (None, Presence::Present) if lookup.stands_unread(&note.id) => {}
@@ -55,4 +57,12 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
         }
     }
     changes
+}
+
+/// A note as it is logged when it is found in the file.
+fn masked(note: &Note) -> Note {
+    Note {
+        content: mask(&note.content).into_owned(),
+        ..note.clone()
+    }
 }

@@ -46,6 +46,7 @@ use super::origin::Origins;
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use crate::recall::{KnownLesson, RelevantLearning};
+use crate::secrets::mask;
 use attempts::PreviousAttempts;
 use room::Room;
 use section::Section;
@@ -279,8 +280,8 @@ fn joined(sections: Vec<Section>) -> Prompt {
         if section.text.is_empty() {
             continue;
         }
-        // Whatever the text comes from: the agent must not read what a person does not see.
-        let text = show_invisible(&section.text).into_owned();
+        // Whatever the text comes from: the agent must not read what a person does not see, and the prompt is recorded.
+        let text = mask(&show_invisible(&section.text)).into_owned();
         parts.push(Part {
             heading: section.heading.to_owned(),
             tokens: Tokens::of_characters(text.chars().count()),

@@ -7,6 +7,7 @@ use super::feature::around_finished_work;
 use super::markdown::{fenced, one_line};
 use super::task::{named, push_description, push_parent, shortened};
 use crate::inject::feature_texts::FeatureTexts;
+use crate::secrets::mask;
 
 /// The most of a diff that stands in the prompt.
 const DIFF: Tokens = Tokens(8000);
@@ -67,7 +68,7 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
         diff(work.diff),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    show_invisible(&parts.join("\n")).into_owned()
+    mask(&show_invisible(&parts.join("\n"))).into_owned()
 }
 
 fn task(work: &Finished<'_>) -> String {

@@ -8,7 +8,7 @@ use ralph_model::{CapturedKnowledge, Tags};
 use ralph_notes::{MAX_WORDS, capped_to_words};
 use serde_json::json;
 
-use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, refuse_mistyped_flag, text_argument};
+use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, refuse_mistyped_flag, text_argument, visible_argument};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -49,22 +49,21 @@ pub(crate) struct AddArgs {
 
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     refuse_mistyped_flag(context, &args.title)?;
-    context.ui.warn_of_invisible(&args.title);
     let body = match (args.text, &args.file) {
         (Some(text), _) => {
             refuse_mistyped_flag(context, &text)?;
             text_argument(context, text)?
         }
-        (None, Some(file)) => {
-            let text = read_text(context, file)?;
-            context.ui.warn_of_invisible(&text);
-            text
-        }
+        (None, Some(file)) => visible_argument(context, read_text(context, file)?),
         (None, None) => String::new(),
     };
     let note = CapturedKnowledge {
-        title: args.title,
-        tags: args.tags.iter().map(str::to_owned).collect(),
+        title: visible_argument(context, args.title),
+        tags: args
+            .tags
+            .iter()
+            .map(|tag| visible_argument(context, tag.to_owned()))
+            .collect(),
         feature: args.feature,
         body,
     };

@@ -183,12 +183,18 @@ pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<S
         "-" => context.read_input(MAX_NOTE_BYTES)?,
         _ => argument,
     };
+    Ok(visible_argument(context, text))
+}
+
+/// A text as it is stored: what people wrote is kept, with a warning of invisible characters; they are removed from what
+/// agents wrote.
+pub(crate) fn visible_argument(context: &Context<'_>, text: String) -> String {
     match context.actor {
         Actor::Person => {
             context.ui.warn_of_invisible(&text);
-            Ok(text)
+            text
         }
-        Actor::Agent { .. } => Ok(without_invisible(&text).into_owned()),
+        Actor::Agent { .. } => without_invisible(&text).into_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_loop::strategy::{Rule, choose_first};
+use ralph_memory::secrets::mask;
 use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
@@ -72,7 +73,7 @@ pub(super) fn show(
         [] => lines.push(("Gates", "none; set `[verify] commands` in .ralph.toml".to_owned())),
         gates => lines.extend(gates.iter().enumerate().map(|(at, gate)| {
             let title = if at == 0 { "Gates" } else { "" };
-            (title, gate.clone())
+            (title, mask(gate).into_owned())
         })),
     }
     let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
+use ralph_memory::secrets::mask;
 use ralph_model::config::nearest;
 use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
@@ -183,6 +184,10 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
     warn_of_missed(context.ui, typed, &text);
     let goal = title_of_file(&context.project, path);
     let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
+    if items.is_some() {
+        accept(&text, SecretPolicy::Refuse).map_err(|refusal| CommandError::from(refusal).about(typed))?;
+    }
+    let text = mask(&text).into_owned();
     let kind = match items {
         Some(_) => TaskKind::Once,
         None => TaskKind::PromptLoop,

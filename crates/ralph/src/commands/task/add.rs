@@ -6,7 +6,7 @@ use ralph_model::{Actor, NewTask, Priority};
 
 use super::{description, find_all, refuse_where_nothing_is, store_to_write, title};
 use crate::commands::feature;
-use crate::commands::notes::{SecretArgs, refuse_mistyped_flag};
+use crate::commands::notes::{SecretArgs, refuse_mistyped_flag, visible_argument};
 use crate::commands::run::confirmed_config;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -47,9 +47,8 @@ pub(crate) struct AddArgs {
 
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     refuse_mistyped_flag(context, &args.title)?;
-    context.ui.warn_of_invisible(&args.title);
     let policy = args.secrets.policy();
-    let title = title(&args.title, policy)?;
+    let title = title(&visible_argument(context, args.title), policy)?;
     let description = match args.description {
         Some(text) => description(context, text, policy)?,
         None => String::new(),

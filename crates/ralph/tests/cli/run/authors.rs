@@ -90,6 +90,31 @@ fn a_command_inside_an_iteration_is_the_agents_however_it_is_started() {
 }
 
 #[test]
+fn invisible_characters_of_an_agent_are_in_no_title_no_tag_and_no_file_name_on_record() {
+    let scene = Scene::new(&Script::new().turn([
+        write("wo\u{202e}rk.txt", "work\n"),
+        run("ralph task add 'lo\u{202e}gin'"),
+        run("ralph knowledge add 'Ti\u{202e}tle' 'bo\u{202e}dy' --tags 'ta\u{200b}g'"),
+        say(DONE),
+    ]));
+    let finished = scene.run(&["a text", "--json"]);
+    assert!(
+        scene.env.ok(["task", "list", "--all", "--json"]).contains("\"login\""),
+        "{finished}"
+    );
+    let entry = scene.env.read(".ralph/knowledge/title.md");
+    assert!(
+        entry.contains("Title") && entry.contains("tag") && entry.contains("body"),
+        "{entry}"
+    );
+    let journal = scene.env.ok(["journal", "list", "--json"]);
+    assert!(journal.contains("wo<U+202E>rk.txt"), "{journal}");
+    for text in [&finished.stdout, &entry, &journal] {
+        assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text}");
+    }
+}
+
+#[test]
 fn gates_and_git_hooks_are_inside_too() {
     let program = env!("CARGO_BIN_EXE_ralph");
     let scene = Scene::new(&Script::new().turn([write("work.txt", "work\n"), say(DONE)]));

@@ -138,6 +138,76 @@ fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
     }
 }
 
+#[test]
+fn a_secret_in_the_users_files_is_in_no_prompt_and_no_record() {
+    let (secrets, found_by) = secrets();
+    let [anthropic, github, key] = &secrets;
+    let all = format!("{anthropic} {github}\n{key}\n");
+    let entry = format!("# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> it is {github}\n");
+    let script = Script::new().turn([
+        write(".agent/memories.md", &format!("{entry}>\n> and {anthropic}\n")),
+        write("work.txt", "x"),
+        say("<promise>COMPLETE</promise>"),
+    ]);
+    let scene = Scene::new(&script);
+    let env = &scene.env;
+    env.git(["init", "--quiet"]);
+    env.git(["checkout", "--quiet", "-b", &format!("try/{github}")]);
+    env.write("PROMPT.md", format!("Use {all}"));
+    env.write(".agent/memories.md", &entry);
+    env.write(".agent/scratchpad.md", &all);
+    env.write(
+        ".ralph/knowledge/keys.md",
+        format!("---\ntitle: Keys\ntags: [use]\n---\nUse {all}"),
+    );
+    env.write(
+        ".ralph.toml",
+        format!("[verify]\ncommands = [\"test -n {github}\"]\n[limits]\niterations = 1\n"),
+    );
+    let finished = scene.run(&["PROMPT.md", "--trust", "--json"]);
+    assert_eq!(scene.agent.turns(), 1, "{finished}");
+    let prompt = scene.agent.prompt(1);
+    let printed = format!("{}{}", finished.stdout, finished.stderr);
+    for secret in &found_by {
+        assert!(!prompt.contains(secret.as_str()), "{prompt}");
+        assert!(!printed.contains(secret.as_str()), "{printed}");
+    }
+    let mut found = holding(&env.path(".ralph"), &found_by);
+    // These are the user's files, one of them moved, and the index of them, which may be deleted.
+    let are_the_users = ["/knowledge/keys.md", "/scratchpad.md", "/index.db"];
+    found.retain(|file| !are_the_users.iter().any(|end| file.ends_with(end)));
+    assert_eq!(found, [""; 0]);
+    assert!(
+        env.read(".agent/memories.md").contains(github),
+        "the file is the user's"
+    );
+    let dry = scene.run(&["PROMPT.md", "--dry-run"]);
+    for secret in &found_by {
+        assert!(!dry.to_string().contains(secret.as_str()), "{dry}");
+    }
+}
+
+#[test]
+fn a_secret_in_what_is_written_about_a_feature_is_not_in_the_prompt() {
+    let (secrets, found_by) = secrets();
+    let scene = Scene::new(&super::diligent());
+    let env = &scene.env;
+    env.ok(["feature", "create", "search"]);
+    for file in ["spec.md", "plan.md"] {
+        env.write(&format!(".ralph/features/search/{file}"), secrets.join("\n"));
+    }
+    env.ok(["task", "add", "one", "--feature", "search"]);
+    let finished = scene.run(&["search"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    for secret in &found_by {
+        assert!(
+            !scene.agent.prompt(1).contains(secret.as_str()),
+            "{}",
+            scene.agent.prompt(1)
+        );
+    }
+}
+
 /// How long a part of a secret may survive where a channel cuts it, in characters.
 const LONGEST_PIECE: usize = 12;
 

@@ -114,6 +114,24 @@ fn a_text_with_a_secret_in_it_is_refused() {
 }
 
 #[test]
+fn a_checklist_with_a_secret_in_it_is_refused_and_makes_nothing() {
+    let scene = Scene::new(&diligent());
+    let secret = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    scene
+        .env
+        .write("plan.md", format!("- [ ] one\n- [ ] push with {secret}\n"));
+    let refused = scene.run(&["plan.md"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(
+        refused
+            .stderr
+            .starts_with("Error: plan.md: line [n] of the text looks like it holds a secret (GitHub token)"),
+        "{refused}"
+    );
+    assert_eq!((scene.agent.turns(), scene.open_tasks()), (0, Vec::new()));
+}
+
+#[test]
 fn wrong_flags_are_refused() {
     let scene = Scene::new(&diligent());
     let first_line = |arguments: &[&str]| {

@@ -10,6 +10,7 @@ use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Verification, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
 use ralph_memory::learn::Upkeep;
+use ralph_memory::secrets::mask;
 use ralph_model::config::{Bytes, Limits};
 use ralph_model::{RunId, TaskId, TaskStatus, Verdict};
 
@@ -67,7 +68,13 @@ impl<'a> Teller<'a> {
             agent: order.agent.name().to_owned(),
             goal: order.goal.clone(),
             permissions: permissions.map(|permissions| permissions.to_string()),
-            gates: site.config.verify.commands.clone(),
+            gates: site
+                .config
+                .verify
+                .commands
+                .iter()
+                .map(|gate| mask(gate).into_owned())
+                .collect(),
             verifier: order.verifying_agent().map(|agent| agent.name().to_owned()),
             limits: site.config.limits.into(),
             worktree: site.worktree.clone(),

@@ -195,6 +195,10 @@ fn tokens_of_many_services_are_found_in_prose_and_in_code() {
         (format!("{}{}", "shpat_", hex(32)), "shopify"),
         (format!("{}_pat_{}", "dckr", random(27)), "dockerhub"),
         (format!("{}-{}", "NRAK", upper(27)), "new-relic"),
+        (format!("{}{}", "SK", hex(32)), "twilio"),
+        (format!("{}{}", "whsec_", random(32)), "stripe"),
+        (format!("{}{}", "cfut_", random(44)), "cloudflare"),
+        (format!("{}{}", "cio", random(32)), "crates-io"),
     ] {
         for (before, after) in [
             ("", ""),
@@ -218,6 +222,16 @@ fn tokens_of_many_services_are_found_in_prose_and_in_code() {
             format!("M{}.{}.{}", random(23), random(6), random(38)),
             "discord",
         ),
+        (
+            "Authorization: Bot @",
+            format!("{}.{}.{}", "MTk4NjIyNDgzNDcxOTI1MjQ4", random(6), random(38)),
+            "discord",
+        ),
+        ("AZURE_DEVOPS_EXT_PAT=@", random(52).to_lowercase(), "azure"),
+        ("export AZURE_DEVOPS_PAT='@'", random(84), "azure"),
+        ("AZURE_OPENAI_API_KEY=@", hex(32), "azure"),
+        ("  password: \"@\"", "tR7#vQ9!mZx2".to_owned(), "password"),
+        ("DB_PASSWORD=@", "tR7#vQ9!mZx2".to_owned(), "password"),
         ("SESSION_SECRET=@", random(32), "generic"),
         ("Authorization: Bearer @", random(32), "bearer"),
     ] {
@@ -237,6 +251,8 @@ fn placeholders_are_left_alone() {
         "client_secret: \"{{ vault.client_secret_Of_This_App1 }}\"",
         "api_key=YOUR_API_KEY_GOES_HERE_1234 token: getTheTokenOfThisUser12345()",
         "https://app:hunter2@db.example.com/main",
+        "password: \"Password123!\" DB_PASSWORD=changeme DB_PASSWORD=${DB_PASSWORD} password: \"correct horse 1 Battery\"",
+        "password: \"MyTestPassw0rd99\" DB_PASSWORD=self.config.getPassword2 PASSWORD=config::Db1Password::new",
     ] {
         check(text, &[]);
     }

@@ -50,7 +50,7 @@ impl SecretKind {
     }
 
     /// The text that replaces it: `[secret: kind]`.
-    pub(super) fn mask(self) -> String {
+    pub(crate) fn mask(self) -> String {
         format!("{MASK_OPENING}{}]", self.slug)
     }
 }
@@ -124,10 +124,10 @@ pub fn has_mask(text: &str) -> bool {
     !masks(text).is_empty()
 }
 
-pub(super) use blocks::is_rest_of_line;
+pub(crate) use blocks::is_rest_of_line;
 
 /// The beginning of a token at the end of a text whose next piece may bring the rest.
-pub(super) fn open_token(text: &str) -> Option<Secret> {
+pub(crate) fn open_token(text: &str) -> Option<Secret> {
     rules::open_token(text)
 }
 

@@ -134,7 +134,7 @@ fn line_start(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Whether nothing of a line is left here but what code puts after a line of a key.
-pub(in crate::capture) fn is_rest_of_line(text: &str) -> bool {
+pub(crate) fn is_rest_of_line(text: &str) -> bool {
     let without_escapes = text.replace("\\n", "").replace("\\r", "");
     !without_escapes.contains(|c: char| c.is_alphanumeric())
 }
