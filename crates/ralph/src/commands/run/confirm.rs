@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use ralph_memory::secrets::mask;
 use ralph_model::config::{Config, Restricted};
 use ralph_model::show_invisible;
 use ralph_notes::{Patches, create_folder, read_file};
@@ -152,7 +153,7 @@ fn show(context: &Context<'_>, new: &[&Term], known: &BTreeMap<String, Vec<Strin
             false => "",
         };
         for line in &term.lines {
-            context.ui.status(&format!("  {}{changed}", shown(line)));
+            context.ui.status(&format!("  {}{changed}", shown(&mask(line))));
         }
     }
 }

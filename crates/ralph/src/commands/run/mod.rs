@@ -372,7 +372,7 @@ pub(super) fn site<'a>(
 ) -> Result<Site<'a>, CommandError> {
     let project = &context.project;
     let head = project.head();
-    let (branch, commit) = match head.as_deref().map(|head| head.split_once(' ')) {
+    let (branch, commit) = match head.as_deref().map(|head| head.rsplit_once(' ')) {
         Some(Some((branch, commit))) => (
             Some(branch.trim_start_matches("refs/heads/").to_owned()),
             Some(commit.to_owned()),

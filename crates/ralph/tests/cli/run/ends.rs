@@ -252,6 +252,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     1 task done, unverified: no attempt changed a project file. Run `ralph review`.
     2 iterations: 2 tasks done, 1 unverified, 2 notes, $1.00
     Notes stored by the agent: 1
+      ports.md
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.

@@ -113,6 +113,7 @@ fn the_story_of_a_feature() {
     The feature search is done. 1 other task is not done.
     6 iterations: 6 tasks done
     Notes stored by the agent: 1
+      mem-1737372000-9e56: The stemmer drops umlauts: fold them before words are ranked.
     ");
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(scene.env.ok(["feature", "list"]), @"
