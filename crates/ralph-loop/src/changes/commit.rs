@@ -51,6 +51,10 @@ const MOST_SAID: usize = 2000;
 const LOCK_LOOKS: u32 = 25;
 const LOCK_LOOK: Duration = Duration::from_millis(200);
 
+/// How git tells of a file that is in the last commit while the index has only its announcement: git was killed between the
+/// commit and the index.
+const ANNOUNCED: &str = "DA";
+
 /// Says whether anything can be committed in a folder.
 ///
 /// # Errors
@@ -174,8 +178,17 @@ fn changed_files(repository: &Repository, paths: &[String]) -> Result<(Vec<Strin
         return Ok((Vec::new(), Vec::new()));
     }
     // Patterns cannot be read from a file here, so the answer is about everything, and compared.
-    let status = repository.status(Vec::new())?;
     let wanted: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
+    let mut status = repository.status(Vec::new())?;
+    let announced = status
+        .iter()
+        .filter(|(how, path)| how == ANNOUNCED && wanted.contains(path.as_str()));
+    let announced: Vec<String> = announced.map(|(_, path)| path.clone()).collect();
+    if !announced.is_empty() {
+        let git = Git::change(&repository.top).setting("core.hooksPath=/dev/null");
+        refused(&with_paths(git, &announced, &["reset", "--quiet"])?)?;
+        status = repository.status(Vec::new())?;
+    }
     let (mut changed, mut unknown) = (Vec::new(), Vec::new());
     for (how, path) in status {
         if !wanted.contains(path.as_str()) {

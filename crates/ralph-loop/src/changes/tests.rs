@@ -561,6 +561,21 @@ fn work_that_is_committed_already_has_its_commit() {
 }
 
 #[test]
+fn an_index_that_a_killed_commit_left_behind_is_brought_up_to_date() {
+    let project = Project::in_git();
+    project.write("a.txt", "one");
+    project.git("add --all");
+    project.git("commit --quiet --message=one");
+    let head = project.git("rev-parse HEAD").trim().to_owned();
+    project.git("rm --cached --quiet a.txt");
+    project.git("add --intent-to-add a.txt");
+    assert_eq!(project.git("status --porcelain a.txt"), "DA a.txt\n");
+    let holding = commit_that_holds(&project.root, &set(&["a.txt"])).unwrap();
+    assert_eq!(holding, Some(head));
+    assert_eq!(project.git("status --porcelain"), "");
+}
+
+#[test]
 fn why_there_is_no_commit_is_said() {
     let project = Project::with_files(&[("a", "1")]);
     let fails = |files: &[&str]| committed(&project.root, &set(files), "x").unwrap_err().to_string();
