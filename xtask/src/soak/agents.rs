@@ -23,7 +23,7 @@ const ALL: [Tests; 2] = [
         ],
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph --examples --test torture transitions:: -- --nocapture"),
+        call: Cargo::new("test --release --locked -p ralph --test torture transitions:: -- --nocapture"),
         counts: &[Count {
             flag: "--kills",
             variable: "RALPH_SOAK_TRANSITION_KILLS",

@@ -8,7 +8,7 @@ use crate::cargo::Cargo;
 
 const ALL: [Tests; 3] = [
     Tests {
-        call: Cargo::new("test --release --locked -p ralph --examples --test torture runs:: -- --nocapture"),
+        call: Cargo::new("test --release --locked -p ralph --test torture runs:: -- --nocapture"),
         counts: &[
             Count {
                 flag: "--kills",
@@ -23,7 +23,7 @@ const ALL: [Tests; 3] = [
         ],
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph --examples --test torture other_clients:: -- --nocapture"),
+        call: Cargo::new("test --release --locked -p ralph --test torture other_clients:: -- --nocapture"),
         counts: &[Count {
             flag: "--client-trials",
             variable: "RALPH_SOAK_CLIENT_TRIALS",

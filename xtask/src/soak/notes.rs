@@ -48,7 +48,7 @@ const HISTORY_COUNTS: [Count; 1] = [Count {
 
 const ALL: [Tests; 3] = [
     Tests {
-        call: Cargo::new("test --release --locked -p ralph --examples --test torture -- --nocapture"),
+        call: Cargo::new("test --release --locked -p ralph --test torture -- --nocapture"),
         counts: &TORTURE_COUNTS,
     },
     Tests {

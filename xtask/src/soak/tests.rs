@@ -20,6 +20,9 @@ pub(super) struct Tests {
     pub(super) counts: &'static [Count],
 }
 
+/// The library that torture tests preload; cargo builds examples by itself only where all tests of a package are run.
+const EXAMPLES: Cargo<'_> = Cargo::new("build --release --locked -p ralph --examples");
+
 const SEED: &str = "--seed";
 const SEED_VARIABLE: &str = "RALPH_SOAK_SEED";
 
@@ -30,6 +33,7 @@ pub(super) fn run(root: &Path, name: &str, words: &[&str], all: &[Tests]) -> Res
     let flags = Flags::parse(words, &[], &options)?;
     let seed = flags.number(SEED)?.unwrap_or_else(any_seed).to_string();
     let begin = Instant::now();
+    EXAMPLES.run(root)?;
     let mut failures = Vec::new();
     for Tests { call, counts } in all {
         let mut environment = vec![(SEED_VARIABLE, seed.clone())];
