@@ -31,7 +31,9 @@ const ALL: [Tests; 3] = [
         }],
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph-loop --test run -- --nocapture --skip hostile::"),
+        call: Cargo::new(
+            "test --release --locked -p ralph-loop --test run -- --nocapture --test-threads=1 --skip hostile::",
+        ),
         counts: &[
             Count {
                 flag: "--deaths",

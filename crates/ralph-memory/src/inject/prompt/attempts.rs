@@ -14,7 +14,7 @@ use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggesti
 
 use super::markdown::in_item;
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, Section, visible};
 use super::{OPENING, PromptRequest};
 use crate::inject::origin::Origin;
 use crate::inject::pack::{Item, Packed, Sizes, pack};
@@ -55,7 +55,7 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         ..Section::default()
     };
     let mut choices: Vec<Choice<'a>> = request.attempts.iter().rev().map(Choice::of).collect();
-    let suggestion = suggestion(request);
+    let suggestion = visible(&suggestion(request));
     let budget = room.for_section(request.config.context.attempts);
     if choices.is_empty() {
         return PreviousAttempts {
@@ -124,7 +124,7 @@ impl<'a> Choice<'a> {
     fn of(attempt: &'a Attempt) -> Self {
         Self {
             attempt,
-            text: entry(attempt, Detail::Whole),
+            text: visible(&entry(attempt, Detail::Whole)),
             reason: InjectionReason::OverBudget,
         }
     }
@@ -164,7 +164,7 @@ fn fit<'s>(
         .map(|detail| (*detail, ""));
     for (detail, closing) in with_suggestion.chain(without) {
         if let Some(newest) = choices.first_mut() {
-            newest.text = entry(newest.attempt, detail);
+            newest.text = visible(&entry(newest.attempt, detail));
         }
         let sizes = Sizes {
             frame: frame.chars().count() + closing.chars().count(),

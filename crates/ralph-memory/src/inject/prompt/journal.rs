@@ -9,7 +9,7 @@ use ralph_model::{
 
 use super::markdown::{in_item, one_line};
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, Section, visible};
 use super::task::{led_up_to, shortened};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Sizes, pack};
@@ -104,7 +104,7 @@ fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Ch
         .chain(related)
         .filter(|(row, _)| met.insert(row.id))
         .map(|(row, score)| Choice {
-            text: entry(row, score.map(|_| &row.row.run), &request.task.id),
+            text: visible(&entry(row, score.map(|_| &row.row.run), &request.task.id)),
             row,
             score,
             reason: if told_above.contains(&row.id) {

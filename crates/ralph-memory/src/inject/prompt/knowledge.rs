@@ -5,7 +5,7 @@ use ralph_store::index::IndexError;
 
 use super::markdown::{below_heading, one_line, quote, title};
 use super::room::Room;
-use super::section::{Considered, MOST_LEFT_OUT, Section};
+use super::section::{Considered, MOST_LEFT_OUT, Section, visible};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::{Catalogue, KnowledgeOutline};
 use crate::inject::origin::{Origin, Origins};
@@ -129,7 +129,7 @@ impl Tried {
         said: &Said,
     ) -> Result<Option<usize>, IndexError> {
         let (outline, body) = catalogue.index.knowledge_note(note.number)?;
-        let text = entry(&outline, &body, origins.of(&note.file));
+        let text = visible(&entry(&outline, &body, origins.of(&note.file)));
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
         let is_new = !said.holds(fact) && !self.said.holds(fact);
         // With the empty line before it.

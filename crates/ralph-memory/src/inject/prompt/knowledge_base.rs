@@ -7,7 +7,7 @@ use ralph_model::{
 use super::learnings::learning_item;
 use super::markdown::{in_item, one_line};
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, Section, visible};
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
 use crate::inject::origin::Origin;
@@ -124,7 +124,7 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> V
         .iter()
         .map(|lesson| Choice {
             lesson,
-            text: item(&lesson.learning, form, Mark::Shown),
+            text: visible(&item(&lesson.learning, form, Mark::Shown)),
             reason: InjectionReason::Irrelevant,
             may_stand: false,
         })

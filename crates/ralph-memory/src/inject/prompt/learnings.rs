@@ -4,7 +4,7 @@ use ralph_model::{Budget, EntryKind, InjectionReason, Learning, LearningStatus};
 
 use super::markdown::{in_item, one_line, title};
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, Section, visible};
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
 use crate::inject::origin::Origin;
@@ -86,7 +86,7 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
             learning,
             likeness,
             score: *score,
-            text: learning_item(learning, &format!("{} ", Origin::of_learning(learning))),
+            text: visible(&learning_item(learning, &format!("{} ", Origin::of_learning(learning)))),
             reason: if belongs {
                 InjectionReason::OverBudget
             } else {

@@ -26,9 +26,7 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{
-    Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens, show_invisible,
-};
+use ralph_model::{Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
 pub use feature::feature_cut_to;
@@ -46,10 +44,10 @@ use super::origin::Origins;
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use crate::recall::{KnownLesson, RelevantLearning};
-use crate::secrets::mask;
+
 use attempts::PreviousAttempts;
 use room::Room;
-use section::Section;
+use section::{Section, visible};
 
 /// How many of the last rows of its run a prompt may hold.
 pub const RECENT_ROWS: u32 = 5;
@@ -280,8 +278,7 @@ fn joined(sections: Vec<Section>) -> Prompt {
         if section.text.is_empty() {
             continue;
         }
-        // Whatever the text comes from: the agent must not read what a person does not see, and the prompt is recorded.
-        let text = mask(&show_invisible(&section.text)).into_owned();
+        let text = visible(&section.text);
         parts.push(Part {
             heading: section.heading.to_owned(),
             tokens: Tokens::of_characters(text.chars().count()),

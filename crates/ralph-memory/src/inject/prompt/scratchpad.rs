@@ -1,10 +1,10 @@
 //! `## Scratchpad`: the end of the working notes. A part of the room is kept for them, and they get what is left over.
 
-use ralph_model::{Budget, EntryKind, InjectionReason, Tokens, show_invisible};
+use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
 
 use super::markdown::{quote, without_controls};
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, Section, visible};
 use super::{OPENING, PromptRequest};
 use crate::inject::origin::Origin;
 use crate::inject::tail::quoted_tail;
@@ -67,7 +67,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Re
 
 /// The working notes, with a line break at their end; empty when there is nothing in them.
 fn text(request: &PromptRequest<'_>) -> String {
-    match without_controls(&show_invisible(request.scratchpad)).trim_end() {
+    match without_controls(&visible(request.scratchpad)).trim_end() {
         "" => String::new(),
         text => format!("{text}\n"),
     }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use ralph_model::{EntryKind, Injection, InjectionReason, Tokens, show_invisible};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::secrets::mask;
+
 /// How many entries that do not stand in a section are told of, for each reason.
 pub const MOST_LEFT_OUT: usize = 50;
 
@@ -53,7 +55,7 @@ impl Section {
                     continue;
                 }
             }
-            let text = show_invisible(entry.text);
+            let text = visible(entry.text);
             self.injections.push(Injection {
                 kind: entry.kind,
                 id: entry.id.to_owned(),
@@ -77,4 +79,10 @@ impl Section {
         self.text.clear();
         self
     }
+}
+
+/// A text as the prompt has it, whatever it comes from: the agent must not read what a person does not see, and the prompt is
+/// recorded. Entries go through it before they are packed, since it changes their length.
+pub(super) fn visible(text: &str) -> String {
+    mask(&show_invisible(text)).into_owned()
 }

@@ -1,13 +1,13 @@
 //! The prompt of a session that looks at finished work: the task, its feature, what changed, what the gates say. What the agent noted,
 //! and what memory holds, is not in it: whoever looks should see the work as it is.
 
-use ralph_model::{Budget, Task, Tokens, count, show_invisible};
+use ralph_model::{Budget, Task, Tokens, count};
 
 use super::feature::around_finished_work;
 use super::markdown::{fenced, one_line};
+use super::section::visible;
 use super::task::{named, push_description, push_parent, shortened};
 use crate::inject::feature_texts::FeatureTexts;
-use crate::secrets::mask;
 
 /// The most of a diff that stands in the prompt.
 const DIFF: Tokens = Tokens(8000);
@@ -68,7 +68,7 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
         diff(work.diff),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    mask(&show_invisible(&parts.join("\n"))).into_owned()
+    visible(&parts.join("\n"))
 }
 
 fn task(work: &Finished<'_>) -> String {
