@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ralph_store::Store;
-
 use super::{RunError, Runner};
 use crate::room::Places;
 use crate::site::Site;
@@ -57,7 +55,7 @@ impl Runner<'_> {
                 }
             }
             if obstacle == Obstacle::Room {
-                self.store = Store::open_or_create(&self.site.database)?;
+                self.store.reopen(&self.site.database)?;
             }
         }
         self.tell_over(told);

@@ -215,6 +215,18 @@ impl Store {
         Ok(Self::guarded(open::open_or_create(place)?, place.path, Wait::Long))
     }
 
+    /// Opens the database again, after the present connection is closed: SQLite shares what it found out about the files
+    /// between the connections of a process, and on a full disk it finds that it may not write.
+    ///
+    /// # Errors
+    /// As [`Self::open_or_create`]; then this value is of no use any more.
+    pub fn reopen<'a>(&mut self, place: impl Into<PlaceRef<'a>>) -> Result<(), StoreError> {
+        let nothing = self.sql(open::in_memory())?;
+        drop(std::mem::replace(&mut self.connection, nothing));
+        *self = Self::open_or_create(place)?;
+        Ok(())
+    }
+
     /// The connection, for what works on whole databases.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
