@@ -194,11 +194,14 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
     let work = work();
     for number in 0..kills {
         for killer in KILLERS {
-            work.add_task(&format!("{killer} {number}"));
-            let _gone = std::fs::remove_file(work.env.beside("turned"));
-            work.env.write(&format!("../{killer}"), "");
-            let killed = work.invocation("2").run();
-            assert_eq!(killed.code, None, "{killer}: {killed}");
+            // A hook may look for the run in the moment in which git hands it over; then it kills the next one.
+            let is_killed = (0..5).any(|round| {
+                work.add_task(&format!("{killer} {number}, round {round}"));
+                let _gone = std::fs::remove_file(work.env.beside("turned"));
+                work.env.write(&format!("../{killer}"), "");
+                work.invocation("2").run().code.is_none()
+            });
+            assert!(is_killed, "{killer} never kills the run");
             assert!(!work.env.beside(killer).exists());
         }
     }
