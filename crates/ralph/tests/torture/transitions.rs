@@ -194,7 +194,7 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
     let work = work();
     for number in 0..kills {
         for killer in KILLERS {
-            // A hook may look for the run in the moment in which git hands it over; then it kills the next one.
+            // Once a hook did not kill the run, for a reason that is not known; then it gets another chance.
             let is_killed = (0..5).any(|round| {
                 work.add_task(&format!("{killer} {number}, round {round}"));
                 let _gone = std::fs::remove_file(work.env.beside("turned"));
