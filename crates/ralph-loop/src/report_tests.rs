@@ -29,6 +29,8 @@ fn draft(ruling: Ruling) -> Draft {
         overflowed_before: false,
         baseline: None,
         before: None,
+        place: crate::state::Place::Project,
+        landed: None,
         pause: None,
         verifier_pause: None,
     };
@@ -52,6 +54,8 @@ fn draft(ruling: Ruling) -> Draft {
         gates: Vec::new(),
         baseline: None,
         commit: None,
+        landed_on: None,
+        moves: 0,
         verification: None,
         unlooked: None,
         lost_looks: LostLooks::default(),

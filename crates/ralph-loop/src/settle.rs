@@ -106,6 +106,8 @@ pub enum Fate {
     Done,
     /// It is pending again, and the attempt counts.
     Attempt,
+    /// It has failed: no further attempt is worth it.
+    GiveUp,
     /// It is pending again, the attempt does not count.
     Again,
     /// It is pending again, and all is well: what was counted before is forgotten.
@@ -205,6 +207,25 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ru
 #[must_use]
 pub fn gates_interrupted() -> Ruling {
     interrupted(StopReason::Cancelled, Then::Stop(StopRun::Interrupt), "It was stopped.")
+}
+
+/// What becomes of a turn whose work had landed before the run was killed.
+pub(crate) fn landed_before() -> Ruling {
+    Ruling {
+        outcome: Outcome::Done,
+        stop: StopReason::TaskDone,
+        task: Fate::Done,
+        then: Then::GoOn,
+        reason: String::new(),
+    }
+}
+
+/// What becomes of a turn whose work cannot land, for this reason.
+pub(crate) fn not_landed(stop: StopReason, why: &str) -> Ruling {
+    Ruling {
+        outcome: Outcome::Retried,
+        ..failed(stop, why)
+    }
 }
 
 /// What becomes of a turn whose work cannot be judged because a gate could not be started.

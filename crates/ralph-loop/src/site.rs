@@ -1,5 +1,6 @@
 //! Where a run takes place and what it was asked for: all that comes from outside.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +10,12 @@ use ralph_memory::capture::{KnowledgeFolder, Notebook, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
-use ralph_model::Clock;
 use ralph_model::config::Config;
+use ralph_model::{Clock, TaskId};
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
+use crate::checkout::Base;
 use crate::guide::Guide;
 use crate::state::{FirstTry, Pace, WhoVerifies};
 
@@ -41,6 +43,8 @@ pub struct Site<'a> {
     pub scratchpad: Scratchpad<'a>,
     /// The files of the project that are ralph's.
     pub own: OwnFiles,
+    /// Where tasks have checkouts of their own; none where all work is done in the project itself.
+    pub isolation: Option<Isolation>,
     /// The index of the notes.
     pub catalogue: CataloguePlace<'a>,
     /// The configuration, as it was when the run began.
@@ -58,17 +62,51 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The folders outside of the project's root in which a `ralph` that the agent calls has to write: in a linked worktree
-    /// that of the database, which is with the main one.
+    /// The folders outside of the agent's own in which a `ralph` that it calls has to write: in a linked worktree that of the
+    /// database, which is with the main one; in a checkout also those of the project's notes.
     pub(crate) fn writable_outside(&self) -> Vec<PathBuf> {
-        let folder = self.database.parent().filter(|folder| !folder.starts_with(&self.root));
-        folder.map(PathBuf::from).into_iter().collect()
+        let database = self.database.parent().map(PathBuf::from);
+        if self.isolation.is_some() {
+            let notes = self.notes.iter().filter_map(|notebook| notebook.path.parent());
+            let own = [self.knowledge.catalogue.knowledge.as_path(), self.runs.as_path()];
+            let folders: BTreeSet<PathBuf> = notes.chain(own).map(PathBuf::from).chain(database).collect();
+            return folders.into_iter().collect();
+        }
+        database
+            .filter(|folder| !folder.starts_with(&self.root))
+            .into_iter()
+            .collect()
+    }
+
+    /// The scratchpad, from the root.
+    pub(crate) fn scratchpad_path(&self) -> &Path {
+        let path = &self.scratchpad.path;
+        path.strip_prefix(&self.root).unwrap_or(path)
     }
 
     /// The user's home folder.
     pub(crate) fn home(&self) -> Option<&Path> {
         let home = self.environment.iter().find(|(name, _)| name == "HOME");
         home.map(|(_, folder)| Path::new(folder))
+    }
+}
+
+/// Where tasks have checkouts of their own, and where their work lands.
+#[derive(Debug, Clone)]
+pub struct Isolation {
+    /// The folder of all checkouts of the project.
+    pub work: PathBuf,
+    /// Where the project's root is in a checkout.
+    pub prefix: PathBuf,
+    /// The reference that work lands on; none where a commit without a branch is checked out.
+    pub base: Option<Base>,
+}
+
+impl Isolation {
+    /// The project's root in the checkout of a task.
+    #[must_use]
+    pub fn root_of(&self, task: &TaskId) -> PathBuf {
+        self.work.join(task.as_str()).join(&self.prefix)
     }
 }
 

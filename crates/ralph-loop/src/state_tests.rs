@@ -20,6 +20,7 @@ fn plan() -> Plan {
         strategy: StrategyName::Fixed,
         escalate_after: Some(2),
         limits: Limits::default(),
+        place: Place::Project,
         commit: Commit::None,
         has_gates: false,
         verifier: WhoVerifies::Nobody,
@@ -129,6 +130,10 @@ struct World {
     verifying: bool,
     /// What came before, of whatever task is claimed.
     past: Past,
+    /// What comes of work as a commit; a commit that can land where there is nothing more.
+    commits: VecDeque<WorkCommit>,
+    /// How often the base moves before something lands.
+    base_moves: u32,
 }
 
 impl World {
@@ -146,6 +151,8 @@ impl World {
             },
             verifying: false,
             past: Past::default(),
+            commits: VecDeque::new(),
+            base_moves: 0,
         }
     }
 
@@ -239,6 +246,17 @@ impl World {
                 ..Examined::default()
             })),
             Effect::FindRoom => Happening::RoomFound,
+            Effect::CheckOut(_) => Happening::CheckedOut,
+            Effect::CommitWork(_) => {
+                let ready = || WorkCommit::Ready("c".to_owned());
+                Happening::WorkCommitted(self.commits.pop_front().unwrap_or_else(ready))
+            }
+            Effect::RecordLanding(..) => Happening::LandingRecorded(true),
+            Effect::Land(..) if self.base_moves > 0 => {
+                self.base_moves -= 1;
+                Happening::BaseMoved
+            }
+            Effect::Land(..) => Happening::Landed("refs/heads/main".to_owned()),
             Effect::Ask(_) => Happening::Guided(self.guided.clone()),
             Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
@@ -607,6 +625,8 @@ proptest! {
 mod guidance;
 #[path = "state_tests/guided_look.rs"]
 mod guided_look;
+#[path = "state_tests/landing.rs"]
+mod landing;
 #[path = "state_tests/limits.rs"]
 mod limits;
 #[path = "state_tests/models.rs"]

@@ -136,7 +136,7 @@ impl GitAnswer {
 #[derive(Debug)]
 pub struct Git {
     folder: PathBuf,
-    settings: Vec<&'static str>,
+    settings: Vec<String>,
     environment: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
     most_output: usize,
@@ -165,7 +165,7 @@ impl Git {
         Self {
             folder: folder.to_owned(),
             // A monitor only saves time, and it is a program that the repository names.
-            settings: vec!["core.fsmonitor=false"],
+            settings: vec!["core.fsmonitor=false".to_owned()],
             environment: vec![("GIT_TERMINAL_PROMPT", "0".into())],
             input: Vec::new(),
             most_output: MOST_ANSWER,
@@ -183,8 +183,8 @@ impl Git {
 
     /// With a setting, as `name=value`.
     #[must_use]
-    pub fn setting(mut self, setting: &'static str) -> Self {
-        self.settings.push(setting);
+    pub fn setting(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
         self
     }
 
@@ -223,7 +223,7 @@ impl Git {
     pub fn run<A: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = A>) -> Result<GitAnswer, GitError> {
         let mut call = command("git");
         for setting in &self.settings {
-            call.args(["-c", setting]);
+            call.args(["-c", setting.as_str()]);
         }
         call.arg("-C").arg(&self.folder).args(arguments);
         let what = call.get_args().nth(2 * self.settings.len() + 2);

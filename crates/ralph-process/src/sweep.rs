@@ -24,8 +24,11 @@ const MAX_LOOKS: usize = 16;
 const LAST_LOOKS: usize = 2;
 /// How long to wait for killed processes to die before looking again.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
-/// How long a process that a dead run has left may take to end by itself: git, for one, takes its locks away then.
+/// How long a process that a dead run has left may take to end when it is asked to: git, for one, takes its locks away then.
 const ASKED_WAIT: Duration = Duration::from_secs(3);
+/// How long a git that a dead run has left may take to finish by itself before it is asked to end. One that is asked just
+/// when it takes a lock leaves that behind, and then nobody can commit any more.
+const GIT_WAIT: Duration = Duration::from_secs(1);
 /// How long a pager may take to put the terminal right.
 const CLOSE_WAIT: Duration = Duration::from_millis(500);
 /// How often it is asked whether somebody hurries.
@@ -68,6 +71,7 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
         // A run that is dead has no children here that somebody still looks after.
         spares_children: false,
     };
+    left.wait_for_git();
     let asked = left.ask();
     asked.wait_until(Instant::now() + ASKED_WAIT, || false);
     let mut swept = left.sweep();
@@ -239,6 +243,17 @@ impl<'a> Left<'a> {
             swept.refused.extend(refused.into_iter().map(|(process, _)| process));
         }
         swept
+    }
+
+    /// Waits for a git among those that are left.
+    fn wait_for_git(&self) {
+        let until = Instant::now() + GIT_WAIT;
+        for ((pid, _), hold) in self.look(&BTreeSet::new()).found {
+            let name = fs::read_to_string(place(pid, "comm")).unwrap_or_default();
+            if name.trim_end() == "git" {
+                let _ended: bool = hold.wait(until.saturating_duration_since(Instant::now()));
+            }
+        }
     }
 
     /// Asks all that are left to end, except those that were asked with the group of a supervised child: many take a second

@@ -1,12 +1,13 @@
 //! Where everything is: the project's root, its files, its database. The only place that spells these paths.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_loop::{IterationFolder, is_alive};
+use ralph_loop::{IterationFolder, PROJECT_FILE, is_alive};
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::{RunId, Shelf};
@@ -90,6 +91,8 @@ pub(crate) struct Project {
     /// What its files must stay in.
     pub(crate) boundary: Boundary,
     pub(crate) worktree: Option<Worktree>,
+    /// The root in the checkout of a task, where the command is given in one.
+    pub(crate) checkout: Option<PathBuf>,
 }
 
 impl Project {
@@ -98,17 +101,37 @@ impl Project {
         Self {
             worktree: Worktree::of(&root),
             boundary: Boundary::new(&root, &[]),
+            checkout: None,
             root,
         }
     }
 
-    /// The project that a folder is in: upwards, as far as the first folder with `.git`, the nearest with a
+    /// The project whose task's checkout has this top folder; none where it is not a checkout, or the project is missing.
+    fn of_checkout(top: &Path) -> Option<Self> {
+        let line = std::fs::read(top.join(".git").join(PROJECT_FILE)).ok()?;
+        let root = PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n")?));
+        if !root.is_dir() {
+            return None;
+        }
+        let mut project = Self::at(root);
+        let inside = project
+            .worktree
+            .as_ref()
+            .and_then(|worktree| project.root.strip_prefix(&worktree.top).ok());
+        project.checkout = Some(top.join(inside.unwrap_or(Path::new(""))));
+        Some(project)
+    }
+
+    /// The project that a folder is in. The checkout of a task belongs to its project. Otherwise: upwards, as far as the first folder with `.git`, the nearest with a
     /// configuration, else the nearest with anything of ours or git's, else the folder itself.
     pub(crate) fn around(folder: &Path) -> Self {
         let mut within: Vec<&Path> = Vec::new();
         for ancestor in folder.ancestors() {
             within.push(ancestor);
             if ancestor.join(".git").exists() {
+                if let Some(project) = Self::of_checkout(ancestor) {
+                    return project;
+                }
                 break;
             }
         }
@@ -127,8 +150,13 @@ impl Project {
     }
 
     /// The scratchpad, found in the same way.
+    /// Each checkout has its own, at the same place.
     pub(crate) fn scratchpad_file(&self, configured: Option<&Path>) -> PathBuf {
-        self.note_file(SCRATCHPAD, configured, Spelling::Own)
+        let file = self.note_file(SCRATCHPAD, configured, Spelling::Own);
+        match (&self.checkout, file.strip_prefix(&self.root)) {
+            (Some(checkout), Ok(inside)) => checkout.join(inside),
+            _ => file,
+        }
     }
 
     fn note_file(&self, name: &str, configured: Option<&Path>, spelling: Spelling) -> PathBuf {

@@ -83,7 +83,9 @@ fn read_text(path: &Path, name: &str) -> Result<Option<String>, CommandError> {
 
 /// The boundary of a project: the folders that the user allows, and the paths that the user set, are inside.
 pub(crate) fn boundary(project: &Project, loaded: &Loaded) -> Boundary {
-    Boundary::new(&project.root, &allowed_outside(project, loaded))
+    let mut allowed = allowed_outside(project, loaded);
+    allowed.extend(project.checkout.clone());
+    Boundary::new(&project.root, &allowed)
 }
 
 fn allowed_outside(project: &Project, loaded: &Loaded) -> Vec<PathBuf> {

@@ -1,5 +1,5 @@
 //! The identity of a project, and the folder outside of it in which ralph keeps what must survive the project's own files:
-//! backups of the fact store.
+//! backups of the fact store, and the checkouts of tasks.
 //!
 //! In git the id is random. It lives in git's common folder, so that linked worktrees share it and clones do not, together
 //! with the project's path, which tells a project that was moved from one that was copied. The folder names the path of the
@@ -80,6 +80,11 @@ impl StateFolder {
     /// The folder of the fact store's backups.
     pub(crate) fn backups(&self) -> PathBuf {
         self.path.join("backups")
+    }
+
+    /// The folder of the tasks' checkouts.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path.join("work")
     }
 
     fn of(id: &ProjectId) -> Option<Self> {

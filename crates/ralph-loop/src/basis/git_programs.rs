@@ -31,14 +31,23 @@ impl GitPrograms {
         if !is_repository(folder) {
             return Self::default();
         }
-        Self::read(folder).unwrap_or_else(|error| Self {
+        Self::read(folder, folder).unwrap_or_else(|error| Self::unknown(&error))
+    }
+
+    /// What git runs for the work in a checkout: what the project configures, for the files that the checkout has.
+    pub(crate) fn of_checkout(project: &Path, checkout: &Path) -> Self {
+        Self::read(project, checkout).unwrap_or_else(|error| Self::unknown(&error))
+    }
+
+    /// Git does not work then, before and after; or it is the change.
+    fn unknown(error: &GitError) -> Self {
+        Self {
             settings: Items::new(),
-            // Git does not work then, before and after; or it is the change.
             files: Items::from([(
                 "git's configuration".to_owned(),
                 digest_of(error.to_string().as_bytes()),
             )]),
-        })
+        }
     }
 
     /// The names of what was added, changed or removed.
@@ -67,10 +76,14 @@ impl GitPrograms {
         self.settings.get(name).or_else(|| self.files.get(name))
     }
 
-    fn read(folder: &Path) -> Result<Self, GitError> {
-        let places = Places::of(folder)?;
+    fn read(folder: &Path, work: &Path) -> Result<Self, GitError> {
+        let mut places = Places::of(folder)?;
         let (settings, filters) = settings(folder)?;
         let mut files = places.hooks();
+        if work != folder {
+            let top = Git::question(work).run(["rev-parse", "--show-toplevel"])?.text()?;
+            places.top = top.trim_end_matches('\n').into();
+        }
         files.extend(places.attributes()?);
         let scripts = filters.iter().flat_map(|command| command_paths(command));
         let scripts = scripts

@@ -43,7 +43,13 @@ pub(crate) struct EvidenceBasis {
 
 impl EvidenceBasis {
     /// What the evidence of these commands rests on now.
-    pub(crate) fn of(root: &Path, home: Option<&Path>, configuration: &[PathBuf], commands: &[String]) -> Self {
+    pub(crate) fn of(
+        root: &Path,
+        git: GitPrograms,
+        home: Option<&Path>,
+        configuration: &[PathBuf],
+        commands: &[String],
+    ) -> Self {
         let mut items = scripts::items(root, home, commands);
         for file in configuration {
             items.extend(digest_of_file(file).map(|digest| (shown(root, file), digest)));
@@ -52,13 +58,13 @@ impl EvidenceBasis {
             commands: commands.to_vec(),
             home: home.map(Path::to_owned),
             items,
-            git: GitPrograms::of(root),
+            git,
         }
     }
 
     /// The same commands' evidence, as it is now.
-    pub(crate) fn now(&self, root: &Path, configuration: &[PathBuf]) -> Self {
-        Self::of(root, self.home.as_deref(), configuration, &self.commands)
+    pub(crate) fn now(&self, root: &Path, git: GitPrograms, configuration: &[PathBuf]) -> Self {
+        Self::of(root, git, self.home.as_deref(), configuration, &self.commands)
     }
 
     /// The names of what was added, changed or removed.

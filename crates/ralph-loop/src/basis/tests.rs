@@ -45,7 +45,13 @@ impl Project {
 
     fn basis(&self) -> EvidenceBasis {
         let settings = [self.root.join("settings.toml")];
-        EvidenceBasis::of(&self.root, self.root.parent(), &settings, &self.commands)
+        EvidenceBasis::of(
+            &self.root,
+            GitPrograms::of(&self.root),
+            self.root.parent(),
+            &settings,
+            &self.commands,
+        )
     }
 
     /// The names of what this changes.
@@ -53,7 +59,11 @@ impl Project {
     fn check(&self, change: impl FnOnce(), expected: &[&str]) {
         let before = self.basis();
         change();
-        let changed = before.changed(&before.now(&self.root, &[self.root.join("settings.toml")]));
+        let changed = before.changed(&before.now(
+            &self.root,
+            GitPrograms::of(&self.root),
+            &[self.root.join("settings.toml")],
+        ));
         assert_eq!(changed.iter().map(String::as_str).collect::<Vec<_>>(), expected);
         // It is kept with the iteration.
         let kept: EvidenceBasis = serde_json::from_str(&serde_json::to_string(&before).unwrap()).unwrap();

@@ -68,12 +68,20 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
     let repository = Repository::of(folder)
         .map_err(CommitError::Git)?
         .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
+    match has_identity(&repository.top)? {
+        true => Ok(repository),
+        false => Err(CommitError::NoIdentity),
+    }
+}
+
+/// Whether git knows who commits in a folder.
+pub(crate) fn has_identity(folder: &Path) -> Result<bool, GitError> {
     for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
-        if !Git::question(&repository.top).run(["var", who])?.status.success() {
-            return Err(CommitError::NoIdentity);
+        if !Git::question(folder).run(["var", who])?.status.success() {
+            return Ok(false);
         }
     }
-    Ok(repository)
+    Ok(true)
 }
 
 /// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns

@@ -19,20 +19,22 @@ const COARSEST_TIME_NS: i64 = if cfg!(test) { 0 } else { 2_000_000_000 };
 
 /// The repository of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Repository {
+pub(crate) struct Repository {
     /// The top of its worktree.
-    pub(super) top: PathBuf,
-    /// Where the project stands in it: empty, or a path that ends in `/`.
-    pub(super) prefix: String,
-    pub(super) index: PathBuf,
-    pub(super) objects: PathBuf,
+    pub(crate) top: PathBuf,
+    /// Where the project is in it: empty, or a path that ends in `/`.
+    pub(crate) prefix: String,
+    /// Where git reads its configuration; another folder than the top for a checkout, whose own configuration does not count.
+    pub(crate) configured_in: PathBuf,
+    pub(crate) index: PathBuf,
+    pub(crate) objects: PathBuf,
     /// Its own lists of ignored files, attributes and sparse folders.
-    pub(super) info: [PathBuf; 3],
+    pub(crate) info: [PathBuf; 3],
 }
 
 impl Repository {
     /// The repository of a folder; none when it is in no worktree.
-    pub(super) fn of(folder: &Path) -> Result<Option<Self>, String> {
+    pub(crate) fn of(folder: &Path) -> Result<Option<Self>, String> {
         if !is_repository(folder) {
             return Ok(None);
         }
@@ -57,6 +59,7 @@ impl Repository {
         match lines.as_slice() {
             [top, index, objects, exclude, attributes, sparse, prefix, ..] => Ok(Some(Self {
                 top: top.into(),
+                configured_in: top.into(),
                 index: index.into(),
                 objects: objects.into(),
                 info: [exclude, attributes, sparse].map(PathBuf::from),
@@ -121,7 +124,7 @@ impl Repository {
     }
 
     /// A pattern for all but these files.
-    fn all_but(&self, hidden: &[String]) -> Vec<String> {
+    pub(crate) fn all_but(&self, hidden: &[String]) -> Vec<String> {
         let hidden = hidden.iter().filter_map(|path| self.relative_to_top(path));
         let excluded = hidden.map(|path| format!(":(top,exclude,literal){path}"));
         [":(top)".to_owned()].into_iter().chain(excluded).collect()

@@ -13,7 +13,7 @@ mod scratch_git;
 #[cfg(test)]
 mod canary_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,12 @@ use ralph_model::show_invisible;
 use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use commit::has_identity;
 pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
-pub(crate) use in_git::is_repository;
-use in_git::{InGit, Repository};
+use in_git::InGit;
+pub(crate) use in_git::{Repository, is_repository};
 pub use refs::Refs;
+pub(crate) use scratch_git::kept_settings;
 
 /// The name of a file as it is recorded: an agent may have chosen it, with a secret in it, or with characters that nobody sees.
 pub(crate) fn recorded_name(file: &str) -> String {
@@ -108,6 +110,8 @@ pub struct ProjectFiles {
     root: PathBuf,
     scratch: PathBuf,
     own: OwnFiles,
+    /// The repository of a checkout, whose own configuration does not count; otherwise git is asked.
+    checkout: Option<Repository>,
 }
 
 impl ProjectFiles {
@@ -119,6 +123,15 @@ impl ProjectFiles {
             root: root.to_owned(),
             scratch: scratch.to_owned(),
             own,
+            checkout: None,
+        }
+    }
+
+    /// The files of a task's checkout.
+    pub(crate) fn of_checkout(root: &Path, scratch: &Path, own: OwnFiles, repository: Repository) -> Self {
+        Self {
+            checkout: Some(repository),
+            ..Self::new(root, scratch, own)
         }
     }
 
@@ -252,7 +265,10 @@ impl ProjectFiles {
     }
 
     fn in_git(&self) -> Result<Option<InGit<'_>>, String> {
-        let repository = Repository::of(&self.root)?;
+        let repository = match &self.checkout {
+            Some(checkout) => Some(checkout.clone()),
+            None => Repository::of(&self.root)?,
+        };
         Ok(repository.map(|repository| InGit {
             repository,
             scratch: &self.scratch,
@@ -266,10 +282,16 @@ impl ProjectFiles {
 /// # Errors
 /// When git does not answer.
 pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
+    commit_of(folder, "HEAD")
+}
+
+/// The commit that a revision names; none where there is no such revision, and without git.
+pub(crate) fn commit_of(folder: &Path, revision: &str) -> Result<Option<String>, GitError> {
     if !is_repository(folder) {
         return Ok(None);
     }
-    let answer = Git::question(folder).run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+    let revision = format!("{revision}^{{commit}}");
+    let answer = Git::question(folder).run(["rev-parse", "--verify", "--quiet", &revision])?;
     match answer.status.code() {
         Some(1) => Ok(None),
         _ => Ok(Some(answer.text()?.trim().to_owned())),
@@ -281,9 +303,18 @@ pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
 /// # Errors
 /// When git does not answer.
 pub fn commits_in_head(folder: &Path, commits: &BTreeSet<String>) -> Result<BTreeSet<String>, GitError> {
+    commits_in(folder, "HEAD", commits)
+}
+
+/// The same for another revision.
+pub(crate) fn commits_in(
+    folder: &Path,
+    revision: &str,
+    commits: &BTreeSet<String>,
+) -> Result<BTreeSet<String>, GitError> {
     let is_id = |id: &&String| id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let asked: Vec<&String> = commits.iter().filter(is_id).collect();
-    let Some(head) = head_commit(folder)?.filter(|_| !asked.is_empty()) else {
+    let Some(head) = commit_of(folder, revision)?.filter(|_| !asked.is_empty()) else {
         return Ok(BTreeSet::new());
     };
     let lines: String = asked.iter().map(|id| format!("{id}^{{commit}}\n")).collect();

@@ -48,7 +48,9 @@ pub(super) struct ScratchGit<'a> {
 impl<'a> ScratchGit<'a> {
     /// Makes the directory anew.
     pub(super) fn create(repository: &'a Repository, scratch: &'a Path) -> Result<Self, String> {
-        let settings = Git::question(&repository.top).run(["config", "--list", "-z"])?.text()?;
+        let settings = Git::question(&repository.configured_in)
+            .run(["config", "--list", "-z"])?
+            .text()?;
         let git = Self { repository, scratch };
         git.create_folders(&kept_settings(&settings))
             .map_err(|error| git.failure(&error))?;
@@ -191,7 +193,7 @@ impl<'a> ScratchGit<'a> {
 }
 
 /// The configuration of the directory, from all that git has: `key`, a line break and the value each.
-fn kept_settings(listed: &str) -> String {
+pub(crate) fn kept_settings(listed: &str) -> String {
     let kept: BTreeMap<&str, &str> = listed
         .split_terminator('\0')
         .map(|setting| setting.split_once('\n').unwrap_or((setting, "true")))

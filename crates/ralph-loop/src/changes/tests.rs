@@ -7,20 +7,20 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
 /// A project and the folder of a run beside it.
-pub(super) struct Project {
-    pub(super) folder: TempDir,
-    pub(super) root: PathBuf,
+pub(crate) struct Project {
+    pub(crate) folder: TempDir,
+    pub(crate) root: PathBuf,
 }
 
 impl Project {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("project");
         fs::create_dir(&root).unwrap();
         Self { folder, root }
     }
 
-    pub(super) fn in_git() -> Self {
+    pub(crate) fn in_git() -> Self {
         let project = Self::new();
         project.git("init -q -b main");
         project.identify();
@@ -28,7 +28,7 @@ impl Project {
     }
 
     /// With a first commit.
-    pub(super) fn with_files(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
         let project = Self::in_git();
         for (name, text) in files {
             project.write(name, text);
@@ -38,20 +38,20 @@ impl Project {
         project
     }
 
-    pub(super) fn identify(&self) {
+    pub(crate) fn identify(&self) {
         self.git("config user.name Somebody");
         self.git("config user.email somebody@example.org");
     }
 
     #[track_caller]
-    pub(super) fn git(&self, arguments: &str) -> String {
+    pub(crate) fn git(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let answer = Git::change(&self.root).run(&arguments).unwrap();
         assert!(answer.status.success(), "{arguments:?}: {}", answer.errors);
         String::from_utf8(answer.output).unwrap()
     }
 
-    pub(super) fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -61,7 +61,7 @@ impl Project {
         fs::remove_file(self.root.join(name)).unwrap();
     }
 
-    pub(super) fn watch(&self) -> ProjectFiles {
+    pub(crate) fn watch(&self) -> ProjectFiles {
         let own = OwnFiles {
             hidden: vec![".ralph".to_owned(), ".agent/scratchpad.md".to_owned()],
             notes: vec![".agent/memories.md".to_owned()],
@@ -71,7 +71,7 @@ impl Project {
 
     /// What changed while this was done.
     #[track_caller]
-    pub(super) fn changes(&self, change: impl FnOnce()) -> Changes {
+    pub(crate) fn changes(&self, change: impl FnOnce()) -> Changes {
         let watch = self.watch();
         let before = watch.snapshot();
         assert_eq!(before.degraded, None);
@@ -89,7 +89,7 @@ impl Project {
 }
 
 /// Commits, and nobody stops it.
-pub(super) fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+pub(crate) fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
     commit_task(folder, files, message, &ralph_process::StopHandle::default(), "")
 }
 
@@ -104,7 +104,7 @@ fn collect(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
     }
 }
 
-pub(super) fn of(files: &[&str]) -> Changes {
+pub(crate) fn of(files: &[&str]) -> Changes {
     let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
     Changes {
         work: files.clone(),
@@ -113,7 +113,7 @@ pub(super) fn of(files: &[&str]) -> Changes {
     }
 }
 
-pub(super) fn set(files: &[&str]) -> BTreeSet<String> {
+pub(crate) fn set(files: &[&str]) -> BTreeSet<String> {
     files.iter().map(|file| (*file).to_owned()).collect()
 }
 

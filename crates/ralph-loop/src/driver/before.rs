@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::basis::EvidenceBasis;
 use crate::changes::Snapshot;
+use crate::state::Place;
 
 /// What was so before a turn. The files alone can be read from it as well.
 #[derive(Serialize)]
 pub(super) struct Before<'a> {
     #[serde(flatten)]
     pub(super) files: &'a Snapshot,
+    pub(super) place: Place,
     pub(super) asked: Asked,
     pub(super) basis: EvidenceBasis,
 }
@@ -24,6 +26,17 @@ pub(super) fn basis_on_record(before: Option<&str>) -> Option<EvidenceBasis> {
         basis: Option<EvidenceBasis>,
     }
     serde_json::from_str::<OnRecord>(before?).ok()?.basis
+}
+
+/// Where the work was done, as a record tells.
+pub(super) fn place_on_record(before: Option<&str>) -> Place {
+    #[derive(Deserialize)]
+    struct OnRecord {
+        #[serde(default)]
+        place: Place,
+    }
+    let on_record = before.and_then(|before| serde_json::from_str::<OnRecord>(before).ok());
+    on_record.map(|on_record| on_record.place).unwrap_or_default()
 }
 
 /// What was asked for.

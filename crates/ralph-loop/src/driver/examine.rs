@@ -13,9 +13,9 @@ use ralph_process::StopHandle;
 use ralph_store::EvidenceChange;
 
 use super::before::basis_on_record;
-use super::prepare::{environment, folder_of, project_files};
+use super::prepare::{environment, folder_of};
 use super::{Incoming, RunError, Runner};
-use crate::basis::{EvidenceBasis, counted_changes};
+use crate::basis::{EvidenceBasis, GitPrograms, counted_changes};
 use crate::changes::{Changes, ProjectFiles, Snapshot, recorded_name};
 use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
@@ -56,7 +56,7 @@ impl Runner<'_> {
             baseline,
         } = what;
         let examination = Examination {
-            files: project_files(self.site, current)?,
+            files: self.project_files(current)?,
             folder: folder_of(self.site, current),
             before: current
                 .before
@@ -67,8 +67,9 @@ impl Runner<'_> {
             changed_before: self.store.changed_before(&current.task)?,
             basis: BasisCheck {
                 before: basis_on_record(current.before.as_deref()),
-                root: self.site.root.clone(),
-                config_files: self.site.config_files.clone(),
+                root: self.work_root(current),
+                programs: self.programs(current),
+                config_files: self.config_files(current),
                 task: current.task.clone(),
                 unreviewed: self.store.evidence_changes()?,
             },
@@ -111,7 +112,7 @@ impl Runner<'_> {
         Ok(GateRunner {
             commands: site.config.verify.commands.clone(),
             timeout: site.config.verify.timeout,
-            folder: site.root.clone(),
+            folder: self.work_root(current),
             environment: environment(site, current)?,
             marker: current.marker.clone(),
             before,
@@ -138,6 +139,7 @@ pub(super) fn in_thread(
 struct BasisCheck {
     before: Option<EvidenceBasis>,
     root: PathBuf,
+    programs: GitPrograms,
     config_files: Vec<PathBuf>,
     task: TaskId,
     unreviewed: Vec<EvidenceChange>,
@@ -148,7 +150,7 @@ impl BasisCheck {
         let Some(before) = &self.before else {
             return Vec::new();
         };
-        let after = before.now(&self.root, &self.config_files);
+        let after = before.now(&self.root, self.programs.clone(), &self.config_files);
         counted_changes(&self.task, (before, &after), &self.unreviewed)
     }
 }
@@ -258,7 +260,7 @@ fn are_red(gates: &[GateResult]) -> bool {
         .any(|gate| !gate.is_green() && gate.end != GateEnd::Stopped)
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
+pub(super) fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
     runner.run(stop, |news| {
         let incoming = match news {
             GateNews::Begins(command) => Incoming::GateBegins(command.to_owned()),

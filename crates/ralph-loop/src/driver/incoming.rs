@@ -4,12 +4,13 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
+use ralph_model::TaskId;
 
 use super::Runner;
 use crate::gates::{Baseline, GateResult};
 use crate::guide::Guided;
 use crate::inbox::Weight;
-use crate::state::{Examined, Happening};
+use crate::state::{Examined, Happening, WorkCommit};
 use crate::watch::News;
 
 /// How many of what came in are looked at before anything else is.
@@ -30,6 +31,14 @@ pub(super) enum Incoming {
     GateBegins(String),
     Gate(GateResult),
     Examined(Examined),
+    /// The checkout of a task is there, or why it is not.
+    CheckedOut(Result<(), String>),
+    /// What came of the work of a checkout as a commit, and the commit that it is based on where that is another one now.
+    WorkCommitted {
+        task: TaskId,
+        result: WorkCommit,
+        base_commit: Option<String>,
+    },
     /// The commit of a task's files, or why there is none.
     Committed(Result<String, String>),
     /// The gates or the commit failed, and there is no room on the disk.
@@ -97,6 +106,13 @@ impl Runner<'_> {
                 None
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::CheckedOut(Ok(())) => Some(Happening::CheckedOut),
+            Incoming::CheckedOut(Err(reason)) => Some(Happening::Failed(reason)),
+            Incoming::WorkCommitted {
+                task,
+                result,
+                base_commit,
+            } => Some(self.work_committed(&task, result, base_commit)),
             Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
             Incoming::NoRoom => Some(Happening::NoRoom),
             Incoming::Warning(warning) => {

@@ -9,6 +9,7 @@ mod full_disk;
 mod guidance;
 mod incoming;
 mod interrupter;
+mod isolate;
 mod prepare;
 mod recover;
 mod settlement;
@@ -29,11 +30,12 @@ use ralph_store::{NewRun, Store};
 
 use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, Snapshot};
+use crate::checkout::Base;
 use crate::guide::Asking;
 use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, inbox};
 use crate::site::{Order, Site};
-use crate::state::{Current, Effect, End, Event, Happening, Plan, State};
+use crate::state::{Current, Effect, End, Event, Happening, Place, Plan, State};
 use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
 use crate::watch::{News, Survival, Watch};
@@ -89,6 +91,8 @@ pub struct Runner<'a> {
     sentence: Option<(End, String)>,
     /// What git ran by itself when the run began.
     programs_at_start: GitPrograms,
+    /// The reference on which work of checkouts lands.
+    base: Option<Base>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -166,6 +170,7 @@ impl<'a> Runner<'a> {
             open_at_start: BTreeSet::new(),
             sentence: None,
             programs_at_start: GitPrograms::default(),
+            base: None,
         })
     }
 
@@ -291,6 +296,7 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.programs_at_start = GitPrograms::of(&site.root);
+        self.begin_isolated()?;
         self.watch.tell(&News::Began { run: &self.run });
         self.tell_standing()
     }
@@ -304,6 +310,10 @@ impl<'a> Runner<'a> {
             strategy: config.strategy.name.unwrap_or_default(),
             escalate_after: config.strategy.escalate_after,
             limits: config.limits,
+            place: match self.site.isolation {
+                Some(_) => Place::Checkout,
+                None => Place::Project,
+            },
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             verifier: self.order.who_verifies(),
@@ -342,6 +352,10 @@ impl<'a> Runner<'a> {
             Effect::FinishOutbox => self.finish_outbox()?,
             Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
             Effect::Count => self.count()?,
+            Effect::CheckOut(current) => return self.check_out(current),
+            Effect::CommitWork(draft) => return self.commit_work(draft),
+            Effect::RecordLanding(draft, commit) => self.record_landing(draft, commit)?,
+            Effect::Land(draft, commit) => self.land(draft, commit)?,
             Effect::RunBaseline(current) => {
                 self.run_baseline(current)?;
                 return Ok(None);

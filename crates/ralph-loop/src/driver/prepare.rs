@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
+use ralph_memory::capture::Scratchpad;
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
@@ -18,23 +20,18 @@ use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
-use crate::changes::{ProjectFiles, commits_in_head, recorded_name};
+use crate::changes::{ProjectFiles, commits_in, recorded_name};
+use crate::checkout::Base;
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
-use crate::state::{Current, Happening, Pauses};
+use crate::state::{Current, Happening, Pauses, Place};
 use crate::strategy::{Past, Rule};
 use crate::watch::News;
 
 /// The folder of an iteration.
 pub(super) fn folder_of(site: &Site<'_>, current: &Current) -> IterationFolder {
     IterationFolder::of(&site.runs, &current.run, current.iteration)
-}
-
-/// The project's files, with what snapshots need kept in the run's scratch folder.
-pub(super) fn project_files(site: &Site<'_>, current: &Current) -> Result<ProjectFiles, RunError> {
-    let scratch = scratch_folder(&site.runs, &current.run)?;
-    Ok(ProjectFiles::new(&site.root, &scratch, site.own.clone()))
 }
 
 /// The environment of an iteration's agent.
@@ -51,6 +48,42 @@ pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsS
 }
 
 impl Runner<'_> {
+    /// The files that the agent works on, with what snapshots need kept in the run's scratch folder.
+    pub(super) fn project_files(&self, current: &Current) -> Result<ProjectFiles, RunError> {
+        let site = self.site;
+        let scratch = scratch_folder(&site.runs, &current.run)?;
+        let root = self.work_root(current);
+        Ok(match self.checkout(current)? {
+            Some(checkout) => ProjectFiles::of_checkout(&root, &scratch, site.own.clone(), checkout.repository()),
+            None => ProjectFiles::new(&root, &scratch, site.own.clone()),
+        })
+    }
+
+    /// The scratchpad of an iteration: each checkout has its own.
+    pub(super) fn scratchpad(&self, current: &Current) -> Scratchpad<'_> {
+        let path = self.work_root(current).join(self.site.scratchpad_path());
+        self.site.scratchpad.at(path)
+    }
+
+    /// What git runs by itself for the work of an iteration.
+    pub(super) fn programs(&self, current: &Current) -> GitPrograms {
+        match current.place {
+            Place::Project => GitPrograms::of(&self.site.root),
+            Place::Checkout => GitPrograms::of_checkout(&self.site.root, &self.work_root(current)),
+        }
+    }
+
+    /// The configuration that evidence rests on: in a checkout also the file there, which lands with the work.
+    pub(super) fn config_files(&self, current: &Current) -> Vec<PathBuf> {
+        let mut files = self.site.config_files.clone();
+        if current.place == Place::Checkout {
+            let in_checkout = files.iter().filter_map(|file| file.strip_prefix(&self.site.root).ok());
+            let in_checkout: Vec<PathBuf> = in_checkout.map(|file| self.work_root(current).join(file)).collect();
+            files.extend(in_checkout);
+        }
+        files
+    }
+
     /// Frees the claims of dead runs, claims the next task, and looks at what came before it.
     pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Happening, RunError> {
         let site = self.site;
@@ -110,7 +143,8 @@ impl Runner<'_> {
         if elsewhere.is_empty() {
             return Ok(elsewhere);
         }
-        commits_in_head(&self.site.root, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
+        let revision = self.base.as_ref().map_or("HEAD", Base::reference);
+        commits_in(&self.site.root, revision, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
     }
 
     /// Warns of lessons that were passed over because they cannot be read; of each once.
@@ -141,6 +175,7 @@ impl Runner<'_> {
         let Some(task) = self.store.task(&current.task)? else {
             return Err(RunError::Other(format!("the task {} is gone", current.task)));
         };
+        self.copy_notes(current)?;
         self.take_stock_of_notes();
         let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
         self.tell_unreadable();
@@ -155,7 +190,7 @@ impl Runner<'_> {
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
-        let files = project_files(self.site, current)?;
+        let files = self.project_files(current)?;
         let before = files.snapshot();
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
@@ -165,13 +200,11 @@ impl Runner<'_> {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
-        let site = self.site;
-        let commands = site.config.verify.commands.iter();
-        let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
-        let basis = EvidenceBasis::of(&site.root, site.home(), &site.config_files, &commands);
+        let basis = self.evidence_basis(current);
         let dirty = self.dirty_files(&files, current, &basis.git)?;
         let before = serde_json::to_string(&Before {
             files: &before,
+            place: current.place,
             asked: Asked::of(materials.task(), materials.parent()),
             basis,
         })?;
@@ -208,6 +241,19 @@ impl Runner<'_> {
         })
     }
 
+    /// What the evidence of an iteration rests on now.
+    fn evidence_basis(&self, current: &Current) -> EvidenceBasis {
+        let commands = self.site.config.verify.commands.iter();
+        let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
+        EvidenceBasis::of(
+            &self.work_root(current),
+            self.programs(current),
+            self.site.home(),
+            &self.config_files(current),
+            &commands,
+        )
+    }
+
     /// The files that have changes already, where those of the first attempt must not be committed with the task.
     fn dirty_files(
         &mut self,
@@ -215,7 +261,7 @@ impl Runner<'_> {
         current: &Current,
         programs: &GitPrograms,
     ) -> Result<Option<Vec<String>>, RunError> {
-        if self.site.config.git.commit != Commit::Task {
+        if self.site.config.git.commit != Commit::Task || current.place == Place::Checkout {
             return Ok(None);
         }
         let changed = self.unreviewed_programs(&current.task, programs)?;
@@ -243,10 +289,8 @@ impl Runner<'_> {
         red_gates: &[String],
     ) -> Result<Prompt, RunError> {
         let site = self.site;
-        let scratchpad = site
-            .scratchpad
-            .read()
-            .map_err(|error| RunError::Other(error.to_string()))?;
+        let scratchpad = self.scratchpad(current).read();
+        let scratchpad = scratchpad.map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
             round: Some(Round {
                 iteration: current.iteration,

@@ -4,12 +4,14 @@ use jiff::Timestamp;
 use ralph_model::TaskKind;
 use ralph_store::{IterationRecord, OpenRun, Pause, Phase, Run, RunProcess};
 
+use super::before::place_on_record;
 use super::{RunError, Runner};
 use crate::alive::is_alive;
+use crate::checkout::Checkout;
 use crate::gates::Baseline;
 use crate::heart::LEASE;
 use crate::prune::prune;
-use crate::state::{Current, Left};
+use crate::state::{Current, Left, Place};
 use crate::summary::TurnSummary;
 use crate::watch::News;
 
@@ -43,6 +45,7 @@ impl Runner<'_> {
         if let Some(living) = living.first() {
             return Err(still_works(living));
         }
+        self.tidy_checkouts();
         self.prune();
         Ok(left)
     }
@@ -118,6 +121,15 @@ impl Runner<'_> {
             Some(agent) => self.store.pause_of_agent(agent.name())?,
             None => None,
         };
+        let place = place_on_record(record.before.as_deref());
+        let landed = match (place, &self.site.isolation) {
+            (Place::Checkout, Some(isolation)) => {
+                let checkout = Checkout::of(&self.site.root, &isolation.work, &record.task).map_err(RunError::Other)?;
+                let on_record = self.store.checkout_of(&record.task)?;
+                self.landed_before(on_record.as_ref(), &checkout)?
+            }
+            _ => None,
+        };
         let current = Box::new(Current {
             pause,
             verifier_pause,
@@ -134,6 +146,8 @@ impl Runner<'_> {
             marker: record.marker,
             model: record.model,
             rationale: record.rationale,
+            place,
+            landed,
             before: record.before,
         });
         Ok(match record.phase {

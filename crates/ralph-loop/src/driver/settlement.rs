@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
 use ralph_memory::recall::{Said, keep_compared, retold};
-use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus, Unverified};
 use ralph_store::{EvidenceChange, OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 
 use super::before::basis_on_record;
@@ -20,7 +20,7 @@ use crate::gates::Changed;
 use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
-use crate::state::{Draft, Happening};
+use crate::state::{Draft, Happening, Place};
 use crate::summary::TurnSummary;
 use crate::watch::{News, Watch};
 
@@ -45,6 +45,7 @@ impl Runner<'_> {
     /// Settles the iteration.
     pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
         let now = self.site.clock.now();
+        self.bring_notes_home(&draft.current);
         self.take_stock_of_notes();
         let mut settlement = self.settlement(draft, now)?;
         let learnings = settlement.learnings.clone();
@@ -88,6 +89,7 @@ impl Runner<'_> {
             let warning = format!("The result of the iteration is in the journal, but not in its folder: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
+        self.after_settlement(draft, settled.task);
         self.turn = None;
         self.guided = draft.turn.guidance.is_some();
         if draft.current.run != self.run {
@@ -150,7 +152,7 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
-        let failed = Failed::of(draft, &self.site.root);
+        let failed = Failed::of(draft, &self.work_root(current));
         let description = self
             .store
             .task(&current.task)?
@@ -191,6 +193,7 @@ impl Runner<'_> {
             },
             fence: current.fence,
             worktree: self.site.worktree.clone(),
+            landed_on: self.landed_on(draft),
             task: self.task_change(draft),
             evidence_changes: draft.own_changes(),
             guidance: turn.guidance.clone(),
@@ -229,6 +232,18 @@ impl Runner<'_> {
         learnings
     }
 
+    /// The reference on which isolated work is done; none for work in the project itself, or that has not landed.
+    fn landed_on(&self, draft: &Draft) -> Option<String> {
+        let waits = matches!(draft.unverified, Some(Unverified::EvidenceChanged(_)));
+        match draft.current.place {
+            Place::Checkout if !waits => draft
+                .landed_on
+                .clone()
+                .or_else(|| self.base.as_ref().map(|base| base.reference().to_owned())),
+            _ => None,
+        }
+    }
+
     fn task_change(&self, draft: &Draft) -> TaskChange {
         match draft.ruling.task {
             Fate::Done => TaskChange::Done {
@@ -238,6 +253,7 @@ impl Runner<'_> {
             Fate::Attempt => TaskChange::Attempt {
                 max_retries: self.site.config.execution.max_retries,
             },
+            Fate::GiveUp => TaskChange::Attempt { max_retries: 0 },
             Fate::Again => TaskChange::Again,
             Fate::Progress => TaskChange::Progress,
         }
@@ -331,10 +347,11 @@ impl Runner<'_> {
     }
 
     /// What git would run for the commit that no person has reviewed, or that the agent of a dead run changed.
-    fn changed_programs(&self, draft: &Draft) -> Result<Vec<EvidenceChange>, StoreError> {
+    pub(super) fn changed_programs(&self, draft: &Draft) -> Result<Vec<EvidenceChange>, StoreError> {
         let now = GitPrograms::of(&self.site.root);
         let mut changes = self.unreviewed_programs(&draft.current.task, &now)?;
         if let Some(before) = basis_on_record(draft.current.before.as_deref()) {
+            let now = self.programs(&draft.current);
             add_changes(&mut changes, &draft.current.task, (&before.git, &now));
         }
         Ok(changes)

@@ -1,6 +1,6 @@
 //! The agent's turn: its start, what it says on the way, its end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::agents::replay;
 use crate::changes::recorded_name;
 use crate::inbox::Sender;
 use crate::room::is_full;
-use crate::state::{Current, Happening};
+use crate::state::{Current, Happening, Place};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
@@ -59,6 +59,7 @@ impl Runner<'_> {
 
     /// Starts the agent; its pid and its start are the answer.
     fn start_agent(&mut self) -> Result<(u32, u64), RunError> {
+        let root = self.root_of_turn();
         let Some(turn) = &mut self.turn else {
             return Err(RunError::Other("no agent is prepared".to_owned()));
         };
@@ -72,7 +73,7 @@ impl Runner<'_> {
                 prompt: &turn.prompt,
                 prompt_file: &folder.prompt(),
                 model: turn.current.model.as_deref(),
-                folder: &site.root,
+                folder: &root,
                 environment: &environment,
                 also_writable: &site.writable_outside(),
                 access: config.agent.permissions.into(),
@@ -195,12 +196,20 @@ impl Runner<'_> {
         self.watch.tell(&News::Warning(&warning));
     }
 
+    /// The folder in which the agent works.
+    fn root_of_turn(&self) -> PathBuf {
+        match &self.turn {
+            Some(turn) => self.work_root(&turn.current),
+            None => self.site.root.clone(),
+        }
+    }
+
     /// What is kept of a turn that is over.
     fn summary_of(&mut self, end: EndOfTurn) -> TurnSummary {
         if let Some(warning) = not_ended(&end.left_running) {
             self.watch.tell(&News::Warning(&warning));
         }
-        let root = &self.site.root;
+        let root = &self.root_of_turn();
         let places = self.places();
         let Some(turn) = &mut self.turn else {
             return summary(root, end, "", Duration::ZERO);
@@ -213,6 +222,11 @@ impl Runner<'_> {
         if wish.is_some_and(|wish| on_the_ladder(&self.site.config.agent.models, wish).is_none()) {
             summary.captured.malformed = summary.captured.malformed.saturating_add(1);
         }
+        let is_deleted = turn.current.place == Place::Checkout && !root.is_dir();
+        if is_deleted {
+            summary.end = TurnEnd::Crash("it deleted the folder that it worked in".to_owned());
+        }
+        let Some(turn) = &self.turn else { return summary };
         let task = turn.current.task.as_str();
         summary.no_room = !summary.control.done.iter().any(|id| id == task) && places.are_full();
         summary
@@ -237,7 +251,7 @@ impl Runner<'_> {
             // What it said to the loop was said on the way, or nobody can tell any more.
             control: Control::default(),
             ..summary(
-                &self.site.root,
+                &self.work_root(current),
                 replay(agent, || transcript::printed(&transcript)),
                 &prompt,
                 time,

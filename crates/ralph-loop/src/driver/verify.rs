@@ -9,7 +9,7 @@ use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
 use ralph_model::Tokens;
 
 use super::before::Asked;
-use super::prepare::{environment, folder_of, project_files};
+use super::prepare::{environment, folder_of};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Look, Role, RunError, Runner, Turn};
 use crate::basis::GitPrograms;
@@ -30,11 +30,12 @@ impl Runner<'_> {
         let folder = folder_of(site, &draft.current).of_verifier();
         folder.create()?;
         folder.write("prompt.md", &prompt)?;
-        let files = project_files(site, &draft.current)?;
+        let files = self.project_files(&draft.current)?;
+        let root = self.work_root(&draft.current);
         // The gates may have changed files, so this is not what the turn has left.
         let before = files.snapshot();
-        let (refs, forgiven_before) = (Refs::of(&site.root), self.store.was_forgiven(&draft.current.task)?);
-        let programs = GitPrograms::of(&site.root);
+        let (refs, forgiven_before) = (Refs::of(&root), self.store.was_forgiven(&draft.current.task)?);
+        let programs = self.programs(&draft.current);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
@@ -54,7 +55,7 @@ impl Runner<'_> {
                 prompt: &prompt,
                 prompt_file: &folder.prompt(),
                 model: current.model.as_deref(),
-                folder: &site.root,
+                folder: &root,
                 environment: &environment,
                 also_writable: &[],
                 access: Access::ReadOnly,
@@ -152,6 +153,11 @@ impl Runner<'_> {
     fn look_back(&mut self, end: EndOfTurn) -> Verification {
         let (mut agent, mut seen, mut duration) = (String::new(), SeenSince::default(), Duration::ZERO);
         let (mut prompt, mut forgiven_before) = ("", false);
+        let current = self.turn.as_ref().map(|turn| turn.current.clone());
+        let (root, programs) = match &current {
+            Some(current) => (self.work_root(current), self.programs(current)),
+            None => (self.site.root.clone(), GitPrograms::default()),
+        };
         if let Some(turn) = &mut self.turn {
             turn.running = None;
             duration = turn.started.elapsed();
@@ -161,17 +167,12 @@ impl Runner<'_> {
             if let Role::Looks(look) = &turn.role {
                 agent.clone_from(&look.agent);
                 forgiven_before = look.forgiven_before;
-                let writes: Vec<String> = end
-                    .writes
-                    .iter()
-                    .filter_map(|path| inside(&self.site.root, path))
-                    .collect();
+                let writes: Vec<String> = end.writes.iter().filter_map(|path| inside(&root, path)).collect();
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
                 seen = changed_since(look, &writes, begun.ok());
-                seen.changed
-                    .extend(look.programs.changed(&GitPrograms::of(&self.site.root)));
-                seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
+                seen.changed.extend(look.programs.changed(&programs));
+                seen.look_at_refs(look.refs.as_ref(), Refs::of(&root));
                 seen.changed = seen.changed.iter().map(|name| recorded_name(name)).collect();
             }
         }

@@ -29,6 +29,8 @@ pub enum Effect {
     },
     /// Count how the tasks stand.
     Count,
+    /// Make the checkout in which the task is worked on, or find the one that earlier attempts have left.
+    CheckOut(Box<Current>),
     /// Run the gates before the first iteration, for which this task is claimed.
     RunBaseline(Box<Current>),
     /// Keep what they said.
@@ -64,6 +66,12 @@ pub enum Effect {
     GoOn,
     /// Commit the files of the task.
     Commit(Box<Draft>),
+    /// Commit the work of a checkout, on the tip of the base.
+    CommitWork(Box<Draft>),
+    /// Put on record that this commit is about to land.
+    RecordLanding(Box<Draft>, String),
+    /// Make it the tip of the base.
+    Land(Box<Draft>, String),
     /// Wait until there is room on the disk.
     FindRoom,
     /// Settle the iteration.

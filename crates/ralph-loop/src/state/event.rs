@@ -25,6 +25,21 @@ pub struct Event {
     pub what: Happening,
 }
 
+/// What comes of the work of a checkout as a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkCommit {
+    /// The files are as in the base.
+    Nothing,
+    /// This commit, whose parent is the tip of the base.
+    Ready(String),
+    /// The base has moved. The checkout has the work on its tip now, which the gates have not seen.
+    Moved,
+    /// The work cannot land, for this reason.
+    Refused(String),
+    /// Git failed, for this reason.
+    Failed(String),
+}
+
 /// What can happen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
@@ -43,6 +58,10 @@ pub enum Happening {
         /// What came before, of the task that was claimed, as far as the choice of its model asks for it.
         past: Past,
     },
+    /// The checkout of the task is there.
+    CheckedOut,
+    /// The work of the task has landed already: the run that did it was killed before it could say so.
+    LandedBefore,
     /// What the gates say before the first iteration.
     BaselineRan {
         /// What they say.
@@ -79,6 +98,14 @@ pub enum Happening {
     Verified(Box<Verification>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
+    /// What came of the work of a checkout as a commit.
+    WorkCommitted(WorkCommit),
+    /// The commit that is about to land is on record; false where the task belongs to another run by now.
+    LandingRecorded(bool),
+    /// The work has landed on this reference.
+    Landed(String),
+    /// It has not: the base has moved meanwhile.
+    BaseMoved,
     /// There is no commit, because these of git's hooks and filters were changed without review.
     ProgramsChanged(Vec<EvidenceChange>),
     /// The gates, the verifier or the commit failed, and the disk is full: that is no answer.

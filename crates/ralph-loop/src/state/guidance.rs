@@ -70,7 +70,12 @@ impl State {
                 vec![Effect::KillAgent]
             }
             Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
-            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
+            phase @ (Phase::Examining(_)
+            | Phase::Baselining(_)
+            | Phase::CheckingOut(_)
+            | Phase::Committing(_)
+            | Phase::CommittingWork(_)
+            | Phase::Rechecking(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
             }

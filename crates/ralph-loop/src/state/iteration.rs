@@ -1,6 +1,6 @@
 //! An iteration on its way from the claim to the settlement: what is known of it at each step.
 
-use ralph_model::{Evidence, FeatureId, Outcome, RunId, TaskId, TaskKind, Unverified, Usage};
+use ralph_model::{Evidence, FeatureId, Outcome, RunId, TaskId, TaskKind, Unverified, UnverifiedReason, Usage};
 use ralph_store::{Claim, EvidenceChange, Pause, PauseChange};
 
 use crate::basis::names;
@@ -8,6 +8,7 @@ use crate::gates::{Baseline, Changed, GateResult};
 use crate::settle::Ruling;
 use crate::strategy::Chosen;
 use crate::summary::{TurnSummary, Verification};
+use serde::{Deserialize, Serialize};
 
 /// The iteration that a run is in, or that a dead run was in.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,10 @@ pub struct Current {
     pub baseline: Option<Baseline>,
     /// What the files were before, as the driver keeps it; known once it is prepared.
     pub before: Option<String>,
+    /// Where the work is done.
+    pub place: Place,
+    /// The commit of this iteration's work that a run landed before it was killed.
+    pub landed: Option<LandedWork>,
     /// The last pause of the agent, when it was claimed.
     pub pause: Option<Pause>,
     /// The same of the verifier, where that is another agent; of what a dead run has left, of whoever looks at it now.
@@ -63,10 +68,42 @@ impl Current {
             overflowed_before: false,
             baseline: None,
             before: None,
+            place: Place::Project,
+            landed: None,
             pause: claim.pause.clone(),
             verifier_pause: claim.verifier_pause.clone(),
         }
     }
+}
+
+/// Where the work of an iteration is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Place {
+    /// In the project itself.
+    #[default]
+    Project,
+    /// In a checkout of the task's own.
+    Checkout,
+}
+
+/// Work that has landed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandedWork {
+    /// The commit.
+    pub commit: String,
+    /// The reference that it landed on.
+    pub base: String,
+    /// What confirmed it.
+    pub confirmed: Confirmed,
+}
+
+/// What confirmed work that is about to land.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// The evidence.
+    pub evidence: Evidence,
+    /// Why a person has to review it all the same.
+    pub unverified: Option<UnverifiedReason>,
 }
 
 /// What a dead run has left.
@@ -144,6 +181,10 @@ pub struct Draft {
     pub baseline: Option<Baseline>,
     /// The commit that was made, or why there is none; none when none was wanted or needed.
     pub commit: Option<Result<String, String>>,
+    /// The reference that the commit has landed on.
+    pub landed_on: Option<String>,
+    /// How often the base has moved before the work could land.
+    pub moves: u32,
     /// What a second session said of the work; none when none was asked.
     pub verification: Option<Verification>,
     /// What was ruled before that session, where it was broken off and another one may look.
@@ -169,6 +210,9 @@ impl Draft {
     /// What confirms the work; of an iteration that is retried, what refused it.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
+        if let Some(landed) = &self.current.landed {
+            return landed.confirmed.evidence;
+        }
         let verifier = self.verification.as_ref();
         if self.ruling.outcome == Outcome::Retried {
             let verifier_refused = verifier.is_some_and(|found| !found.passes());

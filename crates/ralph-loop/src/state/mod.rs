@@ -8,6 +8,7 @@ mod ending;
 mod event;
 mod guidance;
 mod iteration;
+mod landing;
 mod limits;
 mod pauses;
 mod phase;
@@ -16,16 +17,16 @@ mod standstill;
 mod turn;
 mod verify;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use ralph_model::{SplitMix64, Usage};
+use ralph_model::{SplitMix64, TaskKind, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
 pub use effect::{Effect, Notice, PauseWait, Pauses};
 pub use ending::{End, RecordedEnd};
-pub use event::{Event, Happening};
-pub use iteration::{Current, Draft, Examined, Gates, Left, LostLooks, ToExamine};
+pub use event::{Event, Happening, WorkCommit};
+pub use iteration::{Confirmed, Current, Draft, Examined, Gates, LandedWork, Left, LostLooks, Place, ToExamine};
 pub use limits::Reached;
 pub use phase::State;
 pub use plan::{FirstTry, Pace, Plan, WhoVerifies};
@@ -33,7 +34,6 @@ pub use standstill::Standstill;
 
 use crate::gates::{Baseline, GateEnd, GateResult, not_started, unusable};
 use crate::guide::Wish;
-use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, Past, Rule, choose};
 use phase::{FirstInterrupt, Moment, NoFurther, Phase};
 
@@ -48,6 +48,7 @@ impl State {
             settled: 0,
             spent: Usage::default(),
             streak: 0,
+            failing: BTreeMap::new(),
             chance: SplitMix64::new(plan.seed),
             waited: None,
             paused: None,
@@ -145,30 +146,19 @@ impl State {
             }
             (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
             (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
-            (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when.now),
-            (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                if self.is_to_stop() && matches!(result, Some(Err(_))) {
-                    // Done is what is committed, where that is wanted; the next run does it.
-                    draft.ruling = gates_interrupted();
-                } else if let Some(Err(why)) = &result {
-                    draft.ruling.also(&format!("It is not committed: {why}"));
-                }
-                draft.commit = result;
-                self.settle(draft, when.now)
-            }
-            (Phase::Committing(draft), Happening::ProgramsChanged(changes)) => {
-                self.programs_changed(draft, changes, when.now)
-            }
+            (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when),
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
-            (phase @ (Phase::Baselining(_) | Phase::Examining(_) | Phase::Committing(_)), Happening::NoRoom) => {
-                self.phase = phase;
-                vec![Effect::FindRoom]
-            }
+            (phase @ (Phase::Baselining(_) | Phase::Examining(_)), Happening::NoRoom) => self.find_room(phase),
             (phase, Happening::RoomFound) => self.do_again(phase),
             (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
             (Phase::Ending(_), Happening::RunEnded(end)) => self.rest(Phase::Over(end)),
-            (phase, _) => self.rest(phase),
+            (phase, what) => self.towards_base(phase, what, when),
         }
+    }
+
+    fn find_room(&mut self, phase: Phase) -> Vec<Effect> {
+        self.phase = phase;
+        vec![Effect::FindRoom]
     }
 
     /// Does again what goes on by itself, after it had no room.
@@ -177,6 +167,9 @@ impl State {
             Phase::Baselining(current) => Some(Effect::RunBaseline(current.clone())),
             Phase::Examining(examining) => Some(self.examine(&examining.current, &examining.turn, examining.gates)),
             Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
+            Phase::CheckingOut(current) => Some(Effect::CheckOut(current.clone())),
+            Phase::CommittingWork(draft) => Some(Effect::CommitWork(draft.clone())),
+            Phase::Rechecking(draft) => Some(self.examine(&draft.current, &draft.turn, Gates::Run)),
             Phase::Verifying(verifying) => return self.consult(verifying.draft.clone()),
             _ => None,
         };
@@ -279,7 +272,16 @@ impl State {
         let current = Box::new(Current::of(&self.plan.run, self.iterations + 1, &claim, chosen));
         if self.is_to_stop() || self.is_last() {
             self.abandon(current)
-        } else if self.baseline.is_none() && self.plan.has_gates {
+        } else if self.plan.place == Place::Checkout && current.kind == TaskKind::Once {
+            self.phase = Phase::CheckingOut(current.clone());
+            vec![Effect::CheckOut(current)]
+        } else {
+            self.baseline_or_prepare(current)
+        }
+    }
+
+    fn baseline_or_prepare(&mut self, current: Box<Current>) -> Vec<Effect> {
+        if self.baseline.is_none() && self.plan.has_gates {
             self.phase = Phase::Baselining(current.clone());
             vec![Effect::RunBaseline(current)]
         } else {

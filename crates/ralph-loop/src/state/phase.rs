@@ -1,13 +1,13 @@
 //! Where a run stands, and what it is at.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{SplitMix64, Usage};
+use ralph_model::{SplitMix64, TaskId, Usage};
 use ralph_store::Pause;
 
-use super::standstill::Standstill;
+use super::standstill::{Failing, Standstill};
 use super::{Current, Draft, End, Gates, Left, Plan, Reached};
 use crate::gates::Baseline;
 use crate::guide::Wish;
@@ -25,8 +25,10 @@ pub struct State {
     /// How many iterations were settled, those of dead runs among them.
     pub(super) settled: u32,
     pub(super) spent: Usage,
-    /// Failures in a row.
+    /// Failures in a row of a prompt loop.
     pub(super) streak: u32,
+    /// Of each task, what failed in a row.
+    pub(super) failing: BTreeMap<TaskId, Failing>,
     pub(super) chance: SplitMix64,
     /// The pause that this run has waited for long enough.
     pub(super) waited: Option<Box<Pause>>,
@@ -76,6 +78,7 @@ pub(super) enum Phase {
     Tidying,
     Counting(NoFurther),
     Claiming,
+    CheckingOut(Box<Current>),
     Baselining(Box<Current>),
     Preparing(Box<Current>),
     Starting(Box<Current>),
@@ -90,6 +93,12 @@ pub(super) enum Phase {
     /// What they said is put on record.
     Noting(Box<Draft>),
     Committing(Box<Draft>),
+    /// The work of a checkout is committed on the tip of the base.
+    CommittingWork(Box<Draft>),
+    /// The base has moved, and the gates are asked about the work on its new tip.
+    Rechecking(Box<Draft>),
+    RecordingLanding(Box<Draft>, String),
+    Landing(Box<Draft>, String),
     Settling(Box<Draft>),
     Waiting(Box<Waiting>),
     Closing(End),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ralph_model::RunId;
 use ralph_model::config::{Commit, Limits, StrategyName, WhenUnverified};
 
+use super::Place;
 use crate::guide::Asking;
 
 /// What does not change in a run.
@@ -22,7 +23,9 @@ pub struct Plan {
     pub escalate_after: Option<u32>,
     /// The limits.
     pub limits: Limits,
-    /// What is committed.
+    /// Where tasks are worked on.
+    pub place: Place,
+    /// What is committed in the project itself.
     pub commit: Commit,
     /// Whether there are gates.
     pub has_gates: bool,

@@ -1,10 +1,11 @@
-//! The breaker: a run that goes in circles, changing nothing and ending in the same way, ends before it has spent the night
-//! and the money.
+//! The breaker: a task that goes in circles, changing nothing and failing in the same way, is given up before it has spent the
+//! night and the money. So is the whole run where it is a prompt loop, or where the agent does not get as far as the gates,
+//! whatever the task is.
 
 use std::collections::BTreeSet;
 
 use ralph_memory::capture::normalised;
-use ralph_model::{Outcome, count, first_line};
+use ralph_model::{Outcome, TaskKind, count, first_line};
 
 use super::{Draft, State};
 use crate::gates::{Changed, GateResult};
@@ -25,6 +26,17 @@ pub struct Standstill {
 }
 
 impl Standstill {
+    /// What has come back once more, or for the first time.
+    fn after(before: Option<Self>, draft: &Draft) -> Self {
+        let signature = Signature::of(draft);
+        let before = before.filter(|before| before.signature == signature);
+        Self {
+            times: before.map_or(0, |before| before.times).saturating_add(1),
+            reason: first_line(&draft.ruling.reason).to_owned(),
+            signature,
+        }
+    }
+
     /// It in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -71,7 +83,49 @@ fn gate_failures(gate: &GateResult) -> Vec<String> {
     std::iter::once(gate.command.clone()).chain(shown).collect()
 }
 
+/// What failed in a row in the attempts at a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Failing {
+    attempts: u32,
+    /// Those of them that changed nothing and failed in the same way.
+    standstill: Option<Standstill>,
+}
+
 impl State {
+    /// Gives a task up whose attempts bring nothing. Other tasks go on.
+    pub(super) fn give_up_if_stuck(&mut self, draft: &mut Draft) {
+        let is_own = draft.current.run == self.plan.run && draft.current.kind == TaskKind::Once;
+        if !is_own || draft.ruling.outcome.is_failure().is_none() {
+            return;
+        }
+        let before = self.failing.remove(&draft.current.task).unwrap_or_default();
+        if draft.ruling.task != Fate::Attempt {
+            return;
+        }
+        let standstill = match draft.changed {
+            Changed::Nothing => Some(Standstill::after(before.standstill, draft)),
+            Changed::Something => None,
+        };
+        let attempts = before.attempts.saturating_add(1);
+        let limits = &self.plan.limits;
+        let is_stuck = |most: u32| standstill.as_ref().is_some_and(|standstill| standstill.times >= most);
+        if limits.no_progress.is_some_and(is_stuck) {
+            draft.ruling.task = Fate::GiveUp;
+            draft.ruling.also(&format!(
+                "Gave up: {} changed nothing on disk and failed in the same way.",
+                count(attempts as usize, "attempt", "attempts in a row")
+            ));
+        } else if limits.consecutive_failures.is_some_and(|most| attempts >= most) {
+            draft.ruling.task = Fate::GiveUp;
+            draft.ruling.also(&format!(
+                "Gave up: {} failed.",
+                count(attempts as usize, "attempt", "attempts in a row")
+            ));
+        }
+        let failing = Failing { attempts, standstill };
+        self.failing.insert(draft.current.task.clone(), failing);
+    }
+
     /// Counts iterations that bring nothing: failures, and rounds of a prompt that end well. A task that is done, a change
     /// on disk or another end begins anew; what was interrupted says nothing.
     pub(super) fn count_standstill(&mut self, draft: &Draft) {
@@ -82,13 +136,11 @@ impl State {
             self.standstill = None;
             return;
         }
-        let signature = Signature::of(draft);
-        let before = self.standstill.take().filter(|before| before.signature == signature);
-        self.standstill = Some(Standstill {
-            times: before.map_or(0, |before| before.times).saturating_add(1),
-            reason: first_line(&draft.ruling.reason).to_owned(),
-            signature,
-        });
+        if draft.current.kind == TaskKind::Once && !draft.gates.is_empty() {
+            // The work did not pass, which says nothing about other tasks.
+            return;
+        }
+        self.standstill = Some(Standstill::after(self.standstill.take(), draft));
     }
 
     /// What has come back so often that the run has to end.

@@ -5,16 +5,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_agent::TurnEnd;
 use ralph_model::config::Commit;
-use ralph_model::{Promise, Usage};
+use ralph_model::{Promise, TaskKind, Usage};
 use ralph_store::{EvidenceChange, PauseChange};
 
 use super::pauses::MAX_TRANSIENTS;
 use super::phase::{Examining, Moment, Phase, Working};
-use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State, ToExamine};
+use super::{
+    Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Place, Reached, State, ToExamine,
+};
 use crate::basis::{changed_without_review, names};
 use crate::gates::{Baseline, Changed, GateEnd, not_started};
 use crate::settle::{
     Facts, Fate, Judgement, StopRun, Then, gate_not_started, gates_interrupted, judge, judge_evidence, judge_gates,
+    landed_before,
 };
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
@@ -78,7 +81,10 @@ impl State {
 
     /// The turn is over: are the gates to be asked?
     pub(super) fn judged(&mut self, current: Box<Current>, turn: Box<TurnSummary>) -> Vec<Effect> {
-        let judgement = judge(&self.facts(&current, &turn));
+        let judgement = match &current.landed {
+            Some(_) => Judgement::Settled(landed_before()),
+            None => judge(&self.facts(&current, &turn)),
+        };
         let gates = match &judgement {
             Judgement::AskGates(_) if self.interrupts == 0 => Gates::Run,
             Judgement::AskGates(_) | Judgement::Settled(_) => Gates::Skip,
@@ -149,6 +155,8 @@ impl State {
             gates: examined.gates,
             baseline: shrunk,
             commit: None,
+            landed_on: None,
+            moves: 0,
             verification: None,
             unlooked: None,
             lost_looks: LostLooks::default(),
@@ -169,21 +177,26 @@ impl State {
         if self.is_to_be_verified(&draft) {
             return self.verify(draft, when);
         }
-        self.conclude(draft, when.now)
+        self.conclude(draft, when)
     }
 
     /// Asks whether a done task is confirmed, commits what is to be committed, and settles.
-    pub(super) fn conclude(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
-        self.judge_evidence(&mut draft);
+    pub(super) fn conclude(&mut self, mut draft: Box<Draft>, when: Moment) -> Vec<Effect> {
+        if draft.current.landed.is_none() {
+            self.judge_evidence(&mut draft);
+        }
+        if draft.ruling.task == Fate::Done && draft.current.place == Place::Checkout {
+            return self.land_or_settle(draft, when);
+        }
         if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
-            self.settle(draft, now)
+            self.settle(draft, when.now)
         }
     }
 
-    fn judge_evidence(&self, draft: &mut Draft) {
+    pub(super) fn judge_evidence(&self, draft: &mut Draft) {
         if draft.ruling.task == Fate::Done
             && let Some(unverified) = draft.lacks_evidence()
         {
@@ -211,6 +224,7 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        self.give_up_if_stuck(&mut draft);
         (draft.pause, draft.verifier_pause) = self.pauses_after(&draft, now);
         self.phase = Phase::Settling(draft.clone());
         vec![Effect::Settle(draft)]
@@ -249,6 +263,7 @@ impl State {
     fn count_in(&mut self, draft: &Draft) {
         self.spent = self.spent.and(draft.usage());
         match draft.ruling.outcome.is_failure() {
+            _ if draft.current.kind == TaskKind::Once => {}
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,
             None => {}

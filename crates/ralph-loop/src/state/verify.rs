@@ -14,7 +14,10 @@ use crate::summary::{StopCause, TurnSummary, Verification};
 impl State {
     /// Whether a second session looks at work before it is done.
     pub(super) fn is_to_be_verified(&self, draft: &Draft) -> bool {
-        draft.ruling.task == Fate::Done && draft.verification.is_none() && self.plan.verifier != WhoVerifies::Nobody
+        draft.ruling.task == Fate::Done
+            && draft.verification.is_none()
+            && draft.current.landed.is_none()
+            && self.plan.verifier != WhoVerifies::Nobody
     }
 
     /// Lets a second session look at the work, unless the person or a limit wants an end now.
@@ -159,6 +162,6 @@ impl State {
         if self.asks() {
             return self.ask(draft);
         }
-        self.conclude(draft, when.now)
+        self.conclude(draft, when)
     }
 }

@@ -172,25 +172,6 @@ fn limits_are_looked_at_before_an_agent_is_started() {
 }
 
 #[test]
-fn failures_in_a_row_end_a_run_and_a_success_begins_anew() {
-    let limits = Limits {
-        consecutive_failures: Some(3),
-        ..no_limits()
-    };
-    let sentence = "The limit `[limits] consecutive_failures = 3` is reached: 3 iterations in a row have failed.";
-    let failing = [false, false, true, false, false, false, false];
-    assert_eq!(
-        iterations_until_the_end(limits, &failing),
-        Some((6, sentence.to_owned()))
-    );
-    assert_eq!(
-        iterations_until_the_end(no_limits(), &[false; 50]),
-        None,
-        "switched off"
-    );
-}
-
-#[test]
 fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
     let mut plan = plan();
     plan.limits.wall_clock = Some(Duration::from_secs(60));

@@ -40,9 +40,10 @@ fn draft_of(round: Round) -> Draft {
         Overloaded => crate::settle::Then::BackOff,
         _ => crate::settle::Then::GoOn,
     };
-    let ClaimAnswer::Claimed(claim) = claim(1) else {
+    let ClaimAnswer::Claimed(mut claim) = claim(1) else {
         unreachable!()
     };
+    claim.task.kind = TaskKind::PromptLoop;
     let chosen = crate::strategy::Chosen {
         model: None,
         rationale: String::new(),
@@ -77,6 +78,8 @@ fn draft_of(round: Round) -> Draft {
         },
         baseline: None,
         commit: None,
+        landed_on: None,
+        moves: 0,
         verification: None,
         unlooked: None,
         lost_looks: LostLooks::default(),
@@ -192,4 +195,50 @@ fn the_end_says_what_came_back_and_how_often() {
         end.sentence(),
         "There is no progress: 1 iteration changed nothing on disk and ended in the same way. The last one: The model refused: no."
     );
+}
+
+/// Settles an attempt at a task, and says what becomes of the task.
+fn attempt(state: &mut State, task: u64, round: Round) -> Fate {
+    let mut draft = Box::new(draft_of(round));
+    draft.current.task = TaskId::new(task);
+    draft.current.kind = TaskKind::Once;
+    draft.ruling.task = Fate::Attempt;
+    let effects = state.settle(draft.clone(), clock(Duration::ZERO));
+    let [Effect::Settle(settled)] = effects.as_slice() else {
+        panic!("{effects:?}")
+    };
+    let effects = state.step(event(Duration::ZERO, Happening::Settled));
+    assert_eq!(effects, [Effect::FinishOutbox]);
+    assert_eq!(state.phase, Phase::Tidying, "the run goes on");
+    settled.ruling.task
+}
+
+#[test]
+fn a_task_that_is_stuck_is_given_up_and_the_run_goes_on() {
+    let mut plan = plan();
+    plan.limits.no_progress = Some(3);
+    let (mut state, _) = State::begin(plan);
+    let red = Red("test a ... FAILED");
+    assert_eq!(attempt(&mut state, 1, red), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 1, red), Fate::Attempt);
+    // Another task's failures are its own.
+    assert_eq!(attempt(&mut state, 2, red), Fate::Attempt);
+    assert_eq!(
+        attempt(&mut state, 2, RedAndChanged("test a ... FAILED")),
+        Fate::Attempt
+    );
+    assert_eq!(attempt(&mut state, 1, red), Fate::GiveUp);
+    assert_eq!(attempt(&mut state, 2, red), Fate::Attempt);
+}
+
+#[test]
+fn consecutive_failures_are_counted_for_each_task() {
+    let mut plan = plan();
+    plan.limits.consecutive_failures = Some(2);
+    let (mut state, _) = State::begin(plan);
+    let red = |name| RedAndChanged(name);
+    assert_eq!(attempt(&mut state, 1, red("a")), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 2, red("b")), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 1, red("c")), Fate::GiveUp);
+    assert_eq!(attempt(&mut state, 3, red("d")), Fate::Attempt);
 }

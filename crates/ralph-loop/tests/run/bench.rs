@@ -8,7 +8,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
-use ralph_loop::{Finish, Guide, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
+use ralph_loop::{
+    Base, Finish, Guide, Interrupter, Isolation, News, Order, Room, Runner, Site, Survival, Verifier, Watch,
+};
 use ralph_memory::capture::{KnowledgeFolder, LogPlace, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::FeaturesFolder;
@@ -117,6 +119,8 @@ pub(crate) struct Project {
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
     pub(crate) first_try: FirstTry,
+    /// Whether tasks have checkouts of their own.
+    pub(crate) isolated: bool,
     /// Who is asked when a turn is stopped.
     pub(crate) guide: Option<Arc<dyn Guide>>,
 }
@@ -142,6 +146,7 @@ impl Project {
             share: MemoryShare::Whole,
             scope: Scope::All,
             first_try: FirstTry::default(),
+            isolated: false,
             guide: None,
         }
     }
@@ -166,6 +171,7 @@ impl Project {
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            isolated: self.isolated,
             guide: self.guide.clone(),
         }
     }
@@ -224,6 +230,7 @@ impl Project {
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            isolated: self.isolated,
             guide: self.guide.clone(),
         }
     }
@@ -410,6 +417,11 @@ impl Project {
         }
     }
 
+    /// The folder of the checkouts.
+    pub(crate) fn checkouts(&self) -> PathBuf {
+        self.folder.path().join("state/work")
+    }
+
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
@@ -462,6 +474,11 @@ impl Project {
                     .map(str::to_owned)
                     .to_vec(),
             },
+            isolation: self.isolated.then(|| Isolation {
+                work: self.checkouts(),
+                prefix: PathBuf::new(),
+                base: Some(Base::new("refs/heads/main")),
+            }),
             catalogue,
             config: &self.config,
             config_files: vec![self.root.join(".ralph.toml")],

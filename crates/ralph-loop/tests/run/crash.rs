@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ralph_loop::state::Effect;
+use ralph_loop::state::{Effect, Place};
 use ralph_model::config::Commit;
 use ralph_model::{JournalRow, LearningSource, Outcome, RunId, TaskStatus};
 use ralph_testkit::scripted::{if_prompt_holds, run, say, write};
@@ -16,7 +16,7 @@ const STRAY: &str = "setsid sleep 600 >/dev/null 2>&1 &";
 /// Two tasks: one leaves a long note, one is refused by the gate once and learns a lesson. All work is looked at by a second
 /// session, which leaves something running too. What an agent does depends on
 /// its prompt alone, so it does not matter how many were killed before it.
-fn project() -> Project {
+fn project(place: Place) -> Project {
     let lesson = r#"<learning category="pitfall" tags="port">Port {task} is taken.</learning>"#;
     let note = r#"<knowledge tags="build" title="How it is built">With make.</knowledge>"#;
     let trap = if_prompt_holds(
@@ -33,6 +33,7 @@ fn project() -> Project {
     let mut project = Project::new(Speaks::Claude, [turn]).in_git().gated(&["! ls bad.txt"]);
     project.agent.look([vec![run(STRAY), say("<verify-pass/>")]]);
     project.config.git.commit = Commit::Task;
+    project.isolated = place == Place::Checkout;
     for title in ["Note", "Trap"] {
         project.task(title);
     }
@@ -89,22 +90,40 @@ fn check_what_is_kept(project: &Project, story: &dyn Fn() -> String) {
     let expected = [".gitignore", "Begin", "Note", "Trap", "good.txt", "note.txt"];
     assert_eq!(lines, expected, "{}", story());
     assert_eq!(project.git(&["status", "--porcelain"]), "", "{}", story());
+    if project.isolated {
+        assert_eq!(
+            project.git(&["for-each-ref", "refs/ralph", "refs/heads/ralph"]),
+            "",
+            "{}",
+            story()
+        );
+        let left: Vec<_> = std::fs::read_dir(project.checkouts()).unwrap().flatten().collect();
+        assert!(left.is_empty(), "{left:?}, {}", story());
+        assert_eq!(store.checkouts().unwrap(), [], "{}", story());
+    }
 }
 
 /// A run that dies after so many effects, if it has as many, and one that comes to its end. Whether it died.
-fn die_after(effects: usize) -> bool {
-    let project = project();
+fn die_after(place: Place, effects: usize) -> bool {
+    let project = project(place);
     let first = project.run_with(Seen::dying_after(effects));
     let has_died = first.end.is_none();
     let last = if has_died { project.run() } else { first };
-    check(&project, &format!("dead after {effects} effects"), &last);
+    check(
+        &project,
+        &format!("dead after {effects} effects in the {place:?}"),
+        &last,
+    );
     has_died
 }
 
 /// Every third effect from this one on.
 fn die_after_every_third_from(first: usize) {
-    let deaths = (first..).step_by(3).take_while(|effects| die_after(*effects)).count();
-    assert!(deaths > 6, "only {deaths} deaths");
+    for place in [Place::Project, Place::Checkout] {
+        let deaths = (first..).step_by(3);
+        let deaths = deaths.take_while(|effects| die_after(place, *effects)).count();
+        assert!(deaths > 6, "only {deaths} deaths");
+    }
 }
 
 #[test]
@@ -126,7 +145,8 @@ fn a_death_after_any_effect_from_the_third() {
 fn several_deaths_in_a_row() {
     let mut seed = Seed::announced("several_deaths_in_a_row");
     for _ in 0..count("RALPH_SOAK_LOOP_DEATHS", 3) {
-        let project = project();
+        let place = [Place::Project, Place::Checkout][seed.below(2)];
+        let project = project(place);
         let mut deaths = Vec::new();
         let last = loop {
             deaths.push(1 + seed.below(14));
@@ -137,7 +157,11 @@ fn several_deaths_in_a_row() {
                 None => {}
             }
         };
-        check(&project, &format!("dead after {deaths:?} effects"), &last);
+        check(
+            &project,
+            &format!("dead after {deaths:?} effects in the {place:?}"),
+            &last,
+        );
     }
 }
 

@@ -125,21 +125,20 @@ fn fault_4_a_limit_of_n_runs_n_and_the_last_one_counts() {
 }
 
 #[test]
-fn failures_in_a_row_end_the_run_where_that_is_wanted() {
+fn a_task_whose_failures_reach_the_limit_is_given_up_and_the_next_one_follows() {
     let mut project = Project::plain([worker()]);
     project.config.limits.consecutive_failures = Some(2);
     for title in ["Good", "Bad", "After"] {
         project.task(title);
     }
     let ran = project.run();
-    assert_eq!(order(&project), ["Good", "Bad", "Bad"]);
+    assert_eq!(order(&project), ["Good", "Bad", "Bad", "After"]);
     assert_eq!(
         (ran.code(), ran.end.unwrap().sentence().as_str()),
-        (
-            4,
-            "The limit `[limits] consecutive_failures = 2` is reached: 2 iterations in a row have failed."
-        )
+        (4, "The rest is for you: 1 task has failed.")
     );
+    let reason = &project.journal()[2].row.reason;
+    assert!(reason.ends_with("Gave up: 2 attempts in a row failed."), "{reason}");
 }
 
 #[test]

@@ -18,6 +18,16 @@ pub struct Scratchpad<'a> {
 }
 
 impl Scratchpad<'_> {
+    /// The scratchpad of the same project in another file.
+    #[must_use]
+    pub fn at(&self, path: PathBuf) -> Self {
+        Self {
+            path,
+            surroundings: self.surroundings,
+            patience: self.patience,
+        }
+    }
+
     /// What it says; nothing where there is none. Bytes that are no text are shown as such.
     ///
     /// # Errors

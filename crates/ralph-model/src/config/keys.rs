@@ -10,8 +10,8 @@ use super::Confirm::{Any, Limit, No, Path, Runs, Unless, UserOnly};
 use super::Initial::{self, Unset, Value as Is};
 use super::setting::Setting;
 use super::{
-    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, Key, Kind, LiveView, Permissions,
-    Promote, Section, StrategyName, WhenUnverified,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, Isolate, Key, Kind, LiveView,
+    Permissions, Promote, Section, StrategyName, WhenUnverified,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -99,6 +99,11 @@ pub const SECTIONS: &[Section] = &[
         name: "git",
         about: "What ralph does in the repository.",
         keys: GIT,
+    },
+    Section {
+        name: "worktree",
+        about: "What a task's checkout gets beside the files that git tracks.",
+        keys: WORKTREE,
     },
     Section {
         name: "runs",
@@ -228,9 +233,9 @@ const LIMITS: &[Key] = &[
     key!(limits.idle_time: Option<Duration>, Is("\"15m\""), Limit,
         "How long the agent may be silent."),
     key!(limits.consecutive_failures: Option<u32>, Unset("10"), Limit,
-        "How many iterations in a row may fail."),
+        "How many attempts in a row may fail before a task is given up."),
     key!(limits.no_progress: Option<u32>, Is("5"), Limit,
-        "How many iterations in a row may change nothing on disk and end in the same way."),
+        "How many attempts in a row may change nothing and fail in the same way before a task is given up."),
     key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""), Limit,
         "How much one iteration may print."),
 ];
@@ -251,8 +256,21 @@ const LEARNING: &[Key] = &[
         "Above how many active learnings those alike are merged; 0 is never."),
 ];
 
-const GIT: &[Key] = &[key!(git.commit: Commit, Is("\"none\""), No,
-        "Whether the files of a finished task are committed.")];
+const GIT: &[Key] = &[
+    key!(git.isolate: Isolate, Is("\"auto\""), Unless(&["auto"]),
+        "Where agents work: in git repositories in a checkout for each task (auto), or in the project itself (off)."),
+    key!(git.commit: Commit, Is("\"none\""), No,
+        "Whether the files of a finished task are committed; only for work in the project itself."),
+];
+
+const WORKTREE: &[Key] = &[
+    key!(worktree.copy: Vec<PathBuf>, Unset(r#"[".env"]"#), No,
+        "Untracked files and folders that each checkout gets a copy of."),
+    key!(worktree.link: Vec<PathBuf>, Unset(r#"["target/"]"#), No,
+        "Untracked files and folders that checkouts share; one that ends in a slash is created if missing."),
+    key!(worktree.setup: Vec<String>, Unset(r#"["npm ci"]"#), Runs,
+        "Commands that prepare a new checkout."),
+];
 
 const RUNS: &[Key] = &[
     key!(runs.keep_days: Option<u32>, Is("30"), No,
@@ -331,6 +349,8 @@ mod tests {
                 "verify.verifier",
                 "verify.unverified",
                 "learning.promote",
+                "git.isolate",
+                "worktree.setup",
             ]
         );
         for key in keys() {

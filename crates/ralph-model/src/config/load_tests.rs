@@ -195,13 +195,13 @@ fn unknown_names_are_warnings_with_line_and_nearest_key() {
         shown,
         [
             ".ralph.toml:1: colour is not known; known: memories, guardrails, scratchpad, context, execution, tasks, agent, \
-             verify, limits, strategy, learning, git, runs, paths, ui",
+             verify, limits, strategy, learning, git, worktree, runs, paths, ui",
             ".ralph.toml:4: memories.budgt is not known; did you mean memories.budget?",
             ".ralph.toml:6: memories.filter.type is not known; did you mean memories.filter.types?",
             ".ralph.toml:8: [memorys] is not known; did you mean [memories]?",
             ".ralph.toml:10: [limit] is not known; did you mean [limits]?",
             ".ralph.toml:12: ui.two lines is not known; known: color, live",
-            ".ralph.toml:13: git.commit_as is not known; known: commit",
+            ".ralph.toml:13: git.commit_as is not known; known: isolate, commit",
         ]
     );
     assert_eq!(loaded.config, changed(|c| c.memories.budget = Tokens(10)));

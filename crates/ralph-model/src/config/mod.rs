@@ -29,12 +29,12 @@ pub use quantity::{Bytes, duration_text, parse_time_with_unit};
 pub use reference::{environment_names, reference};
 pub use sections::{
     Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Paths, Runs, Scratchpad,
-    Strategy, Tasks, Ui, Verify,
+    Strategy, Tasks, Ui, Verify, WorktreeSetup,
 };
 pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};
 pub use template::{Override, template};
 pub use words::{
-    AgentKind, Color, Commit, Environment, FromAgents, Inject, LiveView, Permissions, Promote, StrategyName,
+    AgentKind, Color, Commit, Environment, FromAgents, Inject, Isolate, LiveView, Permissions, Promote, StrategyName,
     WhenUnverified,
 };

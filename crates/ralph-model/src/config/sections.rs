@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{
-    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, LiveView, Permissions, Promote,
-    StrategyName, WhenUnverified,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, FromAgents, Inject, Isolate, LiveView, Permissions,
+    Promote, StrategyName, WhenUnverified,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -39,6 +39,8 @@ pub struct Config {
     pub learning: Learning,
     /// What ralph does with git.
     pub git: Git,
+    /// What a task's checkout needs beside the files that git tracks.
+    pub worktree: WorktreeSetup,
     /// The folders of past runs.
     pub runs: Runs,
     /// Where files may be.
@@ -328,8 +330,21 @@ impl Default for Learning {
 /// `[git]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Git {
-    /// What is committed.
+    /// Where the agent works.
+    pub isolate: Isolate,
+    /// What is committed when it works in the project itself.
     pub commit: Commit,
+}
+
+/// `[worktree]`: what a task's checkout needs beside the files that git tracks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorktreeSetup {
+    /// Files and folders that are copied from the project.
+    pub copy: Vec<PathBuf>,
+    /// Files and folders of the project that are linked.
+    pub link: Vec<PathBuf>,
+    /// Commands that are run in a new checkout.
+    pub setup: Vec<String>,
 }
 
 /// `[runs]`.

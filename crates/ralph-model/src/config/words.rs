@@ -156,6 +156,17 @@ words! {
 }
 
 words! {
+    /// Where the agent works.
+    Isolate {
+        /// In a git repository each task has a checkout of its own.
+        #[default]
+        Auto = "auto",
+        /// In the project itself.
+        Off = "off",
+    }
+}
+
+words! {
     /// Whether a run shows at the bottom of a terminal what goes on now.
     LiveView {
         /// On a terminal that can, unless a program reads along.

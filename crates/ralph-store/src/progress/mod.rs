@@ -4,6 +4,7 @@ mod attempts;
 mod authorship;
 mod by_beginning;
 mod captures;
+mod checkouts;
 mod claims;
 mod columns;
 mod drawn_lessons;
@@ -82,6 +83,7 @@ use learning_reading::PassedOver;
 
 pub use authorship::{AgentNote, LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
+pub use checkouts::{CheckoutRecord, LandingRecord};
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing, UnverifiedCounts};
 pub use drawn_lessons::Taught;
 pub use evidence_changes::EvidenceChange;

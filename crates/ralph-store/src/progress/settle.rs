@@ -56,6 +56,8 @@ pub struct Settlement {
     pub fence: u64,
     /// The worktree's name; empty for the main one.
     pub worktree: String,
+    /// The reference on which isolated work has landed; none for work in the worktree itself.
+    pub landed_on: Option<String>,
     /// What becomes of the task.
     pub task: TaskChange,
     /// What the iteration changed on which evidence rests.
@@ -96,6 +98,7 @@ impl Settlement {
             row,
             fence,
             worktree: String::new(),
+            landed_on: None,
             task: TaskChange::Again,
             evidence_changes: Vec::new(),
             guidance: None,

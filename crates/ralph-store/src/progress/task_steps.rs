@@ -117,7 +117,7 @@ pub(super) fn finish(
     }
     if task.status != TaskStatus::Done {
         let said = Said::Done {
-            worktree: &done.worktree,
+            worktree: Some(&done.worktree),
             commit: done.commit.as_deref(),
             unverified: None,
         };

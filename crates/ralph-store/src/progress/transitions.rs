@@ -18,9 +18,9 @@ use super::task_rows::{ids, log};
 pub(super) enum Said<'a> {
     /// It is to be done.
     Open,
-    /// It is done, in this worktree and in this commit; where it is unverified, a person has to review it.
+    /// It is done, in this worktree, or on this reference, and in this commit; where it is unverified, a person has to review it.
     Done {
-        worktree: &'a str,
+        worktree: Option<&'a str>,
         commit: Option<&'a str>,
         unverified: Option<&'a Unverified>,
     },
@@ -42,7 +42,7 @@ pub(super) fn say(
             worktree,
             commit,
             unverified,
-        } => (TaskStatus::Done, Some(worktree), commit, unverified),
+        } => (TaskStatus::Done, worktree, commit, unverified),
         Said::Failed => (TaskStatus::Failed, None, None, None),
     };
     let names = unverified.map(Unverified::changed).filter(|names| !names.is_empty());

@@ -188,7 +188,7 @@ fn a_demo_that_is_stopped_leaves_nothing_behind() {
         .env("PROGRAMS", &programs)
         .env("READY", &ready)
         .input(format!(
-            "#!/bin/sh\n[ -e .ralph/run.lock ] || PATH=/usr/bin:/bin exec cksum\necho $$ > '{}'\nexec sleep 1000\n",
+            "#!/bin/sh\n[ -e .git/ralph-project ] || PATH=/usr/bin:/bin exec cksum\necho $$ > '{}'\nexec sleep 1000\n",
             ready.display()
         ))
         .run();

@@ -8,7 +8,10 @@ use rusqlite::Connection;
 use crate::past::task;
 use crate::{DATABASE, env};
 
-const SCHEMA: &str = include_str!("../../../ralph-store/migrations/0010_schema.sql");
+const SCHEMA: [&str; 2] = [
+    include_str!("../../../ralph-store/migrations/0010_schema.sql"),
+    include_str!("../../../ralph-store/migrations/0011_checkouts.sql"),
+];
 const LEARNINGS: &str = "
     INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,
                            created_at, updated_at, lesson, terms, tag_terms)
@@ -24,9 +27,11 @@ fn damaged() -> TestEnv {
     let env = env();
     env.write(".ralph/.gitignore", "*\n");
     let database = Connection::open(env.path(DATABASE)).unwrap();
-    database.execute_batch(SCHEMA).unwrap();
+    for migration in SCHEMA {
+        database.execute_batch(migration).unwrap();
+    }
     database.pragma_update(None, "application_id", 0x7261_6c70).unwrap();
-    database.pragma_update(None, "user_version", 10).unwrap();
+    database.pragma_update(None, "user_version", 11).unwrap();
     database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
     database.execute_batch(LEARNINGS).unwrap();
     past_its_types(

@@ -19,6 +19,7 @@ if test -e ../turned; then rm ../kill-in-gate && kill -9 $PPID; else rm ../kill-
 test -d .
 ''']
 [git]
+isolate = \"off\"
 commit = \"task\"
 ";
 /// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
@@ -27,7 +28,6 @@ const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ..
 /// A hook that does the same; its parent is git, and git's parent the run, unless that was killed before.
 const HOOK: &str = "#!/bin/sh
 run=$(ps -o ppid= -p $PPID)
-echo \"$(basename $0): git $PPID, its parent $run ($(ps -o comm= -p $run))\" >> ../hooks
 if test \"$(ps -o comm= -p $run)\" = ralph; then rm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $run; fi
 sleep 0.05
 ";
@@ -124,8 +124,31 @@ fn place_of_newest(database: &rusqlite::Connection, runs_before: u32) -> Option<
 }
 
 /// Runs one iteration and kills the run at a place, before its n-th call there that changes something on disk. Says whether
-/// it made that many. The test looks at the database before each call, so it kills where it means to.
+/// it made that many.
 fn kill_at(work: &Work, place: &str, nth: usize) -> bool {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        assert!(tries < 20, "a run is never killed when it is {place}");
+        match killed_at(work, place, nth) {
+            Some(there) if there == Some(place) => return true,
+            // Other threads of the run go on while one asks, and now and then they come to the next place.
+            Some(_) => {
+                let next = work.invocation("1000000").run();
+                assert!(matches!(next.code, Some(0 | 3)), "{next}");
+                work.add_task(&format!("{place} once more, before call {nth}"));
+                if place == RECOVERING {
+                    assert!(kill_at(work, "agent on record", 0));
+                }
+            }
+            None => return false,
+        }
+    }
+}
+
+/// The same, once, and where the run was when it was killed; none where it was not. The test looks at the database before each
+/// call, so it kills where it means to.
+fn killed_at(work: &Work, place: &str, nth: usize) -> Option<Option<&'static str>> {
     let pipes = work.env.beside("pipes");
     let made = work
         .env
@@ -154,10 +177,7 @@ fn kill_at(work: &Work, place: &str, nth: usize) -> bool {
     let status = run.wait().unwrap();
     let is_killed = status.signal() == Some(9);
     assert!(is_killed || matches!(status.code(), Some(0 | 3 | 4)), "{status}");
-    if is_killed {
-        assert_eq!(place_of_newest(&work.connect_at_once(), runs_before), Some(place));
-    }
-    is_killed
+    is_killed.then(|| place_of_newest(&work.connect_at_once(), runs_before))
 }
 
 #[test]
@@ -195,19 +215,11 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
     let work = work();
     for number in 0..kills {
         for killer in KILLERS {
-            let is_killed = (0..5).any(|round| {
-                work.add_task(&format!("{killer} {number}, round {round}"));
-                let _gone = std::fs::remove_file(work.env.beside("turned"));
-                work.env.write("../hooks", "");
-                work.env.write(&format!("../{killer}"), "");
-                let run = work.invocation("2").run();
-                // A hook that ran may have looked for its run in vain; one that did not run is a fault.
-                let hooks = work.env.read("../hooks");
-                let hook = killer.trim_start_matches("kill-in-");
-                assert!(run.code.is_none() || hooks.contains(hook), "{killer}: {run}\n{hooks}");
-                run.code.is_none()
-            });
-            assert!(is_killed, "{killer} never kills the run: {}", work.env.read("../hooks"));
+            work.add_task(&format!("{killer} {number}"));
+            let _gone = std::fs::remove_file(work.env.beside("turned"));
+            work.env.write(&format!("../{killer}"), "");
+            let killed = work.invocation("2").run();
+            assert_eq!(killed.code, None, "{killer}: {killed}");
             assert!(!work.env.beside(killer).exists());
         }
     }

@@ -22,8 +22,14 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
     };
     let (said, retries_used) = match &settlement.task {
         TaskChange::Done { commit, unverified } => {
+            let worktree = match (&settlement.landed_on, commit) {
+                (None, _) => Some(settlement.worktree.as_str()),
+                (Some(base), Some(_)) => Some(base.as_str()),
+                // Without a commit there is nothing that could be missing elsewhere.
+                (Some(_), None) => None,
+            };
             let said = Said::Done {
-                worktree: settlement.worktree.as_str(),
+                worktree,
                 commit: commit.as_deref(),
                 unverified: unverified.as_ref(),
             };

@@ -6,6 +6,7 @@ mod dry_run;
 mod guard;
 mod guide;
 mod idle;
+mod isolation;
 mod live;
 mod printer;
 mod stops;
@@ -27,7 +28,7 @@ use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, Verifier, Worktr
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName, WhenUnverified};
+use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
 use ralph_notes::lock_path;
 use ralph_store::RunProcess;
 
@@ -169,7 +170,8 @@ fn begin<'a>(
     mut teller: Option<&mut Teller<'a>>,
 ) -> Result<ExitCode, CommandError> {
     let mut config = configured(&context.configured, args);
-    if config.git.commit == Commit::Task {
+    let is_in_place = config.git.isolate == Isolate::Off || context.project.worktree.is_none();
+    if config.git.commit == Commit::Task && is_in_place {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
@@ -194,18 +196,13 @@ fn begin<'a>(
     }
     guard::protect(context, &store);
     let before = guard::DatabaseBefore::of(context, &store);
+    let isolation = isolation::chosen(context, &config, &store, &target.scope)?;
     drop(store);
-    context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
-    if let Some(sentence) = &verifier.sentence {
-        context.ui.status(sentence);
-    }
-    if let Some(sentence) = nothing_confirms(&config, &verifier) {
-        context.ui.status(sentence);
-    }
-    if let Some(sentence) = nothing_to_choose(&config, args) {
-        context.ui.status(&sentence);
-    }
-    let site = site(context, &config, process)?;
+    announce(context, &config, (&agent, &verifier), args);
+    let site = Site {
+        isolation,
+        ..site(context, &config, process)?
+    };
     let order = Order {
         scope: target.scope,
         goal: target.goal,
@@ -236,6 +233,21 @@ fn begin<'a>(
     match end {
         End::Error(reason) => Err(before.hint(context, CommandError::new(reason))),
         end => Ok(ExitCode::from(end.code())),
+    }
+}
+
+/// Says who works and who verifies.
+fn announce(
+    context: &Context<'_>,
+    config: &Config,
+    (agent, verifier): (&agent::ChosenAgent, &verifier::ChosenVerifier),
+    args: &RunArgs,
+) {
+    context.ui.status(&format!("Agent: {}.", agent.in_words(config)));
+    let confirms = nothing_confirms(config, verifier).map(str::to_owned);
+    let sentences = [verifier.sentence.clone(), confirms, nothing_to_choose(config, args)];
+    for sentence in sentences.into_iter().flatten() {
+        context.ui.status(&sentence);
     }
 }
 
@@ -396,6 +408,7 @@ pub(super) fn site<'a>(
         features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
+        isolation: None,
         catalogue: context.catalogue(Spelling::Own),
         config,
         config_files: [project.root.join(paths::CONFIG)]

@@ -104,8 +104,11 @@ fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
     assert_eq!(finished.code, Some(0), "{finished}");
     let words = scene.agent.call(1).arguments.join(" ");
     let database = scene.env.path(".ralph").canonicalize().unwrap();
-    let expected = format!("-s workspace-write --add-dir {} -", database.display());
-    assert!(words.ends_with(&expected), "{words}");
+    let notes = other.canonicalize().unwrap().join(".agent");
+    for folder in [notes, database] {
+        let expected = format!("--add-dir {} ", folder.display());
+        assert!(words.contains(&expected), "{words}");
+    }
 }
 
 #[test]

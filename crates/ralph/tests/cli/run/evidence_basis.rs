@@ -19,7 +19,10 @@ fn in_git(script: &Script, configuration: &str) -> Scene {
 #[test]
 fn a_changed_script_is_named_and_needs_review() {
     let script = Script::new().turn([write("b.txt", "1"), write("check.sh", "exit 0\n"), say(DONE)]);
-    let scene = in_git(&script, "[verify]\ncommands = [\"sh check.sh\"]\n");
+    let scene = in_git(
+        &script,
+        "[verify]\ncommands = [\"sh check.sh\"]\n[git]\nisolate = \"off\"\n",
+    );
     scene.env.write("check.sh", "exit 1\n");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!(finished.code, Some(4), "{finished}");
@@ -37,7 +40,10 @@ fn what_an_unreviewed_task_changed_counts_until_a_person_accepts_it() {
     let script = Script::new()
         .turn([write("b.txt", "1"), weakens, say(DONE)])
         .turn([write("c.txt", "1"), say(DONE)]);
-    let scene = in_git(&script, "[verify]\ncommands = [\"sh gate.sh\"]\n");
+    let scene = in_git(
+        &script,
+        "[verify]\ncommands = [\"sh gate.sh\"]\n[git]\nisolate = \"off\"\n",
+    );
     scene.env.write("gate.sh", "true || npm -s test\n");
     scene
         .env
@@ -83,7 +89,7 @@ fn no_command_runs_what_an_agent_put_into_gits_configuration() {
         write("b.md", "x\n"),
         say(DONE),
     ]);
-    let configuration = "[verify]\ncommands = [\"true\"]\n[git]\ncommit = \"task\"\n";
+    let configuration = "[verify]\ncommands = [\"true\"]\n[git]\nisolate = \"off\"\ncommit = \"task\"\n";
     let scene = in_git(&script, configuration);
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!(finished.code, Some(4), "{finished}");

@@ -2,6 +2,8 @@
 //! a person stops another and says what they want instead, and what the first part found out decides a later one. Every
 //! prompt of it is kept beside this file, as the agent got it.
 
+use std::cell::RefCell;
+
 use insta::{Settings, assert_snapshot};
 use ralph_testkit::Terminal;
 use ralph_testkit::scripted::{Action, Script, hang, if_prompt_holds, say, write};
@@ -163,7 +165,11 @@ fn tasks(scene: &Scene) -> Vec<String> {
 fn run_at_a_terminal(scene: &Scene) {
     let mut terminal = Terminal::start(scene.ralph(&["run", FEATURE, "--trust"]), COLUMNS);
     // A file that is there may still be empty.
-    let is_written = || std::fs::read_to_string(scene.env.path("src/table.rs")).is_ok_and(|text| text.ends_with('\n'));
+    let table = scene
+        .env
+        .sh("cat \"$HOME\"/.local/state/ralph/*/work/*/src/table.rs 2>/dev/null");
+    let table = RefCell::new(table.command());
+    let is_written = || table.borrow_mut().output().unwrap().stdout.ends_with(b"\n");
     until("the table", is_written);
     terminal.types("\u{3}");
     terminal.shows("What should it do differently?");
@@ -186,7 +192,10 @@ fn printed(scene: &Scene, arguments: &[&str]) -> String {
     assert_eq!(finished.code, Some(0), "{finished}");
     let lines = finished.stdout.lines().map(|line| match line.split_once(" s, ") {
         Some((before, after)) if before.starts_with("Spent") => format!("Spent    [time], {after}\n"),
-        _ => format!("{line}\n"),
+        _ => match line.split_once("Done in commit ") {
+            Some((before, _)) => format!("{before}Done in commit [commit].\n"),
+            None => format!("{line}\n"),
+        },
     });
     lines.collect()
 }
@@ -262,7 +271,8 @@ fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
         .run();
     assert_eq!(ran.code, Some(4), "{ran}");
     assert_eq!(scene.outcomes(), ["done", "done", "done", "done", "retried"]);
-    assert_eq!(scene.env.read("total.txt"), "12.505\n");
+    let branch = format!("ralph/{}-sum-the-amounts-of-a-month:total.txt", tasks(&scene)[4]);
+    assert_eq!(scene.env.git(["show", branch.as_str()]), "12.505\n");
     let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
     assert_eq!(shown["tree"][4]["status"], "failed", "{shown}");
     // The lesson was there: it only did not stand in the prompt.

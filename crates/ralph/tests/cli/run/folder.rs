@@ -47,8 +47,8 @@ fn an_iteration_leaves_its_prompt_its_transcript_its_result_and_its_difference()
     assert!(patch.contains("-old line\n+new line\n"), "{patch}");
     assert_eq!(
         scene.env.git(["status", "--porcelain"]),
-        " M a.txt\n",
-        "nothing of ralph's is git's"
+        "",
+        "the work has landed, and nothing of ralph's is git's"
     );
 }
 

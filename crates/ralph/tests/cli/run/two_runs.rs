@@ -51,9 +51,10 @@ fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
     scene
         .env
         .git(["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
-    let going = Going::start(&scene, "first", scene.invocation(&["one"]));
+    let in_place = |arguments: &[&str]| scene.invocation(arguments).env("RALPH_GIT_ISOLATE", "off");
+    let going = Going::start(&scene, "first", in_place(&["one"]));
     until("begun.txt", || scene.env.path("begun.txt").exists());
-    let second = Going::start(&scene, "second", scene.invocation(&[]).folder(&other));
+    let second = Going::start(&scene, "second", in_place(&[]).folder(&other));
     second.says("other runs work on");
     scene.env.write("go-on", "");
     assert_eq!(going.end().code, Some(0));

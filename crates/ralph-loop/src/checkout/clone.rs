@@ -1,0 +1,120 @@
+//! Makes a checkout.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use ralph_process::git::Git;
+
+use super::{Checkout, PROJECT_FILE, base_ref_of, remove_folder};
+use crate::changes::kept_settings;
+
+impl Checkout {
+    /// Makes it anew, on a branch that begins at a commit of the base, with the files of `work`, which is that commit or one
+    /// that earlier attempts have left. One that is killed meanwhile leaves nothing that counts as a checkout.
+    pub(crate) fn create(&self, branch: &str, base_commit: &str, work: &str) -> Result<(), String> {
+        self.remove()?;
+        let new = self.new_folder();
+        let failed = |error: io::Error| format!("cannot make the checkout {}: {error}", new.display());
+        let settings = Git::question(&self.project.top)
+            .run(["config", "--list", "-z"])?
+            .text()?;
+        self.write_git_dir(&new.join(".git"), branch, base_commit, &settings)
+            .map_err(failed)?;
+        self.in_project()
+            .run(["update-ref", &base_ref_of(&self.task), base_commit])?
+            .text()?;
+        self.git_in(&new).run(["read-tree", "-m", "-u", work])?.text()?;
+        // The agent's index knows the files as they were written, so git need not read them again.
+        fs::copy(self.index(), new.join(".git/index")).map_err(failed)?;
+        fs::rename(&new, &self.folder).map_err(failed)
+    }
+
+    /// Lets the clone's branch begin at another commit, whatever the agent has made of it, with an index that has the files as
+    /// they are now.
+    pub(super) fn move_clone(&self, branch: &str, base_commit: &str) -> Result<(), String> {
+        let git = self.folder.join(".git");
+        let moved = write_head(&git, branch, base_commit).and_then(|()| {
+            remove_file(&git.join("index.lock"))?;
+            fs::copy(self.index(), git.join("index")).map(drop)
+        });
+        moved.map_err(|error| format!("cannot update the checkout {}: {error}", self.folder.display()))?;
+        self.in_project()
+            .run(["update-ref", &base_ref_of(&self.task), base_commit])?
+            .text()?;
+        Ok(())
+    }
+
+    fn write_git_dir(&self, git: &Path, branch: &str, commit: &str, settings: &str) -> io::Result<()> {
+        remove_folder(&self.new_folder()).map_err(io::Error::other)?;
+        for folder in ["objects/info", "refs/heads", "info"] {
+            DirBuilder::new().recursive(true).mode(0o700).create(git.join(folder))?;
+        }
+        write(&git.join("config"), clone_config(settings).as_bytes())?;
+        let alternate = [self.project.objects.as_os_str().as_bytes(), b"\n"].concat();
+        write(&git.join("objects/info/alternates"), &alternate)?;
+        for file in &self.project.info {
+            copy_if_there(file, &git.join("info"))?;
+        }
+        // The commits of a shallow project have no parents there, and so they have none here.
+        copy_if_there(&self.git_dir.join("shallow"), git)?;
+        if let Some(common) = self.project.objects.parent() {
+            copy_if_there(&common.join("shallow"), git)?;
+        }
+        write_head(git, branch, commit)?;
+        // Last, because it makes the folder a checkout.
+        let project = [self.project_root.as_os_str().as_bytes(), b"\n"].concat();
+        write(&git.join(PROJECT_FILE), &project)
+    }
+}
+
+/// The configuration of the clone: how files are read, and who commits.
+fn clone_config(settings: &str) -> String {
+    let mut config = kept_settings(settings);
+    for (section, key) in [("user", "name"), ("user", "email")] {
+        let prefix = format!("{section}.{key}\n");
+        let mut value = settings
+            .split_terminator('\0')
+            .filter_map(|setting| setting.strip_prefix(&prefix));
+        if let Some(value) = value.next_back() {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            config.push_str(&format!("[{section}]\n{key} = \"{value}\"\n"));
+        }
+    }
+    config.push_str("[gc]\nauto = 0\n");
+    config
+}
+
+fn write_head(git: &Path, branch: &str, commit: &str) -> io::Result<()> {
+    let reference = git.join("refs/heads").join(branch);
+    if let Some(folder) = reference.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    remove_file(&reference.with_extension("lock"))?;
+    write(&reference, format!("{commit}\n").as_bytes())?;
+    write(&git.join("HEAD"), format!("ref: refs/heads/{branch}\n").as_bytes())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the clone is not a user's file and can be made again"
+)]
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::write(path, bytes)
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn copy_if_there(file: &Path, folder: &Path) -> io::Result<()> {
+    match file.file_name() {
+        Some(name) if file.is_file() => fs::copy(file, folder.join(name)).map(drop),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! The notes in a checkout: copies of the project's own, so that an agent that reads the files sees what is known now. What it
+//! writes into them is found by comparison with what they were, and is taken into the project's files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_process::git::Git;
+
+use super::{Checkout, base_ref_of, remove_folder};
+
+/// A note file that the agent has edited in its checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoteEdit {
+    /// The path from the root.
+    pub(crate) path: PathBuf,
+    /// What it held when the agent began; nothing where it did not exist.
+    pub(crate) before: Vec<u8>,
+    /// What it holds now.
+    pub(crate) after: Vec<u8>,
+}
+
+impl Checkout {
+    /// Gives the checkout the notes as they are in the project now. The paths are files and folders, from the root.
+    pub(crate) fn copy_notes(&self, notes: &[String]) -> Result<(), String> {
+        let failed = |error: io::Error| format!("cannot copy the notes into the checkout: {error}");
+        let saved = self.saved_notes();
+        remove_folder(&saved)?;
+        for path in self.note_files(notes).map_err(failed)? {
+            let read = read_if_there(&self.project_root.join(&path)).map_err(failed)?;
+            let copied = match read {
+                Some(bytes) => put(&self.root().join(&path), &bytes).and_then(|()| put(&saved.join(&path), &bytes)),
+                None => remove(&self.root().join(&path)),
+            };
+            copied.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// What the agent has edited since. A file that is missing, or is as git has it, was not edited: `git stash`, `git checkout`
+    /// and `git clean` do that to all files.
+    pub(crate) fn note_edits(&self, notes: &[String]) -> Result<Vec<NoteEdit>, String> {
+        let failed = |error: io::Error| format!("cannot read the notes of the checkout: {error}");
+        let mut edits = Vec::new();
+        for path in self.note_files(notes).map_err(failed)? {
+            let before = read_if_there(&self.saved_notes().join(&path)).map_err(failed)?;
+            let after = read_if_there(&self.root().join(&path)).map_err(failed)?;
+            let Some(after) = after.filter(|after| before.as_ref() != Some(after)) else {
+                continue;
+            };
+            if self.tracked(&path)?.as_ref() == Some(&after) {
+                continue;
+            }
+            let before = before.unwrap_or_default();
+            edits.push(NoteEdit { path, before, after });
+        }
+        Ok(edits)
+    }
+
+    /// The content of a file in the commit that the checkout began with.
+    fn tracked(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
+        let revision = format!("{}:{}{}", base_ref_of(&self.task), self.project.prefix, path.display());
+        let answer = Git::question(&self.project.top).run(["cat-file", "blob", &revision])?;
+        Ok(answer.status.success().then_some(answer.output))
+    }
+
+    /// All note files that the project, the checkout or the saved copies have, from the root. What begins with a dot is a lock
+    /// or a temporary file.
+    fn note_files(&self, notes: &[String]) -> io::Result<BTreeSet<PathBuf>> {
+        let mut files = BTreeSet::new();
+        let root = self.root();
+        for place in [&self.project_root, &root, &self.saved_notes()] {
+            for path in notes {
+                let found = place.join(path);
+                if found.is_dir() {
+                    let names = fs::read_dir(&found)?.collect::<io::Result<Vec<_>>>()?;
+                    let names = names.into_iter().filter(|entry| entry.path().is_file());
+                    let names = names.map(|entry| entry.file_name());
+                    let names = names.filter(|name| {
+                        let name = name.to_string_lossy();
+                        !name.starts_with('.') && name.ends_with(".md")
+                    });
+                    files.extend(names.map(|name| Path::new(path).join(name)));
+                } else if found.is_file() {
+                    files.insert(path.into());
+                }
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a copy in a checkout, which can be made again")]
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, bytes)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

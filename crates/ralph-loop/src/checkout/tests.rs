@@ -1,0 +1,427 @@
+//! Checkouts and landings with a real git.
+
+use std::fs;
+
+use super::landing::tip_of;
+use super::*;
+use crate::changes::OwnFiles;
+use crate::changes::tests::Project;
+
+const BASE: &str = "refs/heads/main";
+
+/// A project with a checkout of one task.
+struct Fixture {
+    project: Project,
+    checkout: Checkout,
+    base_commit: String,
+}
+
+impl Fixture {
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::of(Project::with_files(files))
+    }
+
+    fn of(project: Project) -> Self {
+        let task = TaskId::parse("t-0a1b2c").unwrap();
+        let work = project.folder.path().join("state/work");
+        let checkout = Checkout::of(&project.root, &work, &task).unwrap();
+        let base_commit = project.git("rev-parse HEAD").trim().to_owned();
+        checkout
+            .create(&branch_of(&task, "Fix it"), &base_commit, &base_commit)
+            .unwrap();
+        Self {
+            project,
+            checkout,
+            base_commit,
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.checkout.root().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        super::super::run_folder::private_file(&path).unwrap();
+        std::io::Write::write_all(&mut fs::File::create(path).unwrap(), text.as_bytes()).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.checkout.root().join(name)).ok()
+    }
+
+    fn options<'a>(&'a self, own: &'a OwnFiles) -> CommitOptions<'a> {
+        CommitOptions {
+            base_commit: &self.base_commit,
+            message: "Fix it\n\nTask: t-0a1b2c\n",
+            own,
+            extras: &[],
+        }
+    }
+
+    fn commit(&self) -> Result<Committed, LandError> {
+        let own = own();
+        // Whoever ends what a hook has left finds it by its marker, in other tests too.
+        let marker = format!("checkout-test-{}", std::process::id());
+        self.checkout
+            .commit_with_hooks(&self.options(&own), (&ralph_process::StopHandle::default(), &marker))
+    }
+
+    #[track_caller]
+    fn committed(&self) -> String {
+        match self.commit().unwrap() {
+            Committed::Commit(commit) => commit,
+            Committed::Nothing => panic!("there is nothing to commit"),
+        }
+    }
+
+    fn land(&self, commit: &str) -> Landed {
+        land(&self.project.root, &Base::new(BASE), (&self.base_commit, commit)).unwrap()
+    }
+
+    fn tip(&self) -> String {
+        tip_of(&self.project.root, &Base::new(BASE)).unwrap().unwrap()
+    }
+}
+
+fn own() -> OwnFiles {
+    OwnFiles {
+        hidden: vec![".ralph".to_owned(), ".agent/scratchpad.md".to_owned()],
+        notes: vec![".agent/memories.md".to_owned()],
+    }
+}
+
+#[test]
+fn a_checkout_has_the_files_and_the_history_of_the_project_and_its_work_lands_as_one_commit() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
+    assert!(fixture.checkout.exists());
+    assert_eq!(fixture.read("sub/b.txt").unwrap(), "two\n");
+    let in_clone = |arguments: &[&str]| {
+        let answer = Git::question(&fixture.checkout.folder).run(arguments).unwrap();
+        answer.text().unwrap()
+    };
+    assert_eq!(in_clone(&["status", "--porcelain"]), "");
+    assert_eq!(in_clone(&["log", "--format=%s"]), "first\n");
+    assert_eq!(in_clone(&["branch", "--show-current"]), "ralph/t-0a1b2c-fix-it\n");
+    fixture.write("a.txt", "changed\n");
+    fixture.write("new.txt", "new\n");
+    fs::remove_file(fixture.checkout.root().join("sub/b.txt")).unwrap();
+    // The user's own change of another file is not in the way.
+    fixture.project.write("notes.txt", "mine\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert_eq!(fixture.tip(), commit);
+    assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nfirst\n");
+    assert_eq!(fixture.project.git("status --porcelain"), "?? notes.txt\n");
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(),
+        "changed\n"
+    );
+    assert!(!fixture.project.root.join("sub/b.txt").exists());
+    fixture.checkout.remove().unwrap();
+    assert!(!fixture.checkout.folder.exists());
+    assert_eq!(fixture.project.git("for-each-ref refs/ralph"), "");
+}
+
+#[test]
+fn notes_and_scratchpad_are_not_part_of_the_commit() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), (".agent/memories.md", "# Memories\n")]);
+    fixture.write(".agent/memories.md", "# Memories\n\nMore.\n");
+    fixture.write(".agent/scratchpad.md", "state\n");
+    assert_eq!(fixture.commit().unwrap(), Committed::Nothing);
+    fixture.write("a.txt", "two\n");
+    let commit = fixture.committed();
+    let files = fixture.project.git(&format!("show --name-only --format= {commit}"));
+    assert_eq!(files, "a.txt\n");
+}
+
+#[test]
+fn a_local_change_in_the_way_keeps_everything_as_it_was() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    fixture.write("a.txt", "agent\n");
+    fixture.write("b.txt", "agent\n");
+    fixture.project.write("b.txt", "user\n");
+    let commit = fixture.committed();
+    let landed = fixture.land(&commit);
+    assert!(
+        matches!(&landed, Landed::InTheWay(said) if said.contains("b.txt")),
+        "{landed:?}"
+    );
+    assert_eq!(fixture.tip(), fixture.base_commit);
+    assert_eq!(fixture.project.git("status --porcelain"), " M b.txt\n");
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("b.txt")).unwrap(),
+        "user\n"
+    );
+    // The same for a file that git does not track.
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    fixture.write("new.txt", "agent\n");
+    fixture.project.write("new.txt", "user\n");
+    let commit = fixture.committed();
+    assert!(matches!(fixture.land(&commit), Landed::InTheWay(_)));
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("new.txt")).unwrap(),
+        "user\n"
+    );
+}
+
+#[test]
+fn a_base_that_has_moved_is_noticed_and_the_work_is_brought_onto_it() {
+    let mut fixture = Fixture::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "one\n")]);
+    fixture.write("a.txt", "one\ntwo\nTHREE\n");
+    let commit = fixture.committed();
+    fixture.project.write("b.txt", "user\n");
+    fixture.project.git("commit -qam second");
+    assert_eq!(fixture.land(&commit), Landed::Moved);
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+    let tip = fixture.tip();
+    let branch = "ralph/t-0a1b2c-fix-it";
+    let brought = fixture
+        .checkout
+        .bring_onto(branch, (&commit, &fixture.base_commit), &tip);
+    assert_eq!(brought.unwrap(), Brought::Clean);
+    assert_eq!(fixture.read("b.txt").unwrap(), "user\n");
+    assert_eq!(fixture.read("a.txt").unwrap(), "one\ntwo\nTHREE\n");
+    fixture.base_commit = tip;
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nsecond\nfirst\n");
+}
+
+#[test]
+fn a_conflict_leaves_markers_in_the_checkout_and_shows_the_hunks() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), ("c.txt", "c\n")]);
+    fixture.write("a.txt", "agent\n");
+    let commit = fixture.committed();
+    fixture.project.write("a.txt", "user\n");
+    fixture.project.git("commit -qam second");
+    let brought = fixture
+        .checkout
+        .bring_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
+    let Brought::Conflict { files, hunks } = brought.unwrap() else {
+        panic!("there is no conflict");
+    };
+    assert_eq!(files, ["a.txt"]);
+    assert!(hunks.contains("user\n=======\nagent\n"), "{hunks}");
+    assert!(fixture.read("a.txt").unwrap().contains("<<<<<<<"));
+}
+
+#[test]
+fn a_rename_on_one_side_and_a_change_on_the_other_are_merged() {
+    let text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    let fixture = Fixture::new(&[("a.txt", text)]);
+    fixture.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nNINE\n");
+    let commit = fixture.committed();
+    fixture.project.git("mv a.txt b.txt");
+    fixture.project.git("commit -qm moved");
+    let brought = fixture
+        .checkout
+        .bring_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
+    assert_eq!(brought.unwrap(), Brought::Clean);
+    assert_eq!(fixture.read("a.txt"), None);
+    assert!(fixture.read("b.txt").unwrap().ends_with("NINE\n"));
+}
+
+#[test]
+fn a_landing_that_was_killed_is_finished_wherever_it_stopped() {
+    for stop in ["before", "one file", "all files", "index", "reference"] {
+        let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("mine.txt", "one\n")]);
+        fixture.write("a.txt", "agent\n");
+        fixture.write("b.txt", "agent\n");
+        fixture.write("new/c.txt", "agent\n");
+        let commit = fixture.committed();
+        fixture.project.write("mine.txt", "user\n");
+        let project = &fixture.project;
+        match stop {
+            "one file" => project.write("a.txt", "agent\n"),
+            "all files" => ["a.txt", "b.txt", "new/c.txt"]
+                .map(|name| project.write(name, "agent\n"))
+                .into_iter()
+                .collect(),
+            "index" => drop(project.git(&format!("read-tree -m -u {} {commit}", fixture.base_commit))),
+            "reference" => assert_eq!(fixture.land(&commit), Landed::Done),
+            _ => {}
+        }
+        let landed = finish_landing(&fixture.checkout, &Base::new(BASE), &commit);
+        assert!(landed.unwrap(), "{stop}");
+        assert_eq!(fixture.tip(), commit, "{stop}");
+        assert_eq!(project.git("status --porcelain"), " M mine.txt\n", "{stop}");
+        assert_eq!(project.git("log --format=%s"), "Fix it\nfirst\n", "{stop}");
+    }
+}
+
+#[test]
+fn a_landing_that_was_killed_is_taken_back_when_the_base_has_moved_since() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    fixture.write("a.txt", "agent\n");
+    let commit = fixture.committed();
+    fixture.project.write("b.txt", "user\n");
+    fixture.project.git("commit -qam second");
+    fixture.project.write("a.txt", "agent\n");
+    assert!(!finish_landing(&fixture.checkout, &Base::new(BASE), &commit).unwrap());
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
+fn hooks_of_the_project_run_for_the_commit_and_may_refuse_or_change_it() {
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    let hook = fixture.project.root.join(".git/hooks/pre-commit");
+    let make_hook = |text: &str| {
+        fixture.project.write(".git/hooks/pre-commit", text);
+        fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    fixture.write("a.txt", "two\n");
+    make_hook("#!/bin/sh\necho no tabs please; exit 1\n");
+    let refused = fixture.commit().unwrap_err();
+    assert!(
+        matches!(&refused, LandError::Refused(why) if why.contains("pre-commit") && why.contains("no tabs please")),
+        "{refused}"
+    );
+    make_hook("#!/bin/sh\necho formatted > a.txt && git add a.txt\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.project.git(&format!("show {commit}:a.txt")), "formatted\n");
+    // The project itself was not touched.
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
+fn a_repository_inside_the_work_is_refused() {
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    fixture.write("inner/x.txt", "x\n");
+    let inner = fixture.checkout.root().join("inner");
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "-A"],
+        &["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"],
+    ] {
+        Git::change(&inner).run(arguments).unwrap().text().unwrap();
+    }
+    let refused = fixture.commit().unwrap_err();
+    assert!(
+        refused.to_string().starts_with("inner is a git repository of its own"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn given_up_work_is_a_branch_with_the_commits_that_the_agent_made() {
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    fixture.write("a.txt", "two\n");
+    for arguments in [
+        &["add", "-A"][..],
+        &["commit", "-qm", "the agent's own"],
+        &["checkout", "-q", "-b", "elsewhere"],
+    ] {
+        Git::change(&fixture.checkout.folder)
+            .run(arguments)
+            .unwrap()
+            .text()
+            .unwrap();
+    }
+    fixture.write("a.txt", "three\n");
+    let own_commits = fixture.checkout.fetch_own_commits(&fixture.base_commit).unwrap();
+    let own = own();
+    let options = CommitOptions {
+        base_commit: &own_commits,
+        ..fixture.options(&own)
+    };
+    let Committed::Commit(commit) = fixture.checkout.commit(&options).unwrap() else {
+        panic!("nothing was committed");
+    };
+    let branch = fixture.checkout.keep_branch("ralph/t-0a1b2c-fix-it", &commit).unwrap();
+    assert_eq!(branch, "ralph/t-0a1b2c-fix-it");
+    assert_eq!(
+        fixture.project.git(&format!("log --format=%s {branch}")),
+        "Fix it\nthe agent's own\nfirst\n"
+    );
+    assert_eq!(fixture.project.git(&format!("show {branch}:a.txt")), "three\n");
+}
+
+#[test]
+fn the_configuration_of_the_clone_has_no_effect() {
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    let config = fixture.checkout.folder.join(".git/config");
+    let evil =
+        "[filter \"x\"]\nclean = touch ../../evil; cat\n[core]\nfsmonitor = touch ../../evil\nhooksPath = evil\n";
+    let text = fs::read_to_string(&config).unwrap() + evil;
+    std::io::Write::write_all(&mut fs::File::create(&config).unwrap(), text.as_bytes()).unwrap();
+    fixture.write(".gitattributes", "*.txt filter=x\n");
+    fixture.write("a.txt", "two\n");
+    fixture.committed();
+    assert!(!fixture.project.folder.path().join("state/evil").exists());
+    assert!(!fixture.project.folder.path().join("evil").exists());
+}
+
+#[test]
+fn a_shallow_project_and_a_linked_worktree_have_checkouts_too() {
+    let origin = Project::with_files(&[("a.txt", "one\n")]);
+    origin.write("a.txt", "two\n");
+    origin.git("commit -qam second");
+    let shallow = Project::new();
+    let url = format!("file://{}", origin.root.display());
+    shallow.git(&format!("clone -q --depth 1 {url} ."));
+    shallow.identify();
+    let fixture = Fixture::of(shallow);
+    let log = Git::question(&fixture.checkout.folder)
+        .run(["log", "--format=%s"])
+        .unwrap();
+    assert_eq!(log.text().unwrap(), "second\n");
+    fixture.write("a.txt", "three\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+
+    let main = Project::with_files(&[("a.txt", "one\n")]);
+    main.git("worktree add -q ../linked -b side");
+    let linked = Project {
+        root: main.folder.path().join("linked"),
+        folder: tempfile::tempdir().unwrap(),
+    };
+    let fixture = Fixture::of(linked);
+    fixture.write("a.txt", "two\n");
+    let commit = fixture.committed();
+    let base = Base::new("refs/heads/side");
+    let landed = land(&fixture.project.root, &base, (&fixture.base_commit, &commit)).unwrap();
+    assert_eq!(landed, Landed::Done);
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+    assert_eq!(main.git("status --porcelain"), "");
+}
+
+#[test]
+fn a_sparse_project_has_sparse_checkouts_and_keeps_the_rest() {
+    let project = Project::with_files(&[("in/a.txt", "one\n"), ("out/b.txt", "one\n")]);
+    project.git("sparse-checkout set in");
+    let fixture = Fixture::of(project);
+    assert_eq!(fixture.read("out/b.txt"), None);
+    fixture.write("in/a.txt", "two\n");
+    let commit = fixture.committed();
+    assert_eq!(
+        fixture.project.git(&format!("show --name-only --format= {commit}")),
+        "in/a.txt\n"
+    );
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
+fn an_encrypting_filter_of_the_project_works_in_both_directions() {
+    let project = Project::with_files(&[(".gitattributes", "*.secret filter=rot\n")]);
+    for setting in ["filter.rot.clean", "filter.rot.smudge"] {
+        Git::change(&project.root)
+            .run(["config", setting, "tr a-z n-za-m"])
+            .unwrap()
+            .text()
+            .unwrap();
+    }
+    project.write("key.secret", "hello\n");
+    project.git("add -A");
+    project.git("commit -qm secret");
+    assert_eq!(project.git("show HEAD:key.secret"), "uryyb\n");
+    let fixture = Fixture::of(project);
+    assert_eq!(fixture.read("key.secret").unwrap(), "hello\n");
+    fixture.write("key.secret", "world\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.project.git(&format!("show {commit}:key.secret")), "jbeyq\n");
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("key.secret")).unwrap(),
+        "world\n"
+    );
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}

@@ -1,0 +1,302 @@
+//! The work in a checkout as a commit, and that commit on another base.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ralph_memory::capture::clean;
+use ralph_process::git::{Git, GitAnswer};
+use ralph_process::{MARKER_VARIABLE, StopHandle};
+
+use super::{Checkout, LandError};
+use crate::changes::{OwnFiles, has_identity};
+
+/// The most characters of a hook's output in a reason.
+const HOOK_CHARACTERS: usize = 2000;
+/// The most characters of conflicting hunks in a reason.
+const CONFLICT_CHARACTERS: usize = 4000;
+/// How git lists a repository inside the repository.
+const NESTED_REPOSITORY: &str = "160000";
+/// The exit code of git for options that it does not know.
+const USAGE: i32 = 129;
+
+/// Who commits where git does not know who the user is.
+const FALLBACK_NAME: &str = "ralph";
+const FALLBACK_EMAIL: &str = "ralph@localhost";
+
+/// What a commit is made of.
+pub(crate) struct CommitOptions<'a> {
+    /// The commit that the work is based on.
+    pub(crate) base_commit: &'a str,
+    pub(crate) message: &'a str,
+    /// What is never part of the work: notes, and what is ralph's own.
+    pub(crate) own: &'a OwnFiles,
+    /// Links and copies that were put into the checkout, as paths from the root.
+    pub(crate) extras: &'a [PathBuf],
+}
+
+/// What there was to commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Committed {
+    /// The files are as in the base.
+    Nothing,
+    Commit(String),
+}
+
+/// The work after it was brought onto another commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// The checkout has the work on the new base.
+    Clean,
+    /// The same, but these files have conflict markers; the text shows the hunks.
+    Conflict { files: Vec<String>, hunks: String },
+}
+
+impl Checkout {
+    /// Commits all files as they are now, without hooks. No reference moves.
+    pub(crate) fn commit(&self, options: &CommitOptions<'_>) -> Result<Committed, LandError> {
+        self.add_all(options)?;
+        self.commit_index(options)
+    }
+
+    /// The same with the hooks of the project that a commit runs. They may change the files that are committed.
+    pub(crate) fn commit_with_hooks(
+        &self,
+        options: &CommitOptions<'_>,
+        (stop, marker): (&StopHandle, &str),
+    ) -> Result<Committed, LandError> {
+        self.add_all(options)?;
+        if self.commit_index(options)? == Committed::Nothing {
+            return Ok(Committed::Nothing);
+        }
+        let message_file = self.beside("message");
+        // A run that was killed may have left one.
+        drop(std::fs::remove_file(&message_file));
+        let written = ralph_notes::write_new_file(&message_file, options.message.as_bytes());
+        written.map_err(|error| LandError::Git(error.to_string()))?;
+        let result = self.run_hooks(&message_file, stop, marker).and_then(|()| {
+            let message = std::fs::read_to_string(&message_file).unwrap_or_else(|_| options.message.to_owned());
+            self.commit_index(&CommitOptions {
+                message: &message,
+                ..*options
+            })
+        });
+        drop(std::fs::remove_file(&message_file));
+        let _ended: usize = ralph_process::kill_leftovers(marker, None);
+        result
+    }
+
+    fn run_hooks(&self, message: &Path, stop: &StopHandle, marker: &str) -> Result<(), LandError> {
+        // A path in the configuration is relative to the worktree, and the agent can write to that of the checkout.
+        let hooks = Git::question(&self.project.top)
+            .run(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?
+            .text()?;
+        let hooks = PathBuf::from(hooks.trim_end_matches('\n'));
+        let message = message.to_string_lossy().into_owned();
+        for (hook, arguments) in [("pre-commit", None), ("commit-msg", Some(message.as_str()))] {
+            if !hooks.join(hook).is_file() {
+                continue;
+            }
+            let mut call = vec!["hook", "run", "--ignore-missing", hook];
+            call.extend(["--"].into_iter().filter(|_| arguments.is_some()).chain(arguments));
+            let answer = self
+                .git()
+                .setting(format!("core.hooksPath={}", hooks.display()))
+                .env(MARKER_VARIABLE, marker)
+                .stoppable(stop)
+                .run(call)?;
+            if !answer.status.success() {
+                let said = clean(said(&answer).trim(), HOOK_CHARACTERS);
+                return Err(LandError::Refused(format!(
+                    "The {hook} hook refused the commit: {said}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_all(&self, options: &CommitOptions<'_>) -> Result<(), LandError> {
+        let extras = options.extras.iter().map(|path| path.to_string_lossy().into_owned());
+        let own = options.own.hidden.iter().chain(&options.own.notes).cloned();
+        let excluded: Vec<String> = own.chain(extras).collect();
+        let mut call: Vec<String> = ["add", "--all", "--"].map(str::to_owned).to_vec();
+        call.extend(self.project.all_but(&excluded));
+        let answer = self
+            .git()
+            .setting("advice.addIgnoredFile=false")
+            .setting("advice.addEmbeddedRepo=false")
+            .env("LC_ALL", "C")
+            .run(call)?;
+        // Git ends with 1 where an excluded path is one that it ignores anyway.
+        let is_harmless = answer.status.code() == Some(1)
+            && !answer
+                .errors
+                .lines()
+                .any(|line| line.starts_with("error:") || line.starts_with("fatal:"));
+        if !is_harmless {
+            answer.text()?;
+        }
+        Ok(())
+    }
+
+    fn commit_index(&self, options: &CommitOptions<'_>) -> Result<Committed, LandError> {
+        let tree = self.git().run(["write-tree"])?.text()?;
+        let tree = tree.trim();
+        let changes = self
+            .git()
+            .run([
+                "diff-tree",
+                "-r",
+                "-z",
+                "--raw",
+                "--no-renames",
+                options.base_commit,
+                tree,
+            ])?
+            .text()?;
+        if changes.is_empty() {
+            return Ok(Committed::Nothing);
+        }
+        let mut fields = changes.split_terminator('\0');
+        while let (Some(modes), Some(path)) = (fields.next(), fields.next()) {
+            let new_mode = modes.split(' ').nth(1);
+            if new_mode == Some(NESTED_REPOSITORY) {
+                return Err(LandError::Refused(format!(
+                    "{path} is a git repository of its own, so its files cannot be committed: remove {path}/.git"
+                )));
+            }
+        }
+        let message = options.message;
+        let call = ["commit-tree", tree, "-p", options.base_commit, "-m", message];
+        let mut git = self.git();
+        if !has_identity(&self.project.top)? {
+            for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+                git = git.env(name, FALLBACK_NAME);
+            }
+            for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+                git = git.env(name, FALLBACK_EMAIL);
+            }
+        }
+        let commit = git.run(call)?.text()?;
+        Ok(Committed::Commit(commit.trim().to_owned()))
+    }
+
+    /// Brings a commit of the work, based on another one, onto the tip, in the files of the checkout.
+    pub(crate) fn bring_onto(
+        &self,
+        branch: &str,
+        (commit, base_commit): (&str, &str),
+        tip: &str,
+    ) -> Result<Brought, LandError> {
+        let merge = |with_base: bool| {
+            let base = format!("--merge-base={base_commit}");
+            let mut call = vec!["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
+            call.extend(with_base.then_some(base.as_str()));
+            call.extend([tip, commit]);
+            self.git().run(call)
+        };
+        let mut answer = merge(true)?;
+        if answer.status.code() == Some(USAGE) {
+            // Git before 2.40 finds the base by itself, which is this one unless the history of the base was rewritten.
+            answer = merge(false)?;
+        }
+        if !matches!(answer.status.code(), Some(0 | 1)) {
+            return Err(answer.failure().into());
+        }
+        let output = String::from_utf8_lossy(&answer.output).into_owned();
+        let mut fields = output.split_terminator('\0');
+        let tree = fields.next().unwrap_or_default().to_owned();
+        let files: BTreeSet<String> = fields.map(str::to_owned).collect();
+        // The work is committed, so nothing that is overwritten here is lost.
+        self.git().run(["read-tree", "--reset", "-u", &tree])?.text()?;
+        self.move_clone(branch, tip).map_err(LandError::Git)?;
+        if files.is_empty() {
+            return Ok(Brought::Clean);
+        }
+        let files: Vec<String> = files.into_iter().collect();
+        let hunks = files
+            .iter()
+            .map(|file| self.hunks_of(file))
+            .collect::<Vec<_>>()
+            .join("\n");
+        Ok(Brought::Conflict {
+            hunks: clean(&hunks, CONFLICT_CHARACTERS),
+            files,
+        })
+    }
+
+    /// The conflicting hunks of a file, behind its name.
+    fn hunks_of(&self, file: &str) -> String {
+        let text = std::fs::read(self.folder.join(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let mut hunks = format!("{file}:\n");
+        let mut is_inside = false;
+        for line in text.lines() {
+            is_inside |= line.starts_with("<<<<<<< ");
+            if is_inside {
+                hunks.push_str(line);
+                hunks.push('\n');
+            }
+            is_inside &= !line.starts_with(">>>>>>> ");
+        }
+        hunks
+    }
+
+    /// Lets the branch of the work in the project be a commit. A branch that a person has checked out is not moved; the work
+    /// goes to one with another name then.
+    pub(crate) fn keep_branch(&self, branch: &str, commit: &str) -> Result<String, LandError> {
+        let taken: BTreeSet<String> = super::worktrees::all(&self.project.top)?
+            .into_iter()
+            .filter_map(|worktree| worktree.branch)
+            .collect();
+        let names = std::iter::once(branch.to_owned()).chain((2..).map(|number| format!("{branch}-{number}")));
+        let is_free = |name: &String| !taken.contains(&format!("refs/heads/{name}"));
+        let name = names.into_iter().find(is_free).unwrap_or_else(|| branch.to_owned());
+        let reference = format!("refs/heads/{name}");
+        self.in_project().run(["update-ref", &reference, commit])?.text()?;
+        Ok(name)
+    }
+
+    /// Fetches the commits that the agent itself has made on top of the base, as data from a stranger; none where there are
+    /// none, or they cannot be used.
+    pub(crate) fn fetch_own_commits(&self, base_commit: &str) -> Option<String> {
+        let head = Git::question(&self.folder)
+            .env("GIT_DIR", self.folder.join(".git"))
+            .run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+            .ok()?
+            .text()
+            .ok()?;
+        let head = head.trim();
+        if head == base_commit {
+            return None;
+        }
+        let clone = self.folder.join(".git").to_string_lossy().into_owned();
+        let fetched = self
+            .in_project()
+            .setting("fetch.fsckObjects=true")
+            .setting("protocol.file.allow=always")
+            .setting("gc.auto=0")
+            .setting("maintenance.auto=false")
+            .run([
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--no-recurse-submodules",
+                "--no-write-fetch-head",
+                &clone,
+                head,
+            ])
+            .ok()?;
+        let descends = Git::question(&self.project.top)
+            .run(["merge-base", "--is-ancestor", base_commit, head])
+            .ok()?;
+        (fetched.status.success() && descends.status.success()).then(|| head.to_owned())
+    }
+}
+
+fn said(answer: &GitAnswer) -> String {
+    let output = String::from_utf8_lossy(&answer.output);
+    match answer.errors.trim() {
+        "" => output.into_owned(),
+        errors => format!("{output}{errors}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! The worktrees of the project that have the base checked out: their files follow when the base moves.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_process::git::{Git, GitError};
+
+use super::LandError;
+
+/// How often, and how often a second, an update is tried that finds the index locked.
+const LOCK_TRIES: u32 = 25;
+const LOCK_WAIT: Duration = Duration::from_millis(200);
+
+/// A worktree of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorktreePlace {
+    pub(crate) folder: PathBuf,
+    /// The reference that is checked out; none for a commit without a branch.
+    pub(crate) branch: Option<String>,
+}
+
+/// All worktrees whose folders are there.
+pub(super) fn all(top: &Path) -> Result<Vec<WorktreePlace>, GitError> {
+    let listed = Git::question(top)
+        .run(["worktree", "list", "--porcelain", "-z"])?
+        .text()?;
+    let mut worktrees: Vec<WorktreePlace> = Vec::new();
+    for line in listed.split('\0') {
+        if let Some(folder) = line.strip_prefix("worktree ") {
+            worktrees.push(WorktreePlace {
+                folder: folder.into(),
+                branch: None,
+            });
+        } else if let (Some(branch), Some(last)) = (line.strip_prefix("branch "), worktrees.last_mut()) {
+            last.branch = Some(branch.to_owned());
+        } else if line == "bare" {
+            worktrees.pop();
+        }
+    }
+    worktrees.retain(|worktree| worktree.folder.is_dir());
+    Ok(worktrees)
+}
+
+/// The folders of those that have a reference checked out.
+pub(super) fn on(top: &Path, reference: &str) -> Result<Vec<PathBuf>, GitError> {
+    let all = all(top)?.into_iter();
+    let on = all.filter(|worktree| worktree.branch.as_deref() == Some(reference));
+    Ok(on.map(|worktree| worktree.folder).collect())
+}
+
+/// Brings the files and the index of a worktree from one commit to another. Local changes of other files stay. Where one is
+/// in the way, nothing changes, and the answer is what git says.
+pub(super) fn update(folder: &Path, old: &str, new: &str) -> Result<Result<(), String>, GitError> {
+    for attempt in 0.. {
+        let answer = git(folder).run(["read-tree", "-m", "-u", old, new])?;
+        if answer.status.success() {
+            return Ok(Ok(()));
+        }
+        let is_locked = answer.errors.contains("index.lock");
+        if !is_locked || attempt == LOCK_TRIES {
+            let said = answer.errors.lines().next().unwrap_or_default();
+            return Ok(Err(said.trim_start_matches("error: ").to_owned()));
+        }
+        // Another git, or an editor that asks it, has the index for a moment.
+        std::thread::sleep(LOCK_WAIT);
+    }
+    Ok(Ok(()))
+}
+
+fn git(folder: &Path) -> Git {
+    Git::change(folder)
+        .setting("core.hooksPath=/dev/null")
+        .setting("submodule.recurse=false")
+}
+
+/// A file that differs between two commits.
+struct Difference {
+    old: Option<Blob>,
+    new: Option<Blob>,
+    path: String,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Blob {
+    mode: String,
+    id: String,
+}
+
+/// Takes back what an update of a worktree has done that was killed: files that have the content of the new commit while the
+/// index has the old one. Says whether the index has the new one already.
+pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, LandError> {
+    wait_for_lock(folder)?;
+    let differences = differences(folder, old, new)?;
+    let in_index = |difference: &Difference| -> Result<Option<Blob>, GitError> {
+        let path = format!(":(top,literal){}", difference.path);
+        let listed = Git::question(folder)
+            .run(["ls-files", "-s", "-z", "--", &path])?
+            .text()?;
+        let entry = listed
+            .split_terminator('\0')
+            .next()
+            .and_then(|entry| entry.split_once('\t'));
+        Ok(entry.and_then(|(entry, _)| {
+            let mut fields = entry.split(' ');
+            Some(Blob {
+                mode: fields.next()?.to_owned(),
+                id: fields.next()?.to_owned(),
+            })
+        }))
+    };
+    let mut is_new = !differences.is_empty();
+    let mut written = Vec::new();
+    for difference in &differences {
+        let indexed = in_index(difference)?;
+        is_new &= indexed == difference.new;
+        if indexed == difference.old
+            && on_disk(folder, difference)? == difference.new.as_ref().map(|blob| blob.id.clone())
+        {
+            written.push(difference);
+        }
+    }
+    if is_new {
+        return Ok(Updated::Yes);
+    }
+    for difference in written {
+        let path = folder.join(&difference.path);
+        if difference.old.is_none() {
+            remove(&path).map_err(|error| LandError::Git(format!("cannot remove {}: {error}", path.display())))?;
+        } else {
+            git(folder)
+                .run(["checkout-index", "--force", "-u", "--", &difference.path])?
+                .text()?;
+        }
+    }
+    Ok(Updated::No)
+}
+
+/// Waits until nobody has the index locked: the git of a run that was killed goes on by itself.
+fn wait_for_lock(folder: &Path) -> Result<(), GitError> {
+    let lock = Git::question(folder)
+        .run(["rev-parse", "--path-format=absolute", "--git-path", "index.lock"])?
+        .text()?;
+    let lock = PathBuf::from(lock.trim_end_matches('\n'));
+    for _ in 0..LOCK_TRIES {
+        if !lock.exists() {
+            break;
+        }
+        std::thread::sleep(LOCK_WAIT);
+    }
+    Ok(())
+}
+
+/// Whether a worktree was brought to the new commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Updated {
+    Yes,
+    No,
+}
+
+fn differences(folder: &Path, old: &str, new: &str) -> Result<Vec<Difference>, GitError> {
+    let listed = Git::question(folder)
+        .run([
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-renames",
+            "--full-index",
+            old,
+            new,
+        ])?
+        .text()?;
+    let mut fields = listed.split_terminator('\0');
+    let mut differences = Vec::new();
+    while let (Some(raw), Some(path)) = (fields.next(), fields.next()) {
+        let raw: Vec<&str> = raw.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old_id, new_id, ..] = raw.as_slice() else {
+            continue;
+        };
+        let blob = |mode: &str, id: &str| {
+            (mode != "000000").then(|| Blob {
+                mode: mode.to_owned(),
+                id: id.to_owned(),
+            })
+        };
+        differences.push(Difference {
+            old: blob(old_mode, old_id),
+            new: blob(new_mode, new_id),
+            path: path.to_owned(),
+        });
+    }
+    Ok(differences)
+}
+
+/// The id that git would give to the file as it is on disk; none where there is no such file.
+fn on_disk(folder: &Path, difference: &Difference) -> Result<Option<String>, GitError> {
+    let path = folder.join(&difference.path);
+    let Ok(metadata) = fs::symlink_metadata(&path) else {
+        return Ok(None);
+    };
+    let answer = if metadata.is_symlink() {
+        let target = fs::read_link(&path).unwrap_or_default();
+        git(folder)
+            .input(target.as_os_str().as_bytes())
+            .run(["hash-object", "--stdin"])?
+    } else {
+        let name = format!("--path={}", difference.path);
+        git(folder).run(["hash-object", &name, &difference.path])?
+    };
+    Ok(answer.text().ok().map(|id| id.trim().to_owned()))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

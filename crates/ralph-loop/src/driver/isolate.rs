@@ -1,0 +1,578 @@
+//! Work in a checkout: it is made for a task, its notes come from the project and go back there, and its work lands.
+
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Shelf, TaskId, TaskStatus, UnverifiedReason};
+use ralph_notes::{Document, Entry, FileError, LockedFile, LockedFolder, Patches, merge};
+use ralph_process::StopHandle;
+use ralph_process::git::{Git, GitError};
+use ralph_store::{CheckoutRecord, LandingRecord};
+
+use super::examine::{in_thread, run_and_tell};
+use super::{Incoming, RunError, Runner};
+use crate::checkout::{
+    Base, Brought, Checkout, CommitOptions, Committed, Extras, LandError, Landed, NoteEdit, branch_of, finish_landing,
+    land, tip_of,
+};
+use crate::gates::{Baseline, GateRunner};
+use crate::inbox::Sender;
+use crate::run_folder::run_folder;
+use crate::state::{Confirmed, Current, Draft, Happening, LandedWork, Place, WorkCommit};
+use crate::watch::News;
+
+/// How often a branch for landed work is looked for that nobody has checked out.
+const MOST_BRANCHES: u32 = 100;
+
+impl Runner<'_> {
+    /// The folder in which the work of an iteration is done.
+    pub(super) fn work_root(&self, current: &Current) -> PathBuf {
+        match (current.place, &self.site.isolation) {
+            (Place::Checkout, Some(isolation)) => isolation.root_of(&current.task),
+            _ => self.site.root.clone(),
+        }
+    }
+
+    /// The checkout of an iteration; none where the work is done in the project itself.
+    pub(super) fn checkout(&self, current: &Current) -> Result<Option<Checkout>, RunError> {
+        match current.place {
+            Place::Checkout => self.checkout_of(&current.task).map(Some),
+            Place::Project => Ok(None),
+        }
+    }
+
+    fn checkout_of(&self, task: &TaskId) -> Result<Checkout, RunError> {
+        let Some(isolation) = &self.site.isolation else {
+            return Err(RunError::Other(format!(
+                "there is no folder for the checkout of {task}"
+            )));
+        };
+        Checkout::of(&self.site.root, &isolation.work, task).map_err(RunError::Other)
+    }
+
+    /// The reference on which the work of the run lands.
+    fn base(&self) -> Result<Base, RunError> {
+        let base = self.base.clone();
+        base.ok_or_else(|| RunError::Other("this run has no base branch".to_owned()))
+    }
+
+    /// Decides what the run lands on. A commit without a branch gets a branch of the run.
+    pub(super) fn begin_isolated(&mut self) -> Result<(), RunError> {
+        let Some(isolation) = &self.site.isolation else {
+            return Ok(());
+        };
+        let base = match &isolation.base {
+            Some(base) => base.clone(),
+            None => {
+                let base = Base::of_run(&self.run);
+                let made = Git::change(&self.site.root).run(["update-ref", base.reference(), "HEAD", ""]);
+                made.and_then(|answer| answer.text())
+                    .map_err(|error| RunError::Other(error.to_string()))?;
+                base
+            }
+        };
+        self.store.set_base(&self.run, base.reference())?;
+        self.base = Some(base);
+        Ok(())
+    }
+
+    /// Makes the checkout of a task, or finds the one that earlier attempts have left.
+    pub(super) fn check_out(&mut self, current: &Current) -> Result<Option<Happening>, RunError> {
+        let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
+        let record = self.store.checkout_of(&current.task)?;
+        if let Some(landed) = self.landed_before(record.as_ref(), &checkout)? {
+            let unverified = landed.confirmed.unverified.map(reviewed_for);
+            self.store.task_has_landed(
+                (&current.task, &self.run, current.fence),
+                (&landed.base, &landed.commit),
+                unverified.as_ref(),
+                self.site.clock.now(),
+            )?;
+            self.remove_checkout(&checkout, record.as_ref());
+            return Ok(Some(Happening::LandedBefore));
+        }
+        if checkout.exists() && record.is_some() {
+            return Ok(Some(Happening::CheckedOut));
+        }
+        let (record, work) = self.new_checkout(current, &base, &checkout, record)?;
+        self.store.put_checkout(&record)?;
+        let extras = Extras::of(&self.site.config.worktree).map_err(RunError::Other)?;
+        let setup = GateRunner {
+            commands: self.site.config.worktree.setup.clone(),
+            timeout: self.site.config.verify.timeout,
+            folder: checkout.root(),
+            environment: super::prepare::environment(self.site, current)?,
+            marker: current.marker.clone(),
+            before: Baseline::default(),
+        };
+        let (sender, stop, places) = (self.sender.clone(), self.stop_gates.clone(), self.places());
+        self.examiner = Some(in_thread("check out", sender, move |sender| {
+            let made = checkout
+                .create(&record.branch, &record.base_commit, &work)
+                .and_then(|()| extras.put_into(&checkout))
+                .and_then(|()| set_up(&setup, sender, &stop));
+            if made.is_err() {
+                // The next attempt makes it anew.
+                drop(checkout.remove());
+                if places.are_full() {
+                    return Incoming::NoRoom;
+                }
+            }
+            Incoming::CheckedOut(made)
+        })?);
+        Ok(None)
+    }
+
+    /// What is recorded of a checkout that is about to be made, and the commit whose files it gets: the tip of the base, or what
+    /// earlier attempts have left.
+    fn new_checkout(
+        &self,
+        current: &Current,
+        base: &Base,
+        checkout: &Checkout,
+        record: Option<CheckoutRecord>,
+    ) -> Result<(CheckoutRecord, String), RunError> {
+        let failed = |error: GitError| RunError::Other(error.to_string());
+        let tip = tip_of(&self.site.root, base)
+            .map_err(failed)?
+            .ok_or_else(|| RunError::Other(format!("the branch {} is missing", base.branch())))?;
+        let Some(record) = record else {
+            let record = CheckoutRecord {
+                task: current.task.clone(),
+                branch: branch_of(&current.task, &current.task_title),
+                base: base.reference().to_owned(),
+                base_commit: tip.clone(),
+                landing: None,
+            };
+            return Ok((record, tip));
+        };
+        let kept = checkout.resolve(&format!("refs/heads/{}", record.branch));
+        Ok(match kept.map_err(failed)? {
+            Some(work) => (record, work),
+            None => {
+                let base_commit = tip.clone();
+                (CheckoutRecord { base_commit, ..record }, tip)
+            }
+        })
+    }
+
+    /// The commit of a task that an earlier run has landed, or could land now.
+    pub(super) fn landed_before(
+        &mut self,
+        record: Option<&CheckoutRecord>,
+        checkout: &Checkout,
+    ) -> Result<Option<LandedWork>, RunError> {
+        let Some((record, landing)) = record.and_then(|record| Some((record, record.landing.as_ref()?))) else {
+            return Ok(None);
+        };
+        let confirmed: Option<Confirmed> = serde_json::from_str(&landing.evidence).ok();
+        let is_landed = finish_landing(checkout, &Base::new(record.base.clone()), &landing.commit)
+            .map_err(|error| RunError::Other(error.to_string()))?;
+        match confirmed.filter(|_| is_landed) {
+            Some(confirmed) => Ok(Some(LandedWork {
+                commit: landing.commit.clone(),
+                base: record.base.clone(),
+                confirmed,
+            })),
+            None => {
+                let record = CheckoutRecord {
+                    landing: None,
+                    ..record.clone()
+                };
+                self.store.put_checkout(&record)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Gives the checkout the notes as they are in the project now.
+    pub(super) fn copy_notes(&self, current: &Current) -> Result<(), RunError> {
+        match self.checkout(current)? {
+            Some(checkout) => checkout.copy_notes(&self.site.own.notes).map_err(RunError::Other),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes what the agent has written into the notes of its checkout into those of the project, entry by entry.
+    pub(super) fn bring_notes_home(&mut self, current: &Current) {
+        let edits = match self.checkout(current) {
+            Ok(Some(checkout)) if checkout.exists() => checkout.note_edits(&self.site.own.notes),
+            Ok(_) => return,
+            Err(error) => Err(error.to_string()),
+        };
+        let edits = match edits {
+            Ok(edits) => edits,
+            Err(error) => return self.warn(&error),
+        };
+        for edit in edits {
+            if let Err(error) = self.take_home(&edit) {
+                let path = edit.path.display();
+                self.warn(&format!(
+                    "What the agent wrote into {path} is not in the project's file: {error}"
+                ));
+            }
+        }
+    }
+
+    fn take_home(&self, edit: &NoteEdit) -> Result<(), String> {
+        let path = self.site.root.join(&edit.path);
+        let failed = |error: FileError| error.to_string();
+        let Some(notebook) = self.site.notes.iter().find(|notebook| notebook.path == path) else {
+            return self.take_home_entry(&path, edit).map_err(failed);
+        };
+        let before = without_deleted(notebook.shelf, &edit.before, &edit.after);
+        let mut locked = LockedFile::lock(&path, &notebook.patience).map_err(failed)?;
+        let updated = locked.update(b"", |ours| {
+            let merged =
+                merge(notebook.shelf, &before, ours, &edit.after).map_err(|error| Refused(error.to_string()))?;
+            Ok::<_, Refused>(Patches::whole(ours, merged.bytes))
+        });
+        updated.map(drop).map_err(|Refused(error)| error)
+    }
+
+    /// A knowledge entry is a file. Where the project has another version by now, both are kept.
+    fn take_home_entry(&self, path: &Path, edit: &NoteEdit) -> Result<(), FileError> {
+        const STAGED: &str = ".checkout.ralph-staged";
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(());
+        };
+        let name = name.to_string_lossy().into_owned();
+        let mut folder = LockedFolder::lock(folder, &self.site.knowledge.patience)?;
+        let ours = folder.read(&name)?;
+        match ours {
+            Some(ours) if ours.bytes == edit.after => Ok(()),
+            Some(ours) if ours.bytes == edit.before => {
+                folder.stage(STAGED, &edit.after, Some(&ours))?;
+                folder.place_over(STAGED, &name, &ours).map(drop)
+            }
+            ours => {
+                let stem = name.trim_end_matches(".md");
+                let first = ours.is_none().then(|| name.clone());
+                let names = first
+                    .into_iter()
+                    .chain((2..).map(|number| format!("{stem}-{number}.md")));
+                folder.stage(STAGED, &edit.after, None)?;
+                for name in names {
+                    if folder.place_new(STAGED, &name)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Commits the work of a checkout on the tip of the base, in a thread of its own: hooks may take long.
+    pub(super) fn commit_work(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
+        let changed = self.changed_programs(draft)?;
+        if !changed.is_empty() {
+            return Ok(Some(Happening::ProgramsChanged(changed)));
+        }
+        let current = &draft.current;
+        let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
+        let Some(record) = self.store.checkout_of(&current.task)? else {
+            let why = format!("the checkout of {} is not on record", current.task);
+            return Ok(Some(Happening::WorkCommitted(WorkCommit::Failed(why))));
+        };
+        let message = message_of(current);
+        let (own, root) = (self.site.own.clone(), self.site.root.clone());
+        let extras = Extras::of(&self.site.config.worktree).map_err(RunError::Other)?.paths();
+        let (stop, marker) = (self.stop_gates.clone(), current.marker.clone());
+        let (sender, places) = (self.sender.clone(), self.places());
+        self.examiner = Some(in_thread("commit", sender, move |_| {
+            let options = CommitOptions {
+                base_commit: &record.base_commit,
+                message: &message,
+                own: &own,
+                extras: &extras,
+            };
+            let committed = checkout.commit_with_hooks(&options, (&stop, &marker)).and_then(|committed| {
+                let Committed::Commit(commit) = committed else {
+                    return Ok((WorkCommit::Nothing, None));
+                };
+                let tip = tip_of(&root, &base)?;
+                let tip = tip.ok_or_else(|| LandError::Git(format!("the branch {} is missing", base.branch())))?;
+                if tip == record.base_commit {
+                    return Ok((WorkCommit::Ready(commit), None));
+                }
+                let work = (commit.as_str(), record.base_commit.as_str());
+                let result = match checkout.bring_onto(&record.branch, work, &tip)? {
+                    Brought::Clean => WorkCommit::Moved,
+                    Brought::Conflict { files, hunks } => WorkCommit::Refused(format!(
+                        "It conflicts with what the base branch has by now, in {}. The files have conflict markers; \
+                         resolve them.\n{hunks}",
+                        files.join(", ")
+                    )),
+                };
+                Ok((result, Some(tip)))
+            });
+            let (result, base_commit) = match committed {
+                Ok(committed) => committed,
+                Err(_) if places.are_full() => return Incoming::NoRoom,
+                Err(LandError::Refused(why)) => (WorkCommit::Refused(why), None),
+                Err(LandError::Git(why)) => (WorkCommit::Failed(why), None),
+            };
+            Incoming::WorkCommitted {
+                task: record.task,
+                result,
+                base_commit,
+            }
+        })?);
+        Ok(None)
+    }
+
+    /// Records on which commit the work of a checkout is based now.
+    pub(super) fn work_committed(
+        &mut self,
+        task: &TaskId,
+        result: WorkCommit,
+        base_commit: Option<String>,
+    ) -> Happening {
+        let recorded = match base_commit {
+            Some(base_commit) => self.store.checkout_of(task).and_then(|record| match record {
+                Some(record) => self.store.put_checkout(&CheckoutRecord { base_commit, ..record }),
+                None => Ok(()),
+            }),
+            None => Ok(()),
+        };
+        match recorded {
+            Ok(()) => Happening::WorkCommitted(result),
+            Err(error) => Happening::Failed(error.to_string()),
+        }
+    }
+
+    /// Puts on record that a commit is about to land.
+    pub(super) fn record_landing(&mut self, draft: &Draft, commit: &str) -> Result<Happening, RunError> {
+        let current = &draft.current;
+        let base = self.base()?;
+        if let Some(record) = self.store.checkout_of(&current.task)? {
+            let base = base.reference().to_owned();
+            self.store.put_checkout(&CheckoutRecord { base, ..record })?;
+        }
+        let confirmed = Confirmed {
+            evidence: draft.evidence(),
+            unverified: draft.unverified.as_ref().map(ralph_model::Unverified::reason),
+        };
+        let landing = LandingRecord {
+            commit: commit.to_owned(),
+            evidence: serde_json::to_string(&confirmed)?,
+        };
+        let claim = (&current.run, current.fence);
+        let is_ours = self.store.begin_landing(&current.task, claim, &landing)?;
+        Ok(Happening::LandingRecorded(is_ours))
+    }
+
+    /// Makes a commit the tip of the base. Where a local change of the user is in the way, the run goes on with a base of its
+    /// own.
+    pub(super) fn land(&mut self, draft: &Draft, commit: &str) -> Result<Happening, RunError> {
+        let task = &draft.current.task;
+        let base = self.base()?;
+        let failed = |error: LandError| RunError::Other(format!("the work of {task} could not land: {error}"));
+        let Some(record) = self.store.checkout_of(task)? else {
+            return Err(RunError::Other(format!("the checkout of {task} is not on record")));
+        };
+        let top = self.site.root.as_path();
+        match land(top, &base, (&record.base_commit, commit)).map_err(failed)? {
+            Landed::Done => Ok(Happening::Landed(base.reference().to_owned())),
+            Landed::Moved => {
+                self.store.put_checkout(&CheckoutRecord {
+                    landing: None,
+                    ..record
+                })?;
+                Ok(Happening::BaseMoved)
+            }
+            Landed::InTheWay(said) => {
+                let own = self.free_base().map_err(failed)?;
+                let base = own.reference().to_owned();
+                self.store.put_checkout(&CheckoutRecord {
+                    base: base.clone(),
+                    ..record
+                })?;
+                let made = Git::change(&self.site.root).run(["update-ref", &base, commit, ""]);
+                made.and_then(|answer| answer.text())
+                    .map_err(|error| RunError::Other(error.to_string()))?;
+                self.store.set_base(&self.run, &base)?;
+                self.warn(&format!(
+                    "This run lands on {} from now on, because local changes are in the way: {said}",
+                    own.branch()
+                ));
+                self.base = Some(own);
+                Ok(Happening::Landed(base))
+            }
+        }
+    }
+
+    /// A branch of the run that does not exist yet.
+    fn free_base(&self) -> Result<Base, LandError> {
+        let first = Base::of_run(&self.run);
+        let more = (2..MOST_BRANCHES).map(|number| Base::new(format!("{}-{number}", first.reference())));
+        for base in std::iter::once(first.clone()).chain(more) {
+            if tip_of(&self.site.root, &base)?.is_none() {
+                return Ok(base);
+            }
+        }
+        Err(LandError::Git("there are too many branches of this run".to_owned()))
+    }
+
+    /// What becomes of a checkout when its iteration is settled: work that has landed needs none any more, other work is kept
+    /// as a branch.
+    pub(super) fn after_settlement(&mut self, draft: &Draft, status: Option<TaskStatus>) {
+        let current = &draft.current;
+        let checkout = match self.checkout(current) {
+            Ok(Some(checkout)) => checkout,
+            Ok(None) => return,
+            Err(error) => return self.warn(&error.to_string()),
+        };
+        let record = match self.store.checkout_of(&current.task) {
+            Ok(record) => record,
+            Err(error) => return self.warn(&error.to_string()),
+        };
+        match status {
+            Some(TaskStatus::Done) if draft.landed_on.is_some() => self.remove_checkout(&checkout, record.as_ref()),
+            Some(TaskStatus::Pending | TaskStatus::Blocked) => self.keep_work(&checkout, record, &message_of(current)),
+            Some(_) => {
+                self.keep_work(&checkout, record, &message_of(current));
+                self.keep_scratchpad_of(current);
+                if let Err(error) = checkout.remove() {
+                    self.warn(&error);
+                }
+            }
+            // Another run has it.
+            None => {}
+        }
+    }
+
+    /// Keeps the work of a checkout as its branch.
+    fn keep_work(&mut self, checkout: &Checkout, record: Option<CheckoutRecord>, message: &str) {
+        let Some(record) = record.filter(|_| checkout.exists()) else {
+            return;
+        };
+        let extras = Extras::of(&self.site.config.worktree).unwrap_or_default().paths();
+        let own_commits = checkout.fetch_own_commits(&record.base_commit);
+        let options = CommitOptions {
+            base_commit: own_commits.as_deref().unwrap_or(&record.base_commit),
+            message,
+            own: &self.site.own,
+            extras: &extras,
+        };
+        let kept = checkout
+            .commit(&options)
+            .and_then(|committed| match (committed, own_commits.clone()) {
+                (Committed::Commit(commit), _) | (Committed::Nothing, Some(commit)) => {
+                    checkout.keep_branch(&record.branch, &commit).map(Some)
+                }
+                (Committed::Nothing, None) => Ok(None),
+            });
+        let kept = match kept {
+            Ok(Some(branch)) if branch != record.branch => self
+                .store
+                .put_checkout(&CheckoutRecord { branch, ..record })
+                .map_err(|error| error.to_string()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = kept {
+            self.warn(&format!("The work is not kept as a branch: {error}"));
+        }
+    }
+
+    /// Removes a checkout whose work has landed, with its branch.
+    fn remove_checkout(&mut self, checkout: &Checkout, record: Option<&CheckoutRecord>) {
+        let removed = match record {
+            Some(record) => checkout.delete_ref(&format!("refs/heads/{}", record.branch)),
+            None => Ok(()),
+        };
+        if let Err(error) = removed.and_then(|()| checkout.remove()) {
+            return self.warn(&error);
+        }
+        if let Some(record) = record
+            && let Err(error) = self.store.forget_checkout(&record.task)
+        {
+            self.warn(&error.to_string());
+        }
+    }
+
+    /// Removes the checkouts of tasks that are done, failed or deleted, which a run that was killed has left.
+    pub(super) fn tidy_checkouts(&mut self) {
+        if self.site.isolation.is_none() {
+            return;
+        }
+        let all = match self.store.checkouts() {
+            Ok(all) => all,
+            Err(error) => return self.warn(&error.to_string()),
+        };
+        for (record, status) in all {
+            let checkout = match self.checkout_of(&record.task) {
+                Ok(checkout) => checkout,
+                Err(error) => return self.warn(&error.to_string()),
+            };
+            let is_landed = record.landing.is_some() && status == Some(TaskStatus::Done);
+            match status {
+                Some(TaskStatus::Done) if is_landed => self.remove_checkout(&checkout, Some(&record)),
+                None | Some(TaskStatus::Done | TaskStatus::Failed) if checkout.exists() => {
+                    let message = format!("Work on {}\n", record.task);
+                    self.keep_work(&checkout, Some(record), &message);
+                    if let Err(error) = checkout.remove() {
+                        self.warn(&error);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The scratchpad of a task goes to the folder of the run when its checkout is removed.
+    fn keep_scratchpad_of(&mut self, current: &Current) {
+        let name = format!("scratchpad-{}.md", current.task);
+        let kept = run_folder(&self.site.runs, &self.run)
+            .map_err(|error| error.to_string())
+            .and_then(|folder| {
+                let moved = self.scratchpad(current).move_to(&folder.join(name));
+                moved.map_err(|error| error.to_string())
+            });
+        if let Err(error) = kept {
+            self.warn(&format!("The scratchpad of {} is not kept: {error}", current.task));
+        }
+    }
+
+    fn warn(&mut self, warning: &str) {
+        self.watch.tell(&News::Warning(warning));
+    }
+}
+
+/// Runs the set-up commands of a new checkout.
+fn set_up(setup: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Result<(), String> {
+    let results = run_and_tell(setup, sender, stop);
+    match results.iter().find(|result| !result.is_green()) {
+        Some(failed) => Err(format!(
+            "the set-up command `{}` failed in the checkout: {}",
+            failed.command, failed.why
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The notes as they were, without the entries that are missing now. `git stash` and `git checkout` take entries from a
+/// checkout that nobody wanted to delete, so no deletion goes home.
+fn without_deleted(shelf: Shelf, before: &[u8], after: &[u8]) -> Vec<u8> {
+    let (before, after) = (Document::parse(shelf, before), Document::parse(shelf, after));
+    let is_missing = |entry: &&Entry| after.find(before.id(entry)).next().is_none();
+    let missing: Vec<&Entry> = before.entries().iter().filter(is_missing).collect();
+    before.delete(&missing).apply(before.bytes())
+}
+
+/// An error of an edit that merges notes.
+struct Refused(String);
+
+impl From<FileError> for Refused {
+    fn from(error: FileError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+fn reviewed_for(reason: UnverifiedReason) -> ralph_model::Unverified {
+    ralph_model::Unverified::from_parts(reason, Vec::new())
+}
+
+fn message_of(current: &Current) -> String {
+    format!("{}\n\nTask: {}\n", current.task_title, current.task)
+}

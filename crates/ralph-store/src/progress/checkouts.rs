@@ -1,0 +1,187 @@
+//! The checkouts in which tasks are worked on, and the commits that are about to land.
+
+use jiff::Timestamp;
+use ralph_model::{RunId, TaskId, TaskStatus, Unverified};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::Store;
+use super::columns::{word_at, word_in};
+use super::transitions::{Said, say};
+use crate::StoreError;
+
+/// The checkout of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutRecord {
+    /// The task.
+    pub task: TaskId,
+    /// The branch of the work.
+    pub branch: String,
+    /// The reference that the work lands on.
+    pub base: String,
+    /// The commit of the base that the work is based on.
+    pub base_commit: String,
+    /// What is about to land.
+    pub landing: Option<LandingRecord>,
+}
+
+/// A commit that is about to become the tip of the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LandingRecord {
+    /// The commit.
+    pub commit: String,
+    /// What confirms the work, as the loop writes it.
+    pub evidence: String,
+}
+
+const COLUMNS: &str = "task, branch, base, base_commit, landing, evidence";
+
+impl Store {
+    /// The checkout of a task.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn checkout_of(&self, task: &TaskId) -> Result<Option<CheckoutRecord>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM checkouts WHERE task = ?1");
+        let found = self
+            .connection
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_row([task.as_str()], read).optional());
+        self.sql(found)
+    }
+
+    /// All checkouts, each with the status of its task; none where the task was deleted.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn checkouts(&self) -> Result<Vec<(CheckoutRecord, Option<TaskStatus>)>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, (SELECT status FROM tasks WHERE id = checkouts.task) AS status FROM checkouts ORDER BY task"
+        );
+        let found = self.connection.prepare_cached(&sql).and_then(|mut statement| {
+            let rows = statement.query_map([], |row| Ok((read(row)?, word_in(row, "status", TaskStatus::parse)?)))?;
+            rows.collect()
+        });
+        self.sql(found)
+    }
+
+    /// Records a checkout, or what has become of it.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_checkout(&mut self, checkout: &CheckoutRecord) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let landing = checkout.landing.as_ref();
+            transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO checkouts (task, branch, base, base_commit, landing, evidence)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute(params![
+                    checkout.task.as_str(),
+                    checkout.branch,
+                    checkout.base,
+                    checkout.base_commit,
+                    landing.map(|landing| &landing.commit),
+                    landing.map(|landing| &landing.evidence),
+                ])
+                .map(drop)
+        })
+    }
+
+    /// Records the commit that is about to land, and says whether the claim still holds. If not, nothing is recorded.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn begin_landing(
+        &mut self,
+        task: &TaskId,
+        (run, fence): (&RunId, u64),
+        landing: &LandingRecord,
+    ) -> Result<bool, StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached(
+                    "UPDATE checkouts SET landing = ?2, evidence = ?3
+                     WHERE task = ?1 AND EXISTS (
+                         SELECT 1 FROM tasks WHERE id = ?1 AND fence = ?5
+                           AND (claimed_by = ?4 OR claimed_by IS NULL AND status NOT IN ('done', 'failed')))",
+                )?
+                .execute(params![
+                    task.as_str(),
+                    landing.commit,
+                    landing.evidence,
+                    run.as_str(),
+                    fence.cast_signed()
+                ])
+                .map(|rows| rows == 1)
+        })
+    }
+
+    /// Sets a task to done whose commit has landed although the run that landed it could not say so any more.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn task_has_landed(
+        &mut self,
+        (task, run, fence): (&TaskId, &RunId, u64),
+        (base, commit): (&str, &str),
+        unverified: Option<&Unverified>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let is_held = transaction
+                .prepare_cached("SELECT 1 FROM tasks WHERE id = ?1 AND claimed_by = ?2 AND fence = ?3")?
+                .exists(params![task.as_str(), run.as_str(), fence.cast_signed()])?;
+            if is_held {
+                let said = Said::Done {
+                    worktree: Some(base),
+                    commit: Some(commit),
+                    unverified,
+                };
+                let sentence = format!("Done in commit {commit}, which a run landed before it was killed.");
+                say(transaction, task, (said, &sentence), now)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Forgets a checkout that was removed.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn forget_checkout(&mut self, task: &TaskId) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("DELETE FROM checkouts WHERE task = ?1")?
+                .execute([task.as_str()])
+                .map(drop)
+        })
+    }
+
+    /// Records the reference on which the work of a run lands.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn set_base(&mut self, run: &RunId, base: &str) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("UPDATE runs SET base = ?2 WHERE id = ?1")?
+                .execute([run.as_str(), base])
+                .map(drop)
+        })
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<CheckoutRecord> {
+    let (commit, evidence): (Option<String>, Option<String>) = (row.get("landing")?, row.get("evidence")?);
+    Ok(CheckoutRecord {
+        task: word_at(row, "task", TaskId::parse)?,
+        branch: row.get("branch")?,
+        base: row.get("base")?,
+        base_commit: row.get("base_commit")?,
+        landing: commit.map(|commit| LandingRecord {
+            commit,
+            evidence: evidence.unwrap_or_default(),
+        }),
+    })
+}
