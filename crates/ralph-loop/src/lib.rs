@@ -28,7 +28,7 @@ mod whole_lines;
 
 pub use agents::agent_for;
 pub use alive::is_alive;
-pub use checkout::{BRANCHES, Base, PROJECT_FILE};
+pub use checkout::{BRANCHES, Base, BranchError, PROJECT_FILE, land_branch, remove_checkout, revert_commit};
 pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wish};
 pub use lock::{LockError, WorktreeLock};

@@ -34,6 +34,7 @@ mod takeover;
 mod task_list;
 mod text_file;
 mod ui;
+mod waiting_work;
 mod when;
 mod wrap;
 

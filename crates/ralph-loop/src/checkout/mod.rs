@@ -10,6 +10,7 @@ mod clone;
 mod extras;
 mod landing;
 mod notes;
+mod revert;
 mod work;
 mod worktrees;
 
@@ -29,6 +30,7 @@ pub(crate) use extras::Extras;
 pub use landing::Base;
 pub(crate) use landing::{LandError, Landed, finish_landing, land, tip_of};
 pub(crate) use notes::NoteEdit;
+pub use revert::{BranchError, land_branch, remove_checkout, revert_commit};
 pub(crate) use work::{Brought, CommitOptions, Committed};
 
 /// The file in the git directory of a checkout that holds the path of the project.

@@ -425,3 +425,52 @@ fn an_encrypting_filter_of_the_project_works_in_both_directions() {
     );
     assert_eq!(fixture.project.git("status --porcelain"), "");
 }
+
+#[test]
+fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
+    let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let base = Base::new(BASE);
+    fixture.write("a.txt", "agent\n");
+    let commit = fixture.committed();
+    let branch = fixture.checkout.keep_branch("ralph/t-0a1b2c-fix-it", &commit).unwrap();
+    fixture.project.write("b.txt", "user\n");
+    fixture.project.git("commit -qam second");
+    let landed = land_branch(&fixture.project.root, &base, (&branch, &fixture.base_commit)).unwrap();
+    assert_eq!(fixture.tip(), landed);
+    assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nsecond\nfirst\n");
+    // A later commit of another file does not keep it from being undone.
+    fixture.project.write("b.txt", "later\n");
+    fixture.project.git("commit -qam third");
+    let undone = revert_commit(&fixture.project.root, &base, &landed, "Undo: Fix it").unwrap();
+    assert_eq!(fixture.tip(), undone);
+    assert_eq!(fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(), "one\n");
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("b.txt")).unwrap(),
+        "later\n"
+    );
+    // Undo of undo.
+    revert_commit(&fixture.project.root, &base, &undone, "Redo: Fix it").unwrap();
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(),
+        "agent\n"
+    );
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
+fn what_later_work_has_changed_too_is_not_undone() {
+    let fixture = Fixture::new(&[("a.txt", "one\n")]);
+    fixture.write("a.txt", "agent\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    fixture.project.write("a.txt", "later\n");
+    fixture.project.git("commit -qam second");
+    let tip = fixture.tip();
+    let refused = revert_commit(&fixture.project.root, &Base::new(BASE), &commit, "Undo").unwrap_err();
+    assert!(
+        matches!(&refused, BranchError::Conflict { files, .. } if files == &["a.txt"]),
+        "{refused}"
+    );
+    assert_eq!(fixture.tip(), tip);
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}

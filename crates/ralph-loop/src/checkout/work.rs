@@ -167,16 +167,7 @@ impl Checkout {
         }
         let message = options.message;
         let call = ["commit-tree", tree, "-p", options.base_commit, "-m", message];
-        let mut git = self.git();
-        if !has_identity(&self.project.top)? {
-            for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
-                git = git.env(name, FALLBACK_NAME);
-            }
-            for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-                git = git.env(name, FALLBACK_EMAIL);
-            }
-        }
-        let commit = git.run(call)?.text()?;
+        let commit = as_somebody(self.git(), &self.project.top)?.run(call)?.text()?;
         Ok(Committed::Commit(commit.trim().to_owned()))
     }
 
@@ -187,32 +178,13 @@ impl Checkout {
         (commit, base_commit): (&str, &str),
         tip: &str,
     ) -> Result<Brought, LandError> {
-        let merge = |with_base: bool| {
-            let base = format!("--merge-base={base_commit}");
-            let mut call = vec!["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
-            call.extend(with_base.then_some(base.as_str()));
-            call.extend([tip, commit]);
-            self.git().run(call)
-        };
-        let mut answer = merge(true)?;
-        if answer.status.code() == Some(USAGE) {
-            // Git before 2.40 finds the base by itself, which is this one unless the history of the base was rewritten.
-            answer = merge(false)?;
-        }
-        if !matches!(answer.status.code(), Some(0 | 1)) {
-            return Err(answer.failure().into());
-        }
-        let output = String::from_utf8_lossy(&answer.output).into_owned();
-        let mut fields = output.split_terminator('\0');
-        let tree = fields.next().unwrap_or_default().to_owned();
-        let files: BTreeSet<String> = fields.map(str::to_owned).collect();
+        let Merged { tree, files } = merge_trees(&|| self.git(), (tip, commit), base_commit)?;
         // The work is committed, so nothing that is overwritten here is lost.
         self.git().run(["read-tree", "--reset", "-u", &tree])?.text()?;
         self.move_clone(branch, tip).map_err(LandError::Git)?;
         if files.is_empty() {
             return Ok(Brought::Clean);
         }
-        let files: Vec<String> = files.into_iter().collect();
         let hunks = files
             .iter()
             .map(|file| self.hunks_of(file))
@@ -291,6 +263,56 @@ impl Checkout {
             .ok()?;
         (fetched.status.success() && descends.status.success()).then(|| head.to_owned())
     }
+}
+
+/// Lets git commit also where it does not know who the user is.
+pub(super) fn as_somebody(mut git: Git, folder: &Path) -> Result<Git, LandError> {
+    if !has_identity(folder)? {
+        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+            git = git.env(name, FALLBACK_NAME);
+        }
+        for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+            git = git.env(name, FALLBACK_EMAIL);
+        }
+    }
+    Ok(git)
+}
+
+/// Two commits merged without a worktree.
+pub(super) struct Merged {
+    pub(super) tree: String,
+    /// The files that have conflict markers in the tree.
+    pub(super) files: Vec<String>,
+}
+
+/// Merges what a commit has changed since a base into another commit.
+pub(super) fn merge_trees(
+    git: &dyn Fn() -> Git,
+    (ours, theirs): (&str, &str),
+    base: &str,
+) -> Result<Merged, LandError> {
+    let merge = |base: Option<&str>| {
+        let mut call = vec!["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
+        call.extend(base);
+        call.extend([ours, theirs]);
+        git().run(call)
+    };
+    let mut answer = merge(Some(&format!("--merge-base={base}")))?;
+    if answer.status.code() == Some(USAGE) {
+        // Git before 2.40 finds the base by itself, which is this one unless the history of the base was rewritten.
+        answer = merge(None)?;
+    }
+    if !matches!(answer.status.code(), Some(0 | 1)) {
+        return Err(answer.failure().into());
+    }
+    let output = String::from_utf8_lossy(&answer.output).into_owned();
+    let mut fields = output.split_terminator('\0');
+    let tree = fields.next().unwrap_or_default().to_owned();
+    let files: BTreeSet<String> = fields.map(str::to_owned).collect();
+    Ok(Merged {
+        tree,
+        files: files.into_iter().collect(),
+    })
 }
 
 fn said(answer: &GitAnswer) -> String {

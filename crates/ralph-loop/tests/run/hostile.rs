@@ -82,6 +82,8 @@ fn many_hostile_agents(speaks: Speaks) {
     let bytes = count("RALPH_SOAK_HOSTILE_BYTES", 1_000_000);
     let mut seed = Seed::announced(&format!("hostile agents that speak {speaks:?}"));
     let mut project = project(speaks);
+    // As `ralph run` does: what was used for a moment is not kept.
+    ralph_process::give_memory_back();
     let before = Belongings::now();
     run_once(&project, &"a friendly agent");
     let memory = from_status("VmRSS:");

@@ -17,6 +17,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 use crate::ui::{Asker, Ending, Heard, stage};
+use crate::waiting_work;
 
 /// What came of an answer.
 pub(super) enum Acted {
@@ -107,7 +108,7 @@ pub(super) fn decide_unverified(
     }
     let moment = context.clock().now();
     if decision == Decision::Accepted {
-        store.finish_task(id, &done_here(context), moment)?;
+        waiting_work::accept(context, &mut store, id)?;
         context.ui.result("✅", &format!("Task accepted: {id}"))?;
         return Ok(Acted::Done(Deed::Accepted));
     }

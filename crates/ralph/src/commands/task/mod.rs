@@ -115,7 +115,7 @@ fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> 
 
 /// Where a task is done that a person calls done here. The commit that is checked out holds its work only when nothing
 /// waits to be committed; else no other worktree must take it for done by that commit.
-pub(super) fn done_here(context: &Context<'_>) -> DoneIn {
+pub(crate) fn done_here(context: &Context<'_>) -> DoneIn {
     let project = &context.project;
     let files = ProjectFiles::new(&project.root, &project.root, own_files(context));
     let all_committed = files.dirty_files().is_ok_and(|files| files.is_empty());

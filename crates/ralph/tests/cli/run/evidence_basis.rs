@@ -35,6 +35,35 @@ fn a_changed_script_is_named_and_needs_review() {
 }
 
 #[test]
+fn isolated_work_that_changed_its_gate_lands_when_a_person_accepts_it() {
+    let script = Script::new().turn([write("b.txt", "1"), write("check.sh", "exit 0\n"), say(DONE)]);
+    let scene = in_git(&script, "[verify]\ncommands = [\"sh check.sh\"]\n");
+    scene.env.write("check.sh", "exit 1\n");
+    scene.env.git(["add", "--all"]);
+    scene.env.git(["commit", "--quiet", "-m", "second"]);
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(scene.env.git(["log", "--format=%s"]), "second\nfirst\n");
+    let task = crate::json(&scene.env, &["task", "list", "--all", "--json"])[0]["id"].clone();
+    let task = task.as_str().unwrap();
+    let branch = format!("ralph/{task}-one");
+    assert_eq!(scene.env.git(["show", &format!("{branch}:b.txt")]), "1");
+    // What is in the way is named, and nothing changes.
+    scene.env.write("b.txt", "mine");
+    let refused = scene.ralph(&["task", "done", task]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("b.txt"), "{refused}");
+    assert_eq!(scene.env.read("b.txt"), "mine");
+    std::fs::remove_file(scene.env.path("b.txt")).unwrap();
+    let accepted = scene.ralph(&["task", "done", task]).run();
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert_eq!(scene.env.git(["log", "--format=%s"]), "one\nsecond\nfirst\n");
+    assert_eq!(scene.env.read("b.txt"), "1");
+    assert_eq!(scene.env.git(["status", "--porcelain"]), "");
+    assert_eq!(scene.env.git(["for-each-ref", "refs/ralph", "refs/heads/ralph"]), "");
+}
+
+#[test]
 fn what_an_unreviewed_task_changed_counts_until_a_person_accepts_it() {
     let weakens = write("package.json", "{\"scripts\": {\"test\": \"true\"}}\n");
     let script = Script::new()
