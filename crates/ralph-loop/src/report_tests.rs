@@ -21,6 +21,7 @@ fn draft(ruling: Ruling) -> Draft {
         task_title: "Show prices".to_owned(),
         feature: None,
         kind: TaskKind::Once,
+        checks: Vec::new(),
         attempt: 1,
         fence: 1,
         marker: String::new(),
@@ -110,6 +111,7 @@ fn refused_after(baseline: &Baseline, gate: GateResult) -> Draft {
         kind: TaskKind::Once,
         turn: &TurnSummary::lost(),
         overflowed_before: false,
+        complete_is_done: false,
         limits: ralph_model::config::Limits::default(),
     };
     let ruling = judge_gates(&facts, Claimed::Done, &verdict);

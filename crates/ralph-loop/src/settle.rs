@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     pub turn: &'a TurnSummary,
     /// Whether an earlier prompt of this task was too long already.
     pub overflowed_before: bool,
+    /// Whether the run is about this task alone, so that COMPLETE means that it is done.
+    pub complete_is_done: bool,
     /// What the turn was allowed.
     pub limits: Limits,
 }
@@ -283,6 +285,10 @@ fn finished(facts: &Facts<'_>) -> Judgement {
         return prompt_loop_finished(facts);
     }
     if control.done.iter().any(|id| id == assigned) {
+        return Judgement::AskGates(Claimed::Done);
+    }
+    let has_failed = control.failed.iter().any(|(id, _)| id == assigned);
+    if facts.complete_is_done && !has_failed && control.promise == Some(Promise::Complete) {
         return Judgement::AskGates(Claimed::Done);
     }
     if let Some((_, reason)) = control.failed.iter().find(|(id, _)| id == assigned) {

@@ -52,6 +52,7 @@ fn judged(turn: &TurnSummary, kind: TaskKind, overflowed_before: bool) -> Judgem
         kind,
         turn,
         overflowed_before,
+        complete_is_done: false,
         limits: Limits::default(),
     })
 }
@@ -88,6 +89,7 @@ fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome,
         kind,
         turn,
         overflowed_before: false,
+        complete_is_done: false,
         limits: Limits::default(),
     };
     let verdict = match refusal {

@@ -114,6 +114,8 @@ impl Isolation {
 pub struct Order {
     /// Which tasks.
     pub scope: Scope,
+    /// The one task that the run is about: COMPLETE means that it is done.
+    pub only_task: Option<TaskId>,
     /// The same, as a person reads it.
     pub goal: String,
     /// Who does them.

@@ -29,6 +29,7 @@ fn plan() -> Plan {
         first_try: FirstTry::AfterThePause,
         asking: Asking::Nobody,
         seed: 7,
+        only_task: None,
     }
 }
 
@@ -47,6 +48,7 @@ fn claim(number: u64) -> ClaimAnswer {
         retries_used: 0,
         attempts: 1,
         claimed_by: Some(RunId::new(1)),
+        checks: Vec::new(),
         proposal: None,
         created_at: Timestamp::UNIX_EPOCH,
         updated_at: Timestamp::UNIX_EPOCH,
@@ -225,7 +227,7 @@ impl World {
                     ..Standing::default()
                 })
             }
-            Effect::RunBaseline(_) => Happening::BaselineRan {
+            Effect::RunBaseline(..) => Happening::BaselineRan {
                 results: Vec::new(),
                 left: None,
             },
@@ -270,7 +272,9 @@ impl World {
                 self.told.push(notice.clone());
                 return None;
             }
-            Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => return None,
+            Effect::Warn(_) | Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => {
+                return None;
+            }
         })
     }
 
@@ -597,7 +601,7 @@ proptest! {
                 prop_assert!(!(matches!(effect, Effect::Settle(_)) && state.asks()));
                 step = match (step, effect) {
                     // Again where there was no room for what the gates write.
-                    (Step::Nothing | Step::Claimed, Effect::RunBaseline(_)) => Step::Claimed,
+                    (Step::Nothing | Step::Claimed, Effect::RunBaseline(..)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
@@ -608,7 +612,7 @@ proptest! {
                     (Step::Recorded | Step::Asked, Effect::Verify(_)) => Step::Recorded,
                     (Step::Recorded | Step::Asked | Step::Noted, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
-                    (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
+                    (_, Effect::RunBaseline(..) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
                         | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_) | Effect::Ask(_)
                         | Effect::GiveUpAsking | Effect::RecordGuidance(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
@@ -649,11 +653,11 @@ fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
     };
     let current = Box::new(Current::of(&RunId::new(1), 1, &claim, chosen));
     let (mut state, _) = State::begin(plan());
-    state.phase = Phase::Baselining(current.clone());
+    state.phase = Phase::Baselining(current.clone(), BaselineOf::All);
     assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
     assert_eq!(
         state.step(event(Duration::ZERO, Happening::RoomFound)),
-        [Effect::RunBaseline(current.clone())]
+        [Effect::RunBaseline(current.clone(), BaselineOf::All)]
     );
     let examine = state.judged(current, Box::new(turn_done(1)));
     assert!(matches!(&examine[..], [Effect::Examine(what)] if what.gates == Gates::Run));

@@ -62,6 +62,8 @@ pub struct NewTask {
     pub priority: Priority,
     /// The tasks that must be done before it.
     pub after: Vec<TaskId>,
+    /// The commands that must pass for it.
+    pub checks: Vec<String>,
 }
 
 impl NewTask {
@@ -76,6 +78,7 @@ impl NewTask {
             kind: TaskKind::Once,
             priority: Priority::default(),
             after: Vec::new(),
+            checks: Vec::new(),
         }
     }
 }
@@ -103,6 +106,8 @@ pub struct Task {
     pub feature: Option<FeatureId>,
     /// The tasks that must be done before it, in the order of their ids.
     pub after: Vec<TaskId>,
+    /// The commands that must pass for it, beside the gates of the project.
+    pub checks: Vec<String>,
     /// How many attempts counted against it since it was last reset.
     pub retries_used: u32,
     /// How many attempts were begun, ever; the number of the last one.

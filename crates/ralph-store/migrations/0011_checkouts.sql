@@ -11,5 +11,5 @@ CREATE TABLE checkouts (
     evidence    TEXT
 ) STRICT;
 
--- The reference on which the work of an isolated run lands.
-ALTER TABLE runs ADD COLUMN base TEXT;
+-- The commands that must pass for a task, as JSON.
+ALTER TABLE tasks ADD COLUMN checks TEXT NOT NULL DEFAULT '[]';

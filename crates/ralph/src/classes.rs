@@ -105,6 +105,8 @@ const CLASSES: &[(&str, Class)] = &[
     ("journal show", Read),
     ("journal search", Read),
     ("journal export", Read),
+    ("diff", Read),
+    ("branches", Read),
     ("blame", Read),
     ("rollback", Refused),
     ("stats", Read),

@@ -6,8 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ralph_model::Actor;
 
 use crate::commands::{
-    blame, completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, learnings, memory,
-    merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup, stats, status, task, why,
+    blame, branches, completions, demo, diff, doctor, feature, guardrails, hook, import, init, journal, knowledge,
+    learnings, memory, merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup, stats, status,
+    task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    Diff(diff::DiffArgs),
+    Branches(branches::BranchesArgs),
     Blame(blame::BlameArgs),
     Rollback(rollback::RollbackArgs),
     Stats(stats::StatsArgs),

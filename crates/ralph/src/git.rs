@@ -1,6 +1,7 @@
 //! What git's files say of a folder: which worktree it is in, and which commit is checked out. Git itself is not
 //! started: every command would have to wait for it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -107,6 +108,21 @@ impl Worktree {
         let commit = head.split(' ').next_back()?;
         let is_commit = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_commit.then(|| commit.to_owned())
+    }
+
+    /// The branches whose names begin so, in order, as far as git keeps them in files.
+    pub(crate) fn branches(&self, prefix: &str) -> Vec<String> {
+        let (folder, name) = prefix.rsplit_once('/').unwrap_or(("", prefix));
+        let loose = fs::read_dir(self.common.join("refs/heads").join(folder));
+        let loose = loose.into_iter().flatten().flatten();
+        let loose = loose.filter_map(|entry| entry.file_name().into_string().ok());
+        let loose = loose.filter(|found| found.starts_with(name) && !found.ends_with(".lock"));
+        let mut branches: BTreeSet<String> = loose.map(|found| format!("{folder}/{found}")).collect();
+        let packed = fs::read_to_string(self.common.join("packed-refs")).unwrap_or_default();
+        let packed = packed.lines().filter_map(|line| line.split_once(' '));
+        let packed = packed.filter_map(|(_, reference)| reference.strip_prefix("refs/heads/"));
+        branches.extend(packed.filter(|branch| branch.starts_with(prefix)).map(str::to_owned));
+        branches.into_iter().collect()
     }
 
     fn packed(&self, branch: &str) -> Option<String> {

@@ -272,6 +272,8 @@ fn words(command: &Command) -> &'static str {
             JournalCommand::Search(_) => "journal search",
             JournalCommand::Export(_) => "journal export",
         },
+        Command::Diff(_) => "diff",
+        Command::Branches(_) => "branches",
         Command::Blame(_) => "blame",
         Command::Rollback(_) => "rollback",
         Command::Stats(_) => "stats",

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use ralph_process::git::Git;
 
+use super::work::{FALLBACK_EMAIL, FALLBACK_NAME};
 use super::{Checkout, PROJECT_FILE, base_ref_of, remove_folder};
 use crate::changes::kept_settings;
 
@@ -73,15 +74,15 @@ impl Checkout {
 /// The configuration of the clone: how files are read, and who commits.
 fn clone_config(settings: &str) -> String {
     let mut config = kept_settings(settings);
-    for (section, key) in [("user", "name"), ("user", "email")] {
-        let prefix = format!("{section}.{key}\n");
-        let mut value = settings
+    // An agent commits in its checkout also where git does not know who the user is.
+    for (key, fallback) in [("name", FALLBACK_NAME), ("email", FALLBACK_EMAIL)] {
+        let prefix = format!("user.{key}\n");
+        let mut values = settings
             .split_terminator('\0')
             .filter_map(|setting| setting.strip_prefix(&prefix));
-        if let Some(value) = value.next_back() {
-            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            config.push_str(&format!("[{section}]\n{key} = \"{value}\"\n"));
-        }
+        let value = values.next_back().unwrap_or(fallback);
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        config.push_str(&format!("[user]\n{key} = \"{value}\"\n"));
     }
     config.push_str("[gc]\nauto = 0\n");
     config

@@ -20,8 +20,8 @@ const NESTED_REPOSITORY: &str = "160000";
 const USAGE: i32 = 129;
 
 /// Who commits where git does not know who the user is.
-const FALLBACK_NAME: &str = "ralph";
-const FALLBACK_EMAIL: &str = "ralph@localhost";
+pub(super) const FALLBACK_NAME: &str = "ralph";
+pub(super) const FALLBACK_EMAIL: &str = "ralph@localhost";
 
 /// What a commit is made of.
 pub(crate) struct CommitOptions<'a> {

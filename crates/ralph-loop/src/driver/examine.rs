@@ -21,7 +21,7 @@ use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
-use crate::state::{Current, Examined, Gates, ToExamine};
+use crate::state::{BaselineOf, Current, Examined, Gates, ToExamine};
 
 /// How many columns of the names of files stand in a warning.
 const NAMES_COLUMNS: usize = 300;
@@ -30,8 +30,11 @@ const PATCH_BYTES: usize = 4 << 20;
 
 impl Runner<'_> {
     /// Runs the gates before the first iteration.
-    pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
-        let runner = self.gate_runner(current, Baseline::default())?;
+    pub(super) fn run_baseline(&mut self, current: &Current, wanted: BaselineOf) -> Result<(), RunError> {
+        let mut runner = self.gate_runner(current, Baseline::default())?;
+        if wanted == BaselineOf::Checks {
+            runner.commands.clone_from(&current.checks);
+        }
         let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
         // What another version wrote cannot be held against anybody.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
@@ -110,7 +113,7 @@ impl Runner<'_> {
     fn gate_runner(&self, current: &Current, before: Baseline) -> Result<GateRunner, RunError> {
         let site = self.site;
         Ok(GateRunner {
-            commands: site.config.verify.commands.clone(),
+            commands: [site.config.verify.commands.as_slice(), &current.checks].concat(),
             timeout: site.config.verify.timeout,
             folder: self.work_root(current),
             environment: environment(site, current)?,

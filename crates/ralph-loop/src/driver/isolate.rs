@@ -70,7 +70,6 @@ impl Runner<'_> {
                 base
             }
         };
-        self.store.set_base(&self.run, base.reference())?;
         self.base = Some(base);
         Ok(())
     }
@@ -390,7 +389,6 @@ impl Runner<'_> {
                 let made = Git::change(&self.site.root).run(["update-ref", &base, commit, ""]);
                 made.and_then(|answer| answer.text())
                     .map_err(|error| RunError::Other(error.to_string()))?;
-                self.store.set_base(&self.run, &base)?;
                 self.warn(&format!(
                     "This run lands on {} from now on, because local changes are in the way: {said}",
                     own.branch()

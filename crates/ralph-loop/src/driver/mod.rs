@@ -325,6 +325,7 @@ impl<'a> Runner<'a> {
                 None => Asking::Nobody,
             },
             seed: self.entropy.next_bits(),
+            only_task: self.order.only_task.clone(),
         }
     }
 
@@ -356,8 +357,8 @@ impl<'a> Runner<'a> {
             Effect::CommitWork(draft) => return self.commit_work(draft),
             Effect::RecordLanding(draft, commit) => self.record_landing(draft, commit)?,
             Effect::Land(draft, commit) => self.land(draft, commit)?,
-            Effect::RunBaseline(current) => {
-                self.run_baseline(current)?;
+            Effect::RunBaseline(current, of) => {
+                self.run_baseline(current, *of)?;
                 return Ok(None);
             }
             Effect::KeepBaseline(baseline) => {
@@ -367,18 +368,6 @@ impl<'a> Runner<'a> {
             }
             Effect::Prepare { current, red_gates } => self.prepare(current, red_gates)?,
             Effect::Spawn => self.spawn()?,
-            Effect::StopAgent => {
-                self.stop_agent();
-                return Ok(None);
-            }
-            Effect::KillAgent => {
-                self.kill_agent();
-                return Ok(None);
-            }
-            Effect::StopGates => {
-                self.stop_gates.stop();
-                return Ok(None);
-            }
             Effect::RecordEnd(summary) => {
                 let end = serde_json::to_string(summary)?;
                 self.store.record_end(&self.run, &end, summary.session.as_deref())?;
@@ -392,25 +381,37 @@ impl<'a> Runner<'a> {
                 self.ask(asked)?;
                 return Ok(None);
             }
-            Effect::GiveUpAsking => {
-                self.give_up.stop();
-                return Ok(None);
-            }
             Effect::RecordGuidance(turn) => self.record_guidance(turn)?,
-            Effect::GoOn => {
-                self.go_on();
-                return Ok(None);
-            }
             Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
             Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
             Effect::FindRoom => Happening::RoomFound,
             Effect::Settle(draft) => self.settle(draft)?,
-            Effect::Tell(notice) => {
-                self.watch.tell(&News::Notice(notice));
+            Effect::EndRun(end) => Happening::RunEnded(self.end_run(end)?),
+            other @ (Effect::StopAgent
+            | Effect::KillAgent
+            | Effect::StopGates
+            | Effect::GiveUpAsking
+            | Effect::GoOn
+            | Effect::Tell(_)
+            | Effect::Warn(_)) => {
+                self.signal(other);
                 return Ok(None);
             }
-            Effect::EndRun(end) => Happening::RunEnded(self.end_run(end)?),
         }))
+    }
+
+    /// Does an effect that cannot fail and has no answer.
+    fn signal(&mut self, effect: &Effect) {
+        match effect {
+            Effect::StopAgent => self.stop_agent(),
+            Effect::KillAgent => self.kill_agent(),
+            Effect::StopGates => self.stop_gates.stop(),
+            Effect::GiveUpAsking => self.give_up.stop(),
+            Effect::GoOn => self.go_on(),
+            Effect::Tell(notice) => self.watch.tell(&News::Notice(notice)),
+            Effect::Warn(warning) => self.watch.tell(&News::Warning(warning)),
+            _ => {}
+        }
     }
 }

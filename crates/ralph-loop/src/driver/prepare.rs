@@ -243,7 +243,7 @@ impl Runner<'_> {
 
     /// What the evidence of an iteration rests on now.
     fn evidence_basis(&self, current: &Current) -> EvidenceBasis {
-        let commands = self.site.config.verify.commands.iter();
+        let commands = self.site.config.verify.commands.iter().chain(&current.checks);
         let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
         EvidenceBasis::of(
             &self.work_root(current),

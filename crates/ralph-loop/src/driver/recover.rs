@@ -133,7 +133,8 @@ impl Runner<'_> {
         let current = Box::new(Current {
             pause,
             verifier_pause,
-            kind: task.map_or(TaskKind::Once, |task| task.kind),
+            kind: task.as_ref().map_or(TaskKind::Once, |task| task.kind),
+            checks: task.map(|task| task.checks).unwrap_or_default(),
             overflowed_before,
             baseline: parsed::<Baseline>(record.baseline.as_deref()),
             run: record.run,

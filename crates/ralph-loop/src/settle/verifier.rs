@@ -175,6 +175,7 @@ mod tests {
             kind,
             turn: &turn,
             overflowed_before: false,
+            complete_is_done: false,
             limits: Limits::default(),
         };
         let still_failing = vec!["make lint".to_owned()];

@@ -31,8 +31,8 @@ pub enum Effect {
     Count,
     /// Make the checkout in which the task is worked on, or find the one that earlier attempts have left.
     CheckOut(Box<Current>),
-    /// Run the gates before the first iteration, for which this task is claimed.
-    RunBaseline(Box<Current>),
+    /// Run the gates before the first iteration, and the checks of a task before its first attempt.
+    RunBaseline(Box<Current>, BaselineOf),
     /// Keep what they said.
     KeepBaseline(Baseline),
     /// Look at the files, write the prompt, put both on record.
@@ -78,8 +78,19 @@ pub enum Effect {
     Settle(Box<Draft>),
     /// Tell the person something.
     Tell(Notice),
+    /// Warn the person.
+    Warn(String),
     /// Put the end of the run on record.
     EndRun(End),
+}
+
+/// What is run before an agent works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaselineOf {
+    /// The gates, and the checks of the task.
+    All,
+    /// The checks of the task.
+    Checks,
 }
 
 /// A wait for the end of an agent's pause.

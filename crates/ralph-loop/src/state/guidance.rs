@@ -71,7 +71,7 @@ impl State {
             }
             Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
             phase @ (Phase::Examining(_)
-            | Phase::Baselining(_)
+            | Phase::Baselining(..)
             | Phase::CheckingOut(_)
             | Phase::Committing(_)
             | Phase::CommittingWork(_)

@@ -25,6 +25,8 @@ pub struct Current {
     pub feature: Option<FeatureId>,
     /// How the task comes to its end.
     pub kind: TaskKind,
+    /// The commands that must pass for the task, beside the gates.
+    pub checks: Vec<String>,
     /// Which attempt at it.
     pub attempt: u32,
     /// The number of the claim.
@@ -52,6 +54,11 @@ pub struct Current {
 }
 
 impl Current {
+    /// Whether this is the first attempt at a task that has checks.
+    pub(super) fn is_first_of_checks(&self) -> bool {
+        self.attempt == 1 && !self.checks.is_empty()
+    }
+
     pub(super) fn of(run: &RunId, iteration: u32, claim: &Claim, chosen: Chosen) -> Self {
         Self {
             run: run.clone(),
@@ -60,6 +67,7 @@ impl Current {
             task_title: claim.task.title.clone(),
             feature: claim.task.feature.clone(),
             kind: claim.task.kind,
+            checks: claim.task.checks.clone(),
             attempt: claim.attempt,
             fence: claim.fence,
             marker: claim.marker.clone(),

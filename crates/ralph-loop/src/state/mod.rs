@@ -23,7 +23,7 @@ use std::time::Duration;
 use ralph_model::{SplitMix64, TaskKind, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
-pub use effect::{Effect, Notice, PauseWait, Pauses};
+pub use effect::{BaselineOf, Effect, Notice, PauseWait, Pauses};
 pub use ending::{End, RecordedEnd};
 pub use event::{Event, Happening, WorkCommit};
 pub use iteration::{Confirmed, Current, Draft, Examined, Gates, LandedWork, Left, LostLooks, Place, ToExamine};
@@ -115,8 +115,8 @@ impl State {
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(why), Happening::Counted(standing)) => self.counted(why, standing),
             (Phase::Claiming, Happening::Answered { answer, past }) => self.answered(answer, &past, when),
-            (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
-                self.baseline_ran(current, &results, left)
+            (Phase::Baselining(current, of), Happening::BaselineRan { results, left }) => {
+                self.baseline_ran(current, of, (&results, left))
             }
             (
                 Phase::Preparing(mut current),
@@ -148,7 +148,7 @@ impl State {
             (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
             (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when),
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
-            (phase @ (Phase::Baselining(_) | Phase::Examining(_)), Happening::NoRoom) => self.find_room(phase),
+            (phase @ (Phase::Baselining(..) | Phase::Examining(_)), Happening::NoRoom) => self.find_room(phase),
             (phase, Happening::RoomFound) => self.do_again(phase),
             (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
             (Phase::Ending(_), Happening::RunEnded(end)) => self.rest(Phase::Over(end)),
@@ -164,7 +164,7 @@ impl State {
     /// Does again what goes on by itself, after it had no room.
     fn do_again(&mut self, phase: Phase) -> Vec<Effect> {
         let effect = match &phase {
-            Phase::Baselining(current) => Some(Effect::RunBaseline(current.clone())),
+            Phase::Baselining(current, of) => Some(Effect::RunBaseline(current.clone(), *of)),
             Phase::Examining(examining) => Some(self.examine(&examining.current, &examining.turn, examining.gates)),
             Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
             Phase::CheckingOut(current) => Some(Effect::CheckOut(current.clone())),
@@ -281,17 +281,43 @@ impl State {
     }
 
     fn baseline_or_prepare(&mut self, current: Box<Current>) -> Vec<Effect> {
-        if self.baseline.is_none() && self.plan.has_gates {
-            self.phase = Phase::Baselining(current.clone());
-            vec![Effect::RunBaseline(current)]
-        } else {
-            self.prepare(current)
-        }
+        let of = match (
+            self.baseline.is_none() && self.plan.has_gates,
+            current.is_first_of_checks(),
+        ) {
+            (true, _) => BaselineOf::All,
+            (false, true) => BaselineOf::Checks,
+            (false, false) => return self.prepare(current),
+        };
+        self.phase = Phase::Baselining(current.clone(), of);
+        vec![Effect::RunBaseline(current, of)]
     }
 
-    fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult], left: Option<Baseline>) -> Vec<Effect> {
+    fn baseline_ran(
+        &mut self,
+        current: Box<Current>,
+        of: BaselineOf,
+        (results, left): (&[GateResult], Option<Baseline>),
+    ) -> Vec<Effect> {
         if self.is_to_stop() || self.is_last() || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
+        }
+        // The checks of the task are run last.
+        let (results, checks) = results.split_at(results.len().saturating_sub(current.checks.len()));
+        let passing = checks
+            .iter()
+            .filter(|check| check.is_green() && current.is_first_of_checks());
+        let mut effects: Vec<Effect> = passing
+            .map(|check| {
+                let (task, command) = (&current.task, &check.command);
+                Effect::Warn(format!(
+                    "The check `{command}` of {task} passes already, before any work."
+                ))
+            })
+            .collect();
+        if of == BaselineOf::Checks {
+            effects.extend(self.prepare(current));
+            return effects;
         }
         // In what an earlier run has left, a gate may be broken through the work that goes on now.
         let broken = not_started(results, &BTreeSet::new()).or_else(|| unusable(results).filter(|_| left.is_none()));
@@ -300,7 +326,7 @@ impl State {
         }
         let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));
         self.baseline = Some(baseline.clone());
-        let mut effects = vec![Effect::KeepBaseline(baseline)];
+        effects.push(Effect::KeepBaseline(baseline));
         effects.extend(self.prepare(current));
         effects
     }

@@ -8,7 +8,7 @@ use ralph_model::{SplitMix64, TaskId, Usage};
 use ralph_store::Pause;
 
 use super::standstill::{Failing, Standstill};
-use super::{Current, Draft, End, Gates, Left, Plan, Reached};
+use super::{BaselineOf, Current, Draft, End, Gates, Left, Plan, Reached};
 use crate::gates::Baseline;
 use crate::guide::Wish;
 use crate::settle::Judgement;
@@ -79,7 +79,7 @@ pub(super) enum Phase {
     Counting(NoFurther),
     Claiming,
     CheckingOut(Box<Current>),
-    Baselining(Box<Current>),
+    Baselining(Box<Current>, BaselineOf),
     Preparing(Box<Current>),
     Starting(Box<Current>),
     Working(Working),

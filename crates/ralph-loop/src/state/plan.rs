@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ralph_model::RunId;
 use ralph_model::config::{Commit, Limits, StrategyName, WhenUnverified};
+use ralph_model::{RunId, TaskId};
 
 use super::Place;
 use crate::guide::Asking;
@@ -41,6 +41,8 @@ pub struct Plan {
     pub asking: Asking,
     /// Where the chance in waits comes from.
     pub seed: u64,
+    /// The one task that the run is about.
+    pub only_task: Option<TaskId>,
 }
 
 /// Who looks at work that the gates let pass, before it is done.

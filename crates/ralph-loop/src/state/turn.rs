@@ -75,6 +75,7 @@ impl State {
             kind: current.kind,
             turn,
             overflowed_before: current.overflowed_before,
+            complete_is_done: self.plan.only_task.as_ref() == Some(&current.task),
             limits: self.plan.limits,
         }
     }

@@ -115,6 +115,7 @@ fn task(number: usize) -> Task {
         retries_used: 0,
         attempts: 0,
         claimed_by: None,
+        checks: Vec::new(),
         proposal: None,
         created_at: at,
         updated_at: at,

@@ -375,6 +375,7 @@ impl Project {
         let words = self.words.clone().unwrap_or_else(|| self.agent.words());
         let worker = agent(self.speaks, &words);
         let order = Order {
+            only_task: None,
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
             verifier: match &self.verifier {

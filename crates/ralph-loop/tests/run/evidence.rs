@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use ralph_loop::state::End;
 use ralph_model::config::WhenUnverified;
-use ralph_model::{Evidence, NewTask, TaskKind, TaskStatus, Unverified};
+use ralph_model::{Evidence, NewTask, Outcome, TaskKind, TaskStatus, Unverified};
 use ralph_testkit::scripted::{Action, run, say, write};
 
 use crate::bench::{Project, Speaks};
@@ -161,4 +161,34 @@ fn a_prompt_loop_is_unverified_when_nothing_confirms_its_end() {
         assert_eq!(project.stands(&task).unverified, mark, "{gates:?}");
         assert_eq!(ran.code(), if mark.is_some() { 4 } else { 0 });
     }
+}
+
+#[test]
+fn a_check_is_a_gate_of_its_task_alone() {
+    let work = |text: &str| vec![write("a.txt", text), say("<task-done>{task}</task-done>")];
+    let project = Project::plain([work("wrong"), work("right")]).gated(&["true"]);
+    let checked = project.add(&NewTask {
+        checks: vec!["grep -q right a.txt".to_owned(), "true".to_owned()],
+        ..NewTask::titled("Checked")
+    });
+    let other = project.task("Other");
+    let ran = project.run();
+    assert_eq!((ran.code(), project.status(&checked)), (0, TaskStatus::Done), "{ran:?}");
+    assert_eq!(project.status(&other), TaskStatus::Done);
+    let journal = project.journal();
+    let outcomes: Vec<Outcome> = journal.iter().map(|row| row.row.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Retried, Outcome::Done, Outcome::Done]);
+    assert!(
+        journal[0].row.reason.contains("grep -q right a.txt"),
+        "{:?}",
+        journal[0]
+    );
+    let prompt = project.agent.prompt(1);
+    assert!(
+        prompt.contains("Checks: this task is done only when these commands pass:"),
+        "{prompt}"
+    );
+    assert!(!project.agent.prompt(3).contains("Checks: this task"));
+    let warning = format!("The check `true` of {checked} passes already, before any work.");
+    assert_eq!(ran.seen.warnings, [warning]);
 }

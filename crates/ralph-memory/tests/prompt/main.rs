@@ -76,6 +76,7 @@ pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
         retries_used: 0,
         attempts: 1,
         claimed_by: None,
+        checks: Vec::new(),
         proposal: None,
         created_at: moment(),
         updated_at: moment(),

@@ -49,6 +49,18 @@ impl Store {
         self.sql(found)
     }
 
+    /// The commit in which a task is done.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn landed_commit(&self, task: &TaskId) -> Result<Option<String>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT done_commit FROM tasks WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional());
+        Ok(self.sql(found)?.flatten())
+    }
+
     /// All checkouts, each with the status of its task; none where the task was deleted.
     ///
     /// # Errors
@@ -154,19 +166,6 @@ impl Store {
             transaction
                 .prepare_cached("DELETE FROM checkouts WHERE task = ?1")?
                 .execute([task.as_str()])
-                .map(drop)
-        })
-    }
-
-    /// Records the reference on which the work of a run lands.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn set_base(&mut self, run: &RunId, base: &str) -> Result<(), StoreError> {
-        self.write(|transaction| {
-            transaction
-                .prepare_cached("UPDATE runs SET base = ?2 WHERE id = ?1")?
-                .execute([run.as_str(), base])
                 .map(drop)
         })
     }

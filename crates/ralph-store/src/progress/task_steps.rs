@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ralph_model::{Entropy, FeatureId, NewTask, Task, TaskId, TaskStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::columns::moment;
+use super::columns::{moment, to_json};
 use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
@@ -47,8 +47,8 @@ pub(super) fn insert(
     };
     transaction
         .prepare_cached(
-            "INSERT INTO tasks (id, title, description, status, kind, priority, parent, feature, created_at, updated_at)
-             VALUES (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?8)",
+            "INSERT INTO tasks (id, title, description, status, kind, priority, parent, feature, created_at, updated_at, checks)
+             VALUES (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?8, ?9)",
         )?
         .execute(params![
             id.as_str(),
@@ -59,6 +59,7 @@ pub(super) fn insert(
             new.parent.as_ref().map(TaskId::as_str),
             feature.as_ref().map(FeatureId::as_str),
             moment(now),
+            to_json(&new.checks)?,
         ])?;
     for after in &new.after {
         add_after(transaction, &id, after)?;
@@ -219,12 +220,15 @@ pub(super) fn put_update(
             .execute([task.id.as_str(), after.as_str()])?;
         what.push(format!("it waits for {after} no longer"));
     }
+    if update.checks.as_ref().is_some_and(|checks| *checks != task.checks) {
+        what.push("its checks".to_owned());
+    }
     if what.is_empty() {
         return Ok(None);
     }
     transaction
         .prepare_cached(
-            "UPDATE tasks SET title = ?2, description = ?3, priority = ?4, parent = ?5, updated_at = ?6 WHERE id = ?1",
+            "UPDATE tasks SET title = ?2, description = ?3, priority = ?4, parent = ?5, updated_at = ?6, checks = ?7 WHERE id = ?1",
         )?
         .execute(params![
             task.id.as_str(),
@@ -233,6 +237,7 @@ pub(super) fn put_update(
             update.priority.unwrap_or(task.priority).0,
             parent.as_ref().map(TaskId::as_str),
             moment(now),
+            to_json(update.checks.as_ref().unwrap_or(&task.checks))?,
         ])?;
     Ok(Some(format!("Changed: {}.", what.join("; "))))
 }

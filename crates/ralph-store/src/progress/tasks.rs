@@ -42,6 +42,8 @@ pub struct TaskUpdate {
     pub add_after: Vec<TaskId>,
     /// What it does not have to wait for any more.
     pub remove_after: Vec<TaskId>,
+    /// Other checks.
+    pub checks: Option<Vec<String>>,
 }
 
 /// What becomes of the parent of a task.

@@ -1,8 +1,10 @@
 //! One file a command: its arguments, whose comments are its help, and what it does.
 
 pub(crate) mod blame;
+pub(crate) mod branches;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod feature;
 pub(crate) mod guardrails;
@@ -49,6 +51,8 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
         Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
+        Some(Command::Diff(args)) => diff::cmd_diff(&project()?, &args)?,
+        Some(Command::Branches(args)) => branches::cmd_branches(&project()?, &args)?,
         Some(Command::Blame(args)) => blame::cmd_blame(&project()?, &args)?,
         Some(Command::Rollback(args)) => rollback::cmd_rollback(&project()?, &args)?,
         Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,

@@ -209,6 +209,8 @@ fn next(
     }
 }
 
+/// How the branches begin on which runs land that could not land on the user's branch.
+const LANDED: &str = "ralph/landed-";
 /// How many tasks are named under a heading, at most.
 const MOST_NAMED: usize = 3;
 /// The rows of a screen.
@@ -253,6 +255,8 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
             now,
         ));
     }
+    let landed = context.project.worktree.iter().flat_map(|tree| tree.branches(LANDED));
+    lines.extend(landed.map(|branch| ("Landed", format!("on {branch}; `git merge {branch}` takes it over"))));
     let more = news::more(status.prompts.len(), MOST_NAMED);
     let prompts = status.prompts.iter().take(MOST_NAMED).cloned().chain(more);
     lines.extend(titled("Changed", prompts));

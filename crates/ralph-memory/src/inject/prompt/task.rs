@@ -116,6 +116,10 @@ pub(super) fn push_description(text: &mut String, task: &Task) {
 }
 
 fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
+    if !request.task.checks.is_empty() {
+        text.push_str("\nChecks: this task is done only when these commands pass:\n\n");
+        text.push_str(&fenced(&request.task.checks.join("\n")));
+    }
     if !request.gates.is_empty() {
         text.push_str("\nGates: run these before you claim that it is done, and see them pass:\n\n");
         text.push_str(&fenced(&request.gates.join("\n")));

@@ -5,7 +5,7 @@ use ralph_model::{Learning, LearningId, LearningStatus, with_figures};
 use ralph_store::{Decision, FailedTask, Holds, Judged, LearningError, Reach, Store, UnverifiedTask, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
-use super::super::task::{done_here, store_to_write};
+use super::super::task::store_to_write;
 use super::conflicts::choose;
 use super::inbox::{GoneNote, Proposed, vanished_from};
 use super::proposals::{decide_proposal, decide_task};

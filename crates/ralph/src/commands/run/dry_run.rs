@@ -217,6 +217,7 @@ fn imagined(context: &Context<'_>, new: NewTask) -> Task {
         parent: new.parent,
         feature: new.feature,
         after: new.after,
+        checks: new.checks,
         retries_used: 0,
         attempts: 0,
         claimed_by: None,

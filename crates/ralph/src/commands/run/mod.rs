@@ -204,6 +204,7 @@ fn begin<'a>(
         ..site(context, &config, process)?
     };
     let order = Order {
+        only_task: target.only_task,
         scope: target.scope,
         goal: target.goal,
         agent: agent.driver,

@@ -28,6 +28,8 @@ const FILE_EXTENSIONS: [&str; 24] = [
 /// What a run works on.
 pub(super) struct Target {
     pub(super) scope: Scope,
+    /// The one task that the run is about.
+    pub(super) only_task: Option<TaskId>,
     /// The same as a person reads it.
     pub(super) goal: String,
     /// The file that it is, as it was typed.
@@ -134,11 +136,14 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
     match meaning(context, Some(store), what)? {
         Meaning::All => Ok(Target {
             scope: Scope::All,
+            only_task: None,
             file: None,
             goal: "all tasks".to_owned(),
             again: "ralph run".to_owned(),
         }),
         Meaning::Task(id) => Ok(Target {
+            // The command that goes on with a text names its task.
+            only_task: Some(id.clone()),
             file: None,
             goal: id.to_string(),
             again: format!("ralph run {id}"),
@@ -146,6 +151,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
         }),
         Meaning::Feature(feature) => Ok(Target {
             scope: Scope::Feature(feature.id),
+            only_task: None,
             file: None,
             goal: format!("feature {}", feature.name),
             again: format!("ralph run {}", feature.name),
@@ -161,6 +167,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             context.ui.status(&format!("Task {id}: {goal}"));
             Ok(Target {
                 again: format!("ralph run {id}"),
+                only_task: Some(id.clone()),
                 scope: Scope::Task(id),
                 file: None,
                 goal,
@@ -220,6 +227,7 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
         scope: Scope::Task(task),
         again: again(typed),
         file: Some(typed.to_owned()),
+        only_task: None,
         goal,
     })
 }

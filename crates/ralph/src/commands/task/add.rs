@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_model::config::FromAgents;
 use ralph_model::{Actor, NewTask, Priority};
 
-use super::{description, find_all, refuse_where_nothing_is, store_to_write, title};
+use super::{checks, description, find_all, refuse_where_nothing_is, store_to_write, title};
 use crate::commands::feature;
 use crate::commands::notes::{SecretArgs, refuse_mistyped_flag, visible_argument};
 use crate::commands::run::confirmed_config;
@@ -18,7 +18,8 @@ use crate::numbers::from_zero;
   ralph task add \"Let users log in\" --priority 1
   ralph task add \"Add the login form\" --parent t-1a2b3c --after t-4d5e6f
   ralph task add \"Find words by their stem\" --feature search
-  ralph task add \"Fix the report\" --description - < issue.txt")]
+  ralph task add \"Fix the report\" --description - < issue.txt
+  ralph task add \"Parse dates\" --check \"pytest tests/test_dates.py\"")]
 pub(crate) struct AddArgs {
     /// What is to be done, in one line
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
@@ -38,6 +39,9 @@ pub(crate) struct AddArgs {
     /// How urgent it is; lower numbers go first
     #[arg(long, value_name = "N", default_value_t = Priority::default().0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     priority: u32,
+    /// A command that must pass for this task, beside the gates; several
+    #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
+    checks: Vec<String>,
     #[command(flatten)]
     secrets: SecretArgs,
     /// Print the task as JSON
@@ -69,6 +73,7 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         feature: feature.map(|feature| feature.id),
         after: find_all(&store, &args.after)?,
         priority: Priority(args.priority),
+        checks: checks(context, args.checks, policy)?,
         ..NewTask::titled(title)
     };
     let now = context.clock().now();

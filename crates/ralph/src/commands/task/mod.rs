@@ -21,7 +21,7 @@ use clap::Subcommand;
 use ralph_loop::changes::{ProjectFiles, commits_in_head};
 use ralph_loop::is_alive;
 use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
-use ralph_model::{Task, TaskId, TaskStatus, preview};
+use ralph_model::{Actor, Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
 pub(crate) use attempts::{attempts_in_short, in_short};
@@ -100,12 +100,24 @@ fn refuse_where_nothing_is(context: &Context<'_>, id: Option<&str>) -> Result<()
 }
 
 /// A task that must be there already, in a database to look at it.
-fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
+pub(super) fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
     let store = context
         .facts()?
         .ok_or_else(|| TaskError::Unknown { text: id.to_owned() })?;
     let task = store.find_task(id)?;
     Ok((store, task))
+}
+
+/// The checks of a task. They run on the user's machine, so an agent cannot give them.
+fn checks(context: &Context<'_>, commands: Vec<String>, policy: SecretPolicy) -> Result<Vec<String>, CommandError> {
+    if !commands.is_empty() && context.actor != Actor::Person {
+        return Err(CommandError::new("`--check` is refused inside an iteration")
+            .hint("name the command in the description; a person adds it as a check"));
+    }
+    for command in &commands {
+        accept(command, policy)?;
+    }
+    Ok(commands)
 }
 
 fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> {

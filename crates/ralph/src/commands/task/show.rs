@@ -66,6 +66,11 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         lines.push((None, String::new()));
         lines.extend(task.description.lines().map(|line| (None, line.to_owned())));
     }
+    if !task.checks.is_empty() {
+        lines.push((None, String::new()));
+        lines.push((Some(Style::Strong), "Checks".to_owned()));
+        lines.extend(task.checks.iter().map(|check| (None, format!("  {check}"))));
+    }
     if !parts.is_empty() {
         lines.push((None, String::new()));
         lines.push((Some(Style::Strong), "Parts".to_owned()));

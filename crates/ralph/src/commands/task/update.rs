@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_model::Priority;
 use ralph_store::{FeatureChange, ParentChange, TaskUpdate};
 
-use super::{description, find_to_change, title};
+use super::{checks, description, find_to_change, title};
 use crate::commands::feature;
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
@@ -55,6 +55,12 @@ struct ChangeArgs {
     /// It belongs to no feature any more
     #[arg(long, conflicts_with = "feature")]
     no_feature: bool,
+    /// A command that must pass for this task, instead of its checks so far; several
+    #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
+    checks: Vec<String>,
+    /// No checks any more
+    #[arg(long, conflicts_with = "checks")]
+    no_checks: bool,
 }
 
 pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), CommandError> {
@@ -81,6 +87,10 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         priority: changes.priority.map(Priority),
         parent,
         feature,
+        checks: match changes.no_checks || !changes.checks.is_empty() {
+            true => Some(checks(context, changes.checks, policy)?),
+            false => None,
+        },
         ..TaskUpdate::default()
     };
     let task = store.update_task(&id, &update, context.clock().now())?;

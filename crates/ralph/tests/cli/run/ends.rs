@@ -305,3 +305,15 @@ fn a_run_with_nothing_to_do_leaves_no_folder() {
     let runs = std::fs::read_dir(scene.env.path(".ralph/runs"));
     assert_eq!(runs.map_or(0, Iterator::count), 0);
 }
+
+#[test]
+fn complete_means_done_where_the_run_is_about_one_task() {
+    let script = Script::new().turn([write("a.txt", "x"), say("All of it.\n<promise>COMPLETE</promise>")]);
+    let scene = Scene::new(&script);
+    let finished = scene.run(&["write a file"]);
+    assert_eq!(
+        (finished.code, scene.outcomes()),
+        (Some(0), vec!["done".to_owned()]),
+        "{finished}"
+    );
+}

@@ -16,6 +16,7 @@ mod forms;
 mod gates;
 mod guidance;
 mod hostile_sigils;
+mod isolation;
 mod knowledge;
 mod lessons;
 mod limits;

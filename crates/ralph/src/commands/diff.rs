@@ -1,0 +1,51 @@
+//! `ralph diff`: the changes of a task, as git shows them.
+
+use clap::Args;
+use ralph_model::TaskId;
+use ralph_process::command;
+use ralph_store::Store;
+
+use super::task::find_to_read;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Show what a task changed
+///
+/// Shows the commit that landed, or the branch of work that has not landed, with git: its pager, its colours, and the
+/// `core.pager` that you have configured.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph diff t-1a2b3c
+  ralph diff t-1a2b3c | git apply --reverse")]
+pub(crate) struct DiffArgs {
+    /// Id of the task, or its beginning
+    #[arg(value_name = "TASK")]
+    task: String,
+}
+
+pub(crate) fn cmd_diff(context: &Context<'_>, args: &DiffArgs) -> Result<(), CommandError> {
+    let (store, task) = find_to_read(context, &args.task)?;
+    let range = range_of(&store, &task)?.ok_or_else(|| {
+        CommandError::new(format!("git has no changes of {task}"))
+            .hint("work in the project itself is in the diff.patch of each iteration, below .ralph/runs/")
+    })?;
+    let shown = command("git")
+        .arg("-C")
+        .arg(&context.project.root)
+        .args(["diff", &range])
+        .status()
+        .map_err(|error| CommandError::new(format!("git could not be started: {error}")))?;
+    match shown.success() {
+        true => Ok(()),
+        false => Err(CommandError::new(format!("git could not show {range}"))),
+    }
+}
+
+/// The commits between which the changes of a task are.
+fn range_of(store: &Store, task: &TaskId) -> Result<Option<String>, CommandError> {
+    if let Some(commit) = store.landed_commit(task)? {
+        return Ok(Some(format!("{commit}^..{commit}")));
+    }
+    let record = store.checkout_of(task)?;
+    Ok(record.map(|record| format!("{}..refs/heads/{}", record.base_commit, record.branch)))
+}

@@ -1,0 +1,366 @@
+//! Tasks in checkouts of their own: what lands, what stays on a branch, and what of the user's is left alone.
+
+use ralph_testkit::scripted::{Action, Script, if_prompt_holds, run, say, write};
+
+use super::{DONE, Scene};
+use crate::json;
+
+/// A project in git whose gate refuses a broken `calc.txt`.
+fn project(script: &Script) -> Scene {
+    let scene = Scene::new(script);
+    scene.env.write("calc.txt", "whole\n");
+    scene.env.write("mine.txt", "as committed\n");
+    scene.env.write(".gitignore", ".ralph/\n.ralph.toml\n");
+    scene
+        .env
+        .write(".ralph.toml", "[verify]\ncommands = [\"grep -q whole calc.txt\"]\n");
+    scene.env.git(["init", "--quiet", "-b", "main"]);
+    for (name, value) in [("user.name", "T"), ("user.email", "t@example.com")] {
+        scene.env.git(["config", name, value]);
+    }
+    commit(&scene, "first");
+    scene
+}
+
+fn commit(scene: &Scene, message: &str) {
+    scene.env.git(["add", "--all"]);
+    scene.env.git(["commit", "--quiet", "-m", message]);
+}
+
+fn log(scene: &Scene) -> Vec<String> {
+    let log = scene.env.git(["log", "--reverse", "--format=%s", "main"]);
+    log.lines().map(str::to_owned).collect()
+}
+
+fn branches(scene: &Scene) -> String {
+    scene.env.git([
+        "for-each-ref",
+        "--format=%(refname:short)",
+        "refs/heads/ralph",
+        "refs/ralph",
+    ])
+}
+
+fn add(scene: &Scene, title: &str) -> String {
+    let added = scene.ralph(&["task", "add", title]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    added.stdout.trim().to_owned()
+}
+
+/// The checkouts that are left.
+fn checkouts(scene: &Scene) -> String {
+    scene
+        .env
+        .sh("cd \"$HOME\"/.local/state/ralph/*/work && ls -A")
+        .run()
+        .stdout
+}
+
+fn done(actions: impl IntoIterator<Item = Action>) -> Vec<Action> {
+    actions.into_iter().chain([say(DONE)]).collect()
+}
+
+#[test]
+fn a_bad_task_keeps_its_branch_and_the_good_ones_behind_it_land() {
+    let broken = [
+        write("calc.txt", "broken\n"),
+        run("ralph remember 'calc.txt is touchy'"),
+        say(DONE),
+    ];
+    let script = Script::new().turn([if_prompt_holds(
+        "**Bad**",
+        broken,
+        [write("good-{task}.txt", "good\n"), say(DONE)],
+    )]);
+    let scene = project(&script);
+    let bad = add(&scene, "Bad");
+    let good = ["Good one", "Good two", "Good three"].map(|title| add(&scene, title));
+    scene.env.write("mine.txt", "my own change\n");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert!(
+        finished
+            .stderr
+            .contains("1 file has uncommitted changes, which the tasks will not see."),
+        "{finished}"
+    );
+    assert_eq!(log(&scene), ["first", "Good one", "Good two", "Good three"]);
+    assert_eq!(branches(&scene), format!("ralph/{bad}-bad\n"));
+    assert_eq!(
+        scene.env.git(["show", &format!("ralph/{bad}-bad:calc.txt")]),
+        "broken\n"
+    );
+    assert_eq!(scene.env.read("calc.txt"), "whole\n");
+    assert_eq!(scene.env.read("mine.txt"), "my own change\n");
+    for task in &good {
+        assert_eq!(scene.env.read(&format!("good-{task}.txt")), "good\n");
+    }
+    assert_eq!(
+        scene.env.git(["status", "--porcelain", "--untracked-files=no"]),
+        " M mine.txt\n"
+    );
+    assert_eq!(checkouts(&scene), "");
+    // What the failed task remembered is there, without its code.
+    assert!(scene.env.read(".agent/memories.md").contains("calc.txt is touchy"));
+    let diff = scene.ralph(&["diff", &bad]).run();
+    assert!(diff.stdout.contains("-whole\n+broken\n"), "{diff}");
+    let diff = scene.ralph(&["diff", &good[0]]).run();
+    assert!(diff.stdout.contains("+good\n"), "{diff}");
+    let left = json(&scene.env, &["branches", "--json"]);
+    assert_eq!(left[0]["branch"], format!("ralph/{bad}-bad"), "{left}");
+    assert_eq!(left[0]["task_status"], "failed", "{left}");
+    assert_eq!(left[0]["next"], format!("git merge ralph/{bad}-bad"), "{left}");
+}
+
+#[test]
+fn work_that_is_tried_again_goes_on_with_what_is_left_of_it() {
+    let scene = project(
+        &Script::new()
+            .turn(done([write("calc.txt", "broken\n"), write("kept.txt", "1\n")]))
+            .turn(done([run("test -e kept.txt && echo whole again > calc.txt")])),
+    );
+    let finished = scene.run(&["Fix it", "--trust"]);
+    assert_eq!(
+        (finished.code, scene.outcomes()),
+        (Some(0), vec!["retried".into(), "done".into()]),
+        "{finished}"
+    );
+    assert_eq!(scene.env.read("calc.txt"), "whole again\n");
+    assert_eq!(scene.env.read("kept.txt"), "1\n");
+    assert_eq!((log(&scene).len(), branches(&scene)), (2, String::new()));
+}
+
+#[test]
+fn a_local_change_in_the_way_stays_and_the_run_lands_on_a_branch_of_its_own() {
+    let scene = project(&Script::new().turn(done([
+        write("work-{turn}.txt", "x\n"),
+        write("mine.txt", "theirs {turn}\n"),
+    ])));
+    for title in ["One", "Two"] {
+        add(&scene, title);
+    }
+    scene.env.write("mine.txt", "mine\n");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.env.read("mine.txt"), "mine\n");
+    assert_eq!(log(&scene), ["first"]);
+    let landed = branches(&scene);
+    let landed = landed.trim();
+    assert!(landed.starts_with("ralph/landed-run-"), "{landed}");
+    assert!(finished.stderr.contains(&format!("lands on {landed}")), "{finished}");
+    assert_eq!(
+        scene.env.git(["log", "--reverse", "--format=%s", landed]),
+        "first\nOne\nTwo\n"
+    );
+    let status = scene.ralph(&["status"]).run();
+    assert!(status.stdout.contains(&format!("git merge {landed}")), "{status}");
+}
+
+#[test]
+fn without_a_branch_work_lands_on_one_of_the_run() {
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
+    scene.env.git(["checkout", "--quiet", "--detach"]);
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(!scene.env.path("a.txt").exists());
+    let landed = branches(&scene);
+    assert_eq!(
+        scene.env.git(["log", "--reverse", "--format=%s", landed.trim()]),
+        "first\none\n"
+    );
+    assert_eq!(log(&scene), ["first"]);
+}
+
+#[test]
+fn without_a_commit_or_with_submodules_work_is_done_in_place() {
+    let script = Script::new().turn(done([write("a.txt", "x\n")]));
+    let scene = Scene::new(&script);
+    scene.env.git(["init", "--quiet", "-b", "main"]);
+    let finished = scene.run(&["one"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(finished.stderr.contains("has no commit"), "{finished}");
+    assert_eq!(scene.env.read("a.txt"), "x\n");
+
+    let scene = project(&script);
+    let made = "git init -q ../other && git -C ../other -c user.name=T -c user.email=t@x commit -q --allow-empty -m other && \
+                git -c protocol.file.allow=always submodule --quiet add ../other sub && git commit -qm sub";
+    let made = scene.env.sh(made).run();
+    assert_eq!(made.code, Some(0), "{made}");
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(finished.stderr.contains("has submodules"), "{finished}");
+    assert_eq!(scene.env.read("a.txt"), "x\n");
+}
+
+#[test]
+fn a_branch_of_our_name_and_a_script_that_is_not_committed_are_refused_before_the_run() {
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
+    scene.env.git(["branch", "ralph"]);
+    let refused = scene.run(&["one", "--trust"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("git branch -m ralph"), "{refused}");
+    scene.env.git(["branch", "-m", "ralph", "other"]);
+    scene.env.write("check.sh", "true\n");
+    scene
+        .env
+        .write(".ralph.toml", "[verify]\ncommands = [\"sh check.sh\"]\n");
+    let refused = scene.run(&["--trust"]);
+    assert_eq!((refused.code, scene.agent.turns()), (Some(1), 0), "{refused}");
+    assert!(
+        refused.stderr.contains("check.sh, which a gate runs, is not committed"),
+        "{refused}"
+    );
+    scene.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"sh check.sh\"]\n[worktree]\ncopy = [\"check.sh\"]\n",
+    );
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let files = scene.env.git(["show", "--name-only", "--format=", "main"]);
+    assert_eq!(files, "a.txt\n", "a copy is not part of the work");
+}
+
+#[test]
+fn the_user_commits_meanwhile_and_both_are_there_afterwards() {
+    let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
+    let project = scene.env.project();
+    let finished = scene.invocation(&["one", "--trust"]).env("PROJECT", &project).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(log(&scene), ["first", "theirs", "one"]);
+    assert_eq!(
+        (scene.env.read("a.txt"), scene.env.read("theirs.txt")),
+        ("x\n".into(), "theirs\n".into())
+    );
+    // The gate was asked about the work on the new tip.
+    let gates = finished.stderr.matches("gate passed").count();
+    assert_eq!(gates, 3, "{finished}");
+    assert_eq!(scene.env.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_conflict_returns_the_task_with_the_hunks_in_its_next_prompt() {
+    let meanwhile = "cd \"$PROJECT\" && echo user > shared.txt && git add shared.txt && git commit -qm theirs";
+    let scene = project(
+        &Script::new()
+            .turn(done([write("shared.txt", "agent\n"), run(meanwhile)]))
+            .turn(done([run("grep -q '<<<<<<<' shared.txt && echo both > shared.txt")])),
+    );
+    let project = scene.env.project();
+    let finished = scene.invocation(&["one", "--trust"]).env("PROJECT", &project).run();
+    assert_eq!(
+        (finished.code, scene.outcomes()),
+        (Some(0), vec!["retried".into(), "done".into()]),
+        "{finished}"
+    );
+    let prompt = scene.agent.prompt(2);
+    assert!(
+        prompt.contains("shared.txt") && prompt.contains("user\n") && prompt.contains("agent\n"),
+        "{prompt}"
+    );
+    assert_eq!(scene.env.read("shared.txt"), "both\n");
+    assert_eq!(log(&scene), ["first", "theirs", "one"]);
+}
+
+#[test]
+fn an_agent_that_deletes_its_checkout_has_failed_and_the_next_attempt_gets_a_new_one() {
+    let scene = project(
+        &Script::new()
+            .turn(done([run("rm -rf \"$PWD\"")]))
+            .turn(done([write("a.txt", "x\n")])),
+    );
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(
+        (finished.code, scene.outcomes()),
+        (Some(0), vec!["failed".into(), "done".into()]),
+        "{finished}"
+    );
+    assert!(
+        finished.stderr.contains("deleted the folder that it worked in"),
+        "{finished}"
+    );
+    assert_eq!(log(&scene), ["first", "one"]);
+}
+
+#[test]
+fn an_agent_that_commits_and_switches_branches_itself_lands_one_commit() {
+    let own = "git add -A && git commit -qm 'my own' && git checkout -q -b elsewhere && echo more > more.txt";
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(own)])));
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(log(&scene), ["first", "one"]);
+    assert_eq!(
+        scene.env.git(["show", "--name-only", "--format=", "main"]),
+        "a.txt\nmore.txt\n"
+    );
+    assert_eq!(scene.env.git(["branch", "--format=%(refname:short)"]), "main\n");
+}
+
+#[test]
+fn a_commit_hook_that_fails_returns_the_task_and_one_that_changes_files_is_part_of_the_work() {
+    let hook = "#!/bin/sh\ngrep -q formatted a.txt || { echo 'a.txt is not formatted'; exit 1; }\n\
+                echo by the hook > hooked.txt && git add hooked.txt\n";
+    let scene = project(
+        &Script::new()
+            .turn(done([write("a.txt", "x\n")]))
+            .turn(done([write("a.txt", "formatted\n")])),
+    );
+    scene.env.write(".git/hooks/pre-commit", hook);
+    assert_eq!(scene.env.sh("chmod +x .git/hooks/pre-commit").run().code, Some(0));
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(
+        (finished.code, scene.outcomes()),
+        (Some(0), vec!["retried".into(), "done".into()]),
+        "{finished}"
+    );
+    assert!(
+        scene.agent.prompt(2).contains("a.txt is not formatted"),
+        "{}",
+        scene.agent.prompt(2)
+    );
+    assert_eq!(
+        scene.env.git(["show", "--name-only", "--format=", "main"]),
+        "a.txt\nhooked.txt\n"
+    );
+    assert_eq!(scene.env.read("hooked.txt"), "by the hook\n");
+}
+
+#[test]
+fn what_an_agent_edits_in_its_notes_goes_home_and_what_git_takes_away_does_not() {
+    let memories = "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> Kept by a person.\n<!-- tags: a | created: 2025-01-20 -->\n";
+    let add = "printf '\\n### mem-1737372001-c3d4\\n> Found by hand.\\n<!-- tags: b | created: 2025-01-20 -->\\n' >> .agent/memories.md";
+    let scene = project(
+        &Script::new()
+            .turn(done([
+                write("a.txt", "1\n"),
+                run(add),
+                write(
+                    ".ralph/knowledge/found.md",
+                    "---\ntitle: Found\ntags: [x]\n---\n\nIt is so.\n",
+                ),
+            ]))
+            .turn(done([
+                write("b.txt", "1\n"),
+                run("git stash -q --include-untracked --all; git stash drop -q; echo 1 > b.txt"),
+            ])),
+    );
+    scene.env.write(
+        ".gitignore",
+        ".ralph.toml\n.ralph/progress*\n.ralph/index*\n.ralph/runs/\n*.lock\n",
+    );
+    scene.env.write(".agent/memories.md", memories);
+    commit(&scene, "notes");
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let after = scene.env.read(".agent/memories.md");
+    assert!(
+        after.contains("Kept by a person.") && after.contains("Found by hand."),
+        "{after}"
+    );
+    assert!(scene.env.read(".ralph/knowledge/found.md").contains("It is so."));
+    assert_eq!(scene.env.git(["show", "--name-only", "--format=", "main"]), "a.txt\n");
+    let finished = scene.run(&["two", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.env.read(".agent/memories.md"), after);
+    assert!(scene.env.read(".ralph/knowledge/found.md").contains("It is so."));
+}
