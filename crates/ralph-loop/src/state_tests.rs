@@ -203,6 +203,23 @@ impl World {
         ClaimAnswer::Claimed(claim)
     }
 
+    /// What comes of the effects that bring work from a checkout into the base.
+    fn landing(&mut self, effect: &Effect) -> Happening {
+        match effect {
+            Effect::CheckOut(_) => Happening::CheckedOut,
+            Effect::CommitWork(_) => {
+                let ready = || WorkCommit::Ready("c".to_owned());
+                Happening::WorkCommitted(self.commits.pop_front().unwrap_or_else(ready))
+            }
+            Effect::RecordLanding(..) => Happening::LandingRecorded(true),
+            _ if self.base_moves > 0 => {
+                self.base_moves -= 1;
+                Happening::BaseMoved
+            }
+            _ => Happening::Landed("refs/heads/main".to_owned()),
+        }
+    }
+
     fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Happening> {
         let name = format!("{effect:?}");
         self.verifying = match effect {
@@ -248,17 +265,9 @@ impl World {
                 ..Examined::default()
             })),
             Effect::FindRoom => Happening::RoomFound,
-            Effect::CheckOut(_) => Happening::CheckedOut,
-            Effect::CommitWork(_) => {
-                let ready = || WorkCommit::Ready("c".to_owned());
-                Happening::WorkCommitted(self.commits.pop_front().unwrap_or_else(ready))
+            Effect::CheckOut(_) | Effect::CommitWork(_) | Effect::RecordLanding(..) | Effect::Land(..) => {
+                self.landing(effect)
             }
-            Effect::RecordLanding(..) => Happening::LandingRecorded(true),
-            Effect::Land(..) if self.base_moves > 0 => {
-                self.base_moves -= 1;
-                Happening::BaseMoved
-            }
-            Effect::Land(..) => Happening::Landed("refs/heads/main".to_owned()),
             Effect::Ask(_) => Happening::Guided(self.guided.clone()),
             Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),

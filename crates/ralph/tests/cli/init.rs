@@ -406,3 +406,15 @@ fn the_models_of_claude_are_written_where_it_is_installed() {
         "{config}"
     );
 }
+
+#[test]
+fn what_checkouts_need_is_proposed_for_the_ecosystem_that_is_found() {
+    let env = env();
+    env.write("Cargo.toml", "");
+    env.write("package-lock.json", "{}");
+    env.ok(["init"]);
+    let config = env.read(".ralph.toml");
+    assert!(config.contains("\nlink = [\"target/\"]\n"), "{config}");
+    assert!(config.contains("\nsetup = [\"npm ci\"]\n"), "{config}");
+    assert!(config.contains("For example: copy = [\".env\"]\n"), "{config}");
+}

@@ -79,7 +79,7 @@ fn tasks_are_made_and_listed_most_urgent_first() {
         json(&env, &["task", "list", "--status", "done", "--json"]),
         serde_json::json!([{
             "id": "t-8eec67", "title": "The form", "description": "", "status": "done", "unverified": null, "kind": "once", "priority": 5,
-            "parent": "t-025cc1", "feature": null, "after": [], "retries_used": 0, "attempts": 0, "claimed_by": null,
+            "parent": "t-025cc1", "feature": null, "after": [], "checks": [], "retries_used": 0, "attempts": 0, "claimed_by": null,
             "created_at": "2025-01-20T11:20:00.000Z", "updated_at": "2025-01-20T11:20:00.000Z",
         }])
     );
@@ -498,4 +498,27 @@ fn numbers_and_ids_that_are_none_are_refused_in_plain_words() {
     1 Error: there is no task ""
     1 Error: there is no task ""
     "#);
+}
+
+#[test]
+fn checks_are_added_shown_and_changed() {
+    let env = env();
+    let task = add(
+        &env,
+        "Parse dates",
+        ["--check", "pytest tests/dates.py", "--check", "true"],
+    );
+    let checks = |env: &TestEnv| json(env, &["task", "show", &task, "--json"])["checks"].clone();
+    assert_eq!(checks(&env), serde_json::json!(["pytest tests/dates.py", "true"]));
+    let shown = env.ok(["task", "show", &task]);
+    assert!(shown.contains("Checks\n  pytest tests/dates.py\n  true\n"), "{shown}");
+    env.ok(["task", "update", &task, "--check", "make dates"]);
+    assert_eq!(checks(&env), serde_json::json!(["make dates"]));
+    env.ok(["task", "update", &task, "--no-checks"]);
+    assert_eq!(checks(&env), serde_json::json!([]));
+    let refused = env
+        .ralph(["task", "add", "x", "--check", "true"])
+        .env("RALPH_MARKER", "0123456789abcdef-1")
+        .run();
+    assert_ne!(refused.code, Some(0), "{refused}");
 }

@@ -1,5 +1,7 @@
 //! The configuration that `init` writes, with what earlier tools had set.
 
+use std::path::Path;
+
 use ralph_agent::first_on_path;
 use ralph_model::config::{Override, from_config_sh, template};
 use ralph_notes::read_file;
@@ -43,6 +45,7 @@ pub(super) fn write_config(context: &Context<'_>) -> Result<Vec<String>, Command
         done.extend(take_over(paths::OLD_SETTINGS, taken.overrides, &mut overrides));
     }
     overrides.extend(models_of_claude());
+    overrides.extend(checkout_needs(root));
     if write_if_missing(&path, &template(&overrides))? {
         done.insert(0, format!("created {}", paths::CONFIG));
     }
@@ -56,6 +59,29 @@ fn models_of_claude() -> Option<Override> {
     Override::new("agent", "models", models)
         .ok()
         .filter(|_| !agent.models.is_empty())
+}
+
+/// The files that show what a project's checkouts need beside what git tracks: the key of `[worktree]`, and its item.
+const CHECKOUT_NEEDS: [(&str, &str, &str); 5] = [
+    (".env", "copy", ".env"),
+    ("Cargo.toml", "link", "target/"),
+    ("package-lock.json", "setup", "npm ci"),
+    ("pnpm-lock.yaml", "setup", "pnpm install --frozen-lockfile"),
+    ("yarn.lock", "setup", "yarn install --frozen-lockfile"),
+];
+
+fn checkout_needs(root: &Path) -> Vec<Override> {
+    let keys = ["copy", "link", "setup"].into_iter();
+    let needs = keys.filter_map(|key| {
+        let found = CHECKOUT_NEEDS
+            .iter()
+            .filter(|(file, of, _)| *of == key && root.join(file).exists());
+        let items = Array::from_iter(found.map(|(_, _, item)| *item));
+        Override::new("worktree", key, items.clone())
+            .ok()
+            .filter(|_| !items.is_empty())
+    });
+    needs.collect()
 }
 
 fn take_over(from: &str, taken: Vec<Override>, overrides: &mut Vec<Override>) -> Option<String> {

@@ -141,7 +141,9 @@ fn fault_30_an_agent_that_says_everything_is_complete_does_not_end_the_run() {
         .turn([say("<promise>COMPLETE</promise>")])
         .turn([write("a.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
-    let finished = scene.run(&["one"]);
+    let added = scene.ralph(&["task", "add", "one"]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    let finished = scene.run(&[]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
     assert!(
         finished
