@@ -29,6 +29,38 @@ impl Work {
         Self::with(&[sleep(40)], "[verify]\ncommands = [\"test -d .\"]\n")
     }
 
+    /// The same in git with a first commit, so that every task has a checkout of its own.
+    fn isolated() -> Self {
+        let work = Self::new();
+        work.env.write(".gitignore", ".ralph/\n.agent/\n");
+        work.env.git(["init", "--quiet", "-b", "main"]);
+        work.env.git(["add", "--all"]);
+        work.env.git(["commit", "--quiet", "-m", "first"]);
+        work
+    }
+
+    /// The change of every task is in the base exactly once, and nothing of a checkout is left.
+    #[track_caller]
+    fn assert_landed_once(&self) {
+        let mut titles: Vec<String> = self.query("SELECT title FROM tasks", |row| row.get(0));
+        titles.push("first".to_owned());
+        titles.sort();
+        let log = self.env.git(["log", "--format=%s", "main"]);
+        let mut landed: Vec<&str> = log.lines().collect();
+        landed.sort_unstable();
+        assert_eq!(landed, titles);
+        for task in self.query("SELECT id FROM tasks", |row| row.get::<_, String>(0)) {
+            let touched = self
+                .env
+                .git(["log", "--format=%s", "main", "--", &format!("work/{task}.txt")]);
+            assert_eq!(touched.lines().count(), 1, "{task}: {touched}");
+        }
+        assert_eq!(self.env.git(["status", "--porcelain"]), "");
+        assert_eq!(self.env.git(["for-each-ref", "refs/ralph", "refs/heads/ralph"]), "");
+        let left = self.env.sh("ls -A \"$HOME\"/.local/state/ralph/*/work").run();
+        assert_eq!(left.stdout, "");
+    }
+
     /// With something more in every turn, and with settings.
     pub(super) fn with(more: &[Action], settings: &str) -> Self {
         let env = TestEnv::new(PROGRAM);
@@ -161,7 +193,7 @@ impl Work {
 fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 20);
     let mut seed = Seed::announced("a run killed at a call");
-    let work = Work::new();
+    let work = Work::isolated();
     work.add_task("the first");
     // How many calls a run has is not known, and differs: fewer after one that came to its end before the kill.
     let mut most = 500;
@@ -180,6 +212,7 @@ fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
         }
     }
     work.assert_all_done_once();
+    work.assert_landed_once();
     let rows = work.journal().len();
     eprintln!(
         "{kills} kills at calls below about {most}: {rows} iterations, {} turns",
@@ -191,9 +224,7 @@ fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
 fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 20);
     let mut seed = Seed::announced("a run killed at a moment");
-    let work = Work::new();
-    work.env.git(["init", "--quiet"]);
-    work.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let work = Work::isolated();
     work.add_task("the first");
     // Twice as long as the last one that came to its end.
     let mut longest = Duration::from_millis(600);
@@ -212,6 +243,7 @@ fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
         }
     }
     work.assert_all_done_once();
+    work.assert_landed_once();
     let rows = work.journal().len();
     eprintln!("{kills} kills: {rows} iterations, {} turns", work.agent.turns());
 }
