@@ -7,6 +7,7 @@ mod basis;
 pub mod changes;
 mod checkout;
 mod driver;
+mod files;
 pub mod gates;
 mod guide;
 mod heart;

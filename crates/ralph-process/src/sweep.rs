@@ -27,7 +27,7 @@ const DEATH_WAIT: Duration = Duration::from_secs(1);
 /// How long a process that a dead run has left may take to end when it is asked to: git, for one, takes its locks away then.
 const ASKED_WAIT: Duration = Duration::from_secs(3);
 /// How long a git that a dead run has left may take to finish by itself before it is asked to end. One that is asked just
-/// when it takes a lock leaves that behind, and then nobody can commit any more.
+/// when it takes a lock leaves that behind, and then nothing can be committed any more.
 const GIT_WAIT: Duration = Duration::from_secs(1);
 /// How long a pager may take to put the terminal right.
 const CLOSE_WAIT: Duration = Duration::from_millis(500);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use ralph_model::FileStamp;
 use ralph_process::git::Git;
 
 use super::in_git::Repository;
+use crate::files::{copy_if_there, read_if_there, remove_if_there};
 
 /// The settings that are taken over. None of them names a program.
 const KEPT_SETTINGS: [&str; 16] = [
@@ -146,7 +147,7 @@ impl<'a> ScratchGit<'a> {
             Err(error) => return Err(error),
         };
         let source = format!("{:?}", real.as_ref().map(FileStamp::of));
-        if self.index().exists() && read_if_there(&source_of)? == source {
+        if self.index().exists() && read_if_there(&source_of)?.as_deref() == Some(source.as_bytes()) {
             return Ok(());
         }
         remove_if_there(&source_of)?;
@@ -244,29 +245,6 @@ fn alternate(folder: &Path) -> OsString {
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
     File::create(path)?.write_all(text.as_bytes())
-}
-
-/// Copies a regular file into a folder, if it exists.
-fn copy_if_there(file: &Path, folder: &Path) -> io::Result<()> {
-    match file.file_name() {
-        Some(name) if file.is_file() => fs::copy(file, folder.join(name)).map(drop),
-        _ => Ok(()),
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn read_if_there(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    match File::open(path).and_then(|mut file| file.read_to_string(&mut text)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(text),
-    }
 }
 
 #[cfg(test)]

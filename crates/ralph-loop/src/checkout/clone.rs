@@ -11,6 +11,7 @@ use ralph_process::git::Git;
 use super::work::{FALLBACK_EMAIL, FALLBACK_NAME};
 use super::{Checkout, PROJECT_FILE, base_ref_of, remove_folder};
 use crate::changes::kept_settings;
+use crate::files::{copy_if_there, remove_if_there};
 
 impl Checkout {
     /// Makes it anew, on a branch that begins at a commit of the base, with the files of `work`, which is that commit or one
@@ -38,7 +39,7 @@ impl Checkout {
     pub(super) fn move_clone(&self, branch: &str, base_commit: &str) -> Result<(), String> {
         let git = self.folder.join(".git");
         let moved = write_head(&git, branch, base_commit).and_then(|()| {
-            remove_file(&git.join("index.lock"))?;
+            remove_if_there(&git.join("index.lock"))?;
             fs::copy(self.index(), git.join("index")).map(drop)
         });
         moved.map_err(|error| format!("cannot update the checkout {}: {error}", self.folder.display()))?;
@@ -93,7 +94,7 @@ fn write_head(git: &Path, branch: &str, commit: &str) -> io::Result<()> {
     if let Some(folder) = reference.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    remove_file(&reference.with_extension("lock"))?;
+    remove_if_there(&reference.with_extension("lock"))?;
     write(&reference, format!("{commit}\n").as_bytes())?;
     write(&git.join("HEAD"), format!("ref: refs/heads/{branch}\n").as_bytes())
 }
@@ -104,18 +105,4 @@ fn write_head(git: &Path, branch: &str, commit: &str) -> io::Result<()> {
 )]
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(path, bytes)
-}
-
-fn remove_file(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn copy_if_there(file: &Path, folder: &Path) -> io::Result<()> {
-    match file.file_name() {
-        Some(name) if file.is_file() => fs::copy(file, folder.join(name)).map(drop),
-        _ => Ok(()),
-    }
 }

@@ -25,6 +25,7 @@ use ralph_model::{TaskId, slug};
 use ralph_process::git::{Git, GitError};
 
 use crate::changes::{Repository, commit_of};
+use crate::files::remove_if_there;
 
 pub(crate) use extras::Extras;
 pub use landing::Base;
@@ -112,12 +113,7 @@ impl Checkout {
             remove_folder(folder)?;
         }
         for file in [self.index(), self.index().with_extension("index.lock")] {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(format!("cannot remove {}: {error}", file.display()));
-                }
-                _ => {}
-            }
+            remove_if_there(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
         }
         self.delete_ref(&base_ref_of(&self.task))
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ralph_process::git::Git;
 
 use super::{Checkout, base_ref_of, remove_folder};
+use crate::files::{read_if_there, remove_if_there};
 
 /// A note file that the agent has edited in its checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Checkout {
             let read = read_if_there(&self.project_root.join(&path)).map_err(failed)?;
             let copied = match read {
                 Some(bytes) => put(&self.root().join(&path), &bytes).and_then(|()| put(&saved.join(&path), &bytes)),
-                None => remove(&self.root().join(&path)),
+                None => remove_if_there(&self.root().join(&path)),
             };
             copied.map_err(failed)?;
         }
@@ -91,25 +92,10 @@ impl Checkout {
     }
 }
 
-fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 #[expect(clippy::disallowed_methods, reason = "a copy in a checkout, which can be made again")]
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     fs::write(path, bytes)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -58,7 +58,7 @@ impl Fixture {
 
     fn commit(&self) -> Result<Committed, LandError> {
         let own = own();
-        // Whoever ends what a hook has left finds it by its marker, in other tests too.
+        // What a hook has left is found by its marker, in other tests too.
         let marker = format!("checkout-test-{}", std::process::id());
         self.checkout
             .commit_with_hooks(&self.options(&own), (&ralph_process::StopHandle::default(), &marker))

@@ -1,7 +1,6 @@
 //! The worktrees of the project that have the base checked out: their files follow when the base moves.
 
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use ralph_process::git::{Git, GitError};
 
 use super::LandError;
+use crate::files::remove_if_there;
 
 /// How often, and how often a second, an update is tried that finds the index locked.
 const LOCK_TRIES: u32 = 25;
@@ -128,7 +128,8 @@ pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, Lan
     for difference in written {
         let path = folder.join(&difference.path);
         if difference.old.is_none() {
-            remove(&path).map_err(|error| LandError::Git(format!("cannot remove {}: {error}", path.display())))?;
+            remove_if_there(&path)
+                .map_err(|error| LandError::Git(format!("cannot remove {}: {error}", path.display())))?;
         } else {
             git(folder)
                 .run(["checkout-index", "--force", "-u", "--", &difference.path])?
@@ -138,7 +139,7 @@ pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, Lan
     Ok(Updated::No)
 }
 
-/// Waits until nobody has the index locked: the git of a run that was killed goes on by itself.
+/// Waits until the index is not locked: the git of a run that was killed goes on by itself.
 fn wait_for_lock(folder: &Path) -> Result<(), GitError> {
     let lock = Git::question(folder)
         .run(["rev-parse", "--path-format=absolute", "--git-path", "index.lock"])?
@@ -211,11 +212,4 @@ fn on_disk(folder: &Path, difference: &Difference) -> Result<Option<String>, Git
         git(folder).run(["hash-object", &name, &difference.path])?
     };
     Ok(answer.text().ok().map(|id| id.trim().to_owned()))
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

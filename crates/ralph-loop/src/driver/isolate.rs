@@ -20,7 +20,7 @@ use crate::run_folder::run_folder;
 use crate::state::{Confirmed, Current, Draft, Happening, LandedWork, Place, WorkCommit};
 use crate::watch::News;
 
-/// How often a branch for landed work is looked for that nobody has checked out.
+/// How many names are tried for the branch of a run.
 const MOST_BRANCHES: u32 = 100;
 
 impl Runner<'_> {
@@ -550,7 +550,7 @@ fn set_up(setup: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> R
 }
 
 /// The notes as they were, without the entries that are missing now. `git stash` and `git checkout` take entries from a
-/// checkout that nobody wanted to delete, so no deletion goes home.
+/// checkout that the agent did not mean to delete, so no deletion goes home.
 fn without_deleted(shelf: Shelf, before: &[u8], after: &[u8]) -> Vec<u8> {
     let (before, after) = (Document::parse(shelf, before), Document::parse(shelf, after));
     let is_missing = |entry: &&Entry| after.find(before.id(entry)).next().is_none();
