@@ -37,6 +37,10 @@ use crate::guide::Wish;
 use crate::strategy::{Choice, Past, Rule, choose};
 use phase::{FirstInterrupt, Moment, NoFurther, Phase};
 
+/// What a person should know of a gate that fails in a checkout before any work.
+const RED_IN_CHECKOUT: &str = "A gate fails in a new checkout. If it needs files that git does not track, name them in \
+                               `[worktree] copy`, `link` or `setup`.";
+
 impl State {
     /// A run that has not begun, and what is to be done first.
     #[must_use]
@@ -326,6 +330,9 @@ impl State {
         }
         let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));
         self.baseline = Some(baseline.clone());
+        if current.place == Place::Checkout && !baseline.red_gates().is_empty() {
+            effects.push(Effect::Warn(RED_IN_CHECKOUT.to_owned()));
+        }
         effects.push(Effect::KeepBaseline(baseline));
         effects.extend(self.prepare(current));
         effects

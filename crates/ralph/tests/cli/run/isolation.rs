@@ -364,3 +364,31 @@ fn what_an_agent_edits_in_its_notes_goes_home_and_what_git_takes_away_does_not()
     assert_eq!(scene.env.read(".agent/memories.md"), after);
     assert!(scene.env.read(".ralph/knowledge/found.md").contains("It is so."));
 }
+
+#[test]
+fn a_gate_that_needs_untracked_files_is_explained_and_linked_files_help() {
+    let scene = project(&Script::new().turn(done([write("a-{turn}.txt", "x\n")])));
+    scene.env.write(".gitignore", ".ralph/\n.ralph.toml\ndeps/\n");
+    commit(&scene, "ignore");
+    scene.env.write("deps/library", "1");
+    let config = "[verify]\ncommands = [\"test -e deps/library\"]\n";
+    scene.env.write(".ralph.toml", config);
+    let finished = scene.run(&["one", "--trust"]);
+    assert!(
+        finished.stderr.contains("`[worktree] copy`, `link` or `setup`"),
+        "{finished}"
+    );
+    let linked = format!("{config}[worktree]\nlink = [\"deps\"]\nsetup = [\"test -e deps/library\"]\n");
+    scene.env.write(".ralph.toml", linked);
+    let finished = scene.run(&["two", "--trust"]);
+    assert_eq!(finished.code, Some(4), "the first one is unverified: {finished}");
+    assert!(!finished.stderr.contains("[worktree]"), "{finished}");
+    let files = scene.env.git(["show", "--name-only", "--format=", "main"]);
+    assert_eq!(files, "a-2.txt\n", "a link is not part of the work");
+    scene
+        .env
+        .write(".ralph.toml", "[worktree]\nsetup = [\"echo no registry >&2; false\"]\n");
+    let refused = scene.run(&["three", "--trust"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("no registry"), "{refused}");
+}
