@@ -12,7 +12,7 @@ use crate::gates::Baseline;
 use crate::heart::LEASE;
 use crate::prune::prune;
 use crate::state::{Current, Left, Place};
-use crate::summary::TurnSummary;
+use crate::summary::{StopCause, TurnSummary};
 use crate::watch::News;
 
 impl Runner<'_> {
@@ -121,7 +121,12 @@ impl Runner<'_> {
             Some(agent) => self.store.pause_of_agent(agent.name())?,
             None => None,
         };
-        let place = place_on_record(record.before.as_deref());
+        let mut place = place_on_record(record.before.as_deref());
+        // Work in a checkout cannot be examined by a run that works in the project itself; a later one finds it.
+        let is_out_of_reach = place == Place::Checkout && self.site.isolation.is_none();
+        if is_out_of_reach {
+            place = Place::Project;
+        }
         let landed = match (place, &self.site.isolation) {
             (Place::Checkout, Some(isolation)) => {
                 let checkout = Checkout::of(&self.site.root, &isolation.work, &record.task).map_err(RunError::Other)?;
@@ -159,10 +164,13 @@ impl Runner<'_> {
             }
             Phase::Ended { at, end } => {
                 // What another version wrote tells no more than that it ended.
-                let summary = match parsed::<TurnSummary>(Some(&end)) {
+                let mut summary = match parsed::<TurnSummary>(Some(&end)) {
                     Some(summary) => summary,
                     None => self.lost_turn(&current, at)?,
                 };
+                if is_out_of_reach {
+                    summary.cause = Some(StopCause::RalphDied);
+                }
                 Left::Ended(current, Box::new(summary))
             }
         })

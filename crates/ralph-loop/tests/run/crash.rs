@@ -191,3 +191,21 @@ fn what_a_person_wrote_after_the_death_is_not_committed_with_the_task() {
     let warning = "Changed after the run was killed, so not counted as the attempt's work: mine.txt";
     assert!(ran.seen.warnings.iter().any(|other| other == warning), "{ran:?}");
 }
+
+#[test]
+fn work_in_a_checkout_does_not_count_for_a_run_that_works_in_the_project_itself() {
+    let turn = vec![write("work.txt", "x"), say("<task-done>{task}</task-done>")];
+    let mut project = Project::plain([turn]).in_git();
+    project.isolated = true;
+    let task = project.task("Work");
+    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    assert_eq!(died.end, None);
+    project.isolated = false;
+    let ran = project.run();
+    assert_eq!(project.status(&task), TaskStatus::Done, "{ran:?}");
+    assert_eq!(
+        project.story(),
+        ["Work interrupted: ralph_died", "Work done: task_done"]
+    );
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? work.txt\n");
+}
