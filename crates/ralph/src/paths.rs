@@ -345,7 +345,10 @@ impl Surroundings for Project {
         self.refuse_outside(file)?;
         let Some(folder) = file.parent() else { return Ok(()) };
         create_folder(folder)?;
-        let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
+        let roots = std::iter::once(&self.root).chain(&self.checkout);
+        let ours: Vec<PathBuf> = roots
+            .flat_map(|root| [root.join(AGENT), root.join(RALPH).join("agent")])
+            .collect();
         let locked_before = lock_path(&resolve(file)?).exists();
         if !locked_before && ours.iter().any(|path| path == folder) && !self.ignores_locks() {
             let files = [Shelf::Memories.file_name(), Shelf::Guardrails.file_name(), SCRATCHPAD];

@@ -425,7 +425,10 @@ impl Runner<'_> {
             Err(error) => return self.warn(&error.to_string()),
         };
         match status {
-            Some(TaskStatus::Done) if draft.landed_on.is_some() => self.remove_checkout(&checkout, record.as_ref()),
+            Some(TaskStatus::Done) if draft.landed_on.is_some() => {
+                self.keep_scratchpad_of(current);
+                self.remove_checkout(&checkout, record.as_ref());
+            }
             Some(TaskStatus::Pending | TaskStatus::Blocked) => self.keep_work(&checkout, record, &message_of(current)),
             Some(_) => {
                 self.keep_work(&checkout, record, &message_of(current));

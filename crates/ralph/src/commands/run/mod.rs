@@ -427,9 +427,10 @@ pub(super) fn site<'a>(
 pub(crate) fn own_files(context: &Context<'_>) -> OwnFiles {
     let from_root = |path: &Path| context.project.shown(path).to_string();
     let notes = [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own).path);
-    let locks = notes.iter().map(|path| lock_path(path));
+    let scratchpad = context.scratchpad().path;
+    let locks = notes.iter().chain([&scratchpad]).map(|path| lock_path(path));
     let hidden = context.project.machinery().into_iter();
-    let hidden = hidden.chain(locks).chain([context.scratchpad().path]);
+    let hidden = hidden.chain(locks).chain([scratchpad.clone()]);
     let kept = notes.iter().map(|path| from_root(path));
     OwnFiles {
         hidden: hidden.map(|path| from_root(&path)).collect(),

@@ -392,3 +392,26 @@ fn a_gate_that_needs_untracked_files_is_explained_and_linked_files_help() {
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(refused.stderr.contains("no registry"), "{refused}");
 }
+
+#[test]
+fn the_scratchpad_is_one_per_task_and_nothing_of_it_lands() {
+    let notes = "ralph scratchpad append 'half of {task} is done' && ralph scratchpad clear && \
+                 ralph scratchpad append 'all of {task} is done' && ralph scratchpad show > seen.txt";
+    let scene = project(&Script::new().turn(done([run(notes)])));
+    for title in ["One", "Two"] {
+        add(&scene, title);
+    }
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        scene.env.git(["show", "--name-only", "--format=", "main"]),
+        "seen.txt\n"
+    );
+    assert_eq!(
+        scene.env.read("seen.txt").lines().count(),
+        1,
+        "the second one saw the first one's"
+    );
+    let kept = scene.env.sh("cat .ralph/runs/run-*/scratchpad-t-*.md").run().stdout;
+    assert_eq!(kept.matches("all of t-").count(), 2, "{kept}");
+}
