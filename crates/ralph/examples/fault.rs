@@ -2,7 +2,7 @@
 //! changes something on disk. It is how the tests reach every such moment, SQLite's own included.
 //!
 //! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th on nothing more fits on the disk),
-//! `kill:N` (SIGKILL instead of the n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
+//! `kill:N` (SIGKILL instead of ralph's own n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
 //! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
 //! nothing), `fills:N` (from ralph's n-th call on, for as long as the file named in `RALPH_FAULT_MARK` is there, nothing more
 //! fits below the folder named in `RALPH_FAULT_BELOW`, for ralph and for all whom it starts), `ask` (before each of ralph's
@@ -80,7 +80,7 @@ fn parse() -> Fault {
         },
         ("full", Some(from), _) => Fault::Full { from },
         ("fills", Some(at), _) => Fault::Fills { at },
-        ("kill", Some(at), _) => Fault::Kill { at },
+        ("kill", Some(at), _) if is_ralph() => Fault::Kill { at },
         ("save", Some(at), _) => Fault::Save { at, then_fail: None },
         ("savefail", Some(at), Some(after)) => Fault::Save {
             at,
