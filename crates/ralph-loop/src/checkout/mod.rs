@@ -98,6 +98,18 @@ impl Checkout {
         self.folder.join(".git").join(PROJECT_FILE).is_file() && self.root().is_dir() && self.index().is_file()
     }
 
+    /// Whether its set-up came to its end.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.beside("ready").is_file()
+    }
+
+    /// Notes that its set-up came to its end.
+    pub(crate) fn mark_set_up(&self) -> Result<(), String> {
+        let ready = self.beside("ready");
+        let marked = crate::run_folder::private_file(&ready).map(drop);
+        marked.map_err(|error| format!("cannot write {}: {error}", ready.display()))
+    }
+
     /// The repository as snapshots see it.
     pub(crate) fn repository(&self) -> Repository {
         Repository {
@@ -112,7 +124,8 @@ impl Checkout {
         for folder in [&self.folder, &self.new_folder(), &self.saved_notes()] {
             remove_folder(folder)?;
         }
-        for file in [self.index(), self.index().with_extension("index.lock")] {
+        let index = self.index();
+        for file in [self.beside("ready"), index.with_extension("index.lock"), index] {
             remove_if_there(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
         }
         self.delete_ref(&base_ref_of(&self.task))

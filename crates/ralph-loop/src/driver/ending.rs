@@ -44,6 +44,7 @@ impl Runner<'_> {
         if is_all_done {
             self.keep_scratchpad();
         }
+        self.drop_unused_base();
         self.prune();
         self.keep_up();
         Ok(end)

@@ -64,14 +64,36 @@ impl Runner<'_> {
             Some(base) => base.clone(),
             None => {
                 let base = Base::of_run(&self.run);
-                let made = Git::change(&self.site.root).run(["update-ref", base.reference(), "HEAD", ""]);
-                made.and_then(|answer| answer.text())
-                    .map_err(|error| RunError::Other(error.to_string()))?;
+                let made = match tip_of(&self.site.root, &base) {
+                    // A beginning that found no room is begun again.
+                    Ok(Some(_)) => Ok(String::new()),
+                    Ok(None) => Git::change(&self.site.root)
+                        .run(["update-ref", base.reference(), "HEAD", ""])
+                        .and_then(|answer| answer.text()),
+                    Err(error) => Err(error),
+                };
+                made.map_err(|error| RunError::Other(error.to_string()))?;
                 base
             }
         };
         self.base = Some(base);
         Ok(())
+    }
+
+    /// Deletes the branch of the run on which nothing has landed.
+    pub(super) fn drop_unused_base(&mut self) {
+        let own = Base::of_run(&self.run);
+        let (Some(base), Some(commit)) = (&self.base, &self.site.commit) else {
+            return;
+        };
+        if *base != own {
+            return;
+        }
+        // If something has landed, git refuses, because the branch is not at that commit.
+        let deleted = Git::change(&self.site.root).run(["update-ref", "-d", own.reference(), commit]);
+        if let Err(error) = deleted {
+            self.warn(&error.to_string());
+        }
     }
 
     /// Makes the checkout of a task, or finds the one that earlier attempts have left.
@@ -89,7 +111,7 @@ impl Runner<'_> {
             self.remove_checkout(&checkout, record.as_ref());
             return Ok(Some(Happening::LandedBefore));
         }
-        if checkout.exists() && record.is_some() {
+        if checkout.exists() && checkout.is_set_up() && record.is_some() {
             return Ok(Some(Happening::CheckedOut));
         }
         let (record, work) = self.new_checkout(current, &base, &checkout, record)?;
@@ -108,7 +130,8 @@ impl Runner<'_> {
             let made = checkout
                 .create(&record.branch, &record.base_commit, &work)
                 .and_then(|()| extras.put_into(&checkout))
-                .and_then(|()| set_up(&setup, sender, &stop));
+                .and_then(|()| set_up(&setup, sender, &stop))
+                .and_then(|()| checkout.mark_set_up());
             if made.is_err() {
                 // The next attempt makes it anew.
                 drop(checkout.remove());

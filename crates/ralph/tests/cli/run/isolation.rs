@@ -169,6 +169,26 @@ fn without_a_branch_work_lands_on_one_of_the_run() {
         "first\none\n"
     );
     assert_eq!(log(&scene), ["first"]);
+    // A run that lands nothing leaves no branch.
+    let finished = scene.run(&["--trust", "--limit", "1"]);
+    assert_eq!(finished.code, Some(3), "{finished}");
+    assert_eq!(branches(&scene), landed);
+}
+
+#[test]
+fn a_checkout_whose_setup_was_killed_is_set_up_again() {
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
+    let setup = "[worktree]\nsetup = [\"test -e ../../../../../../go && touch made || { touch ../../../../../../go; kill -9 $PPID; }\"]\n";
+    scene.env.write(".ralph.toml", setup);
+    add(&scene, "one");
+    let killed = scene.invocation(&["--trust"]).run();
+    assert_eq!(killed.code, None, "{killed}");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        scene.env.git(["show", "--name-only", "--format=", "main"]),
+        "a.txt\nmade\n"
+    );
 }
 
 #[test]
