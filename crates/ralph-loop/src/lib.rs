@@ -29,7 +29,9 @@ mod whole_lines;
 
 pub use agents::agent_for;
 pub use alive::is_alive;
-pub use checkout::{BRANCHES, Base, BranchError, PROJECT_FILE, land_branch, remove_checkout, revert_commit};
+pub use checkout::{
+    BRANCHES, Base, BranchError, Change, PROJECT_FILE, Prepared, commit_changes, is_in, land_branch, remove_checkout,
+};
 pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wish};
 pub use lock::{LockError, WorktreeLock};

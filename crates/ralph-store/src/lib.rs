@@ -22,22 +22,22 @@ pub use open::Wait;
 pub use place::{DatabasePlace, PlaceRef};
 pub use progress::{
     AddedLearning, AtWork, CheckoutRecord, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn,
-    EvidenceChange, FailedTask, FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase,
-    ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding, ForeignTask,
-    HardLike, Health, Heed, ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter,
-    JournalOutline, Judged, Judgement, KnownNote, LandingRecord, LearningError, LearningEvidence, LearningFilter,
-    LearningOutline, LearningQuery, LearningStrength, LessonsState, ListPlace, LogReset, Look, MergeCandidate,
-    MergeGroup, Merged, ModelFigures, Moment, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile,
-    NoteVersion, OpenRun, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase,
-    Place, Presence, PruneRules, Reach, RecordCounts, RecordedInjection, Remark, Retold, Review, RowCaptures, Run,
-    RunFigures, RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter,
-    StatusThere, Store, Taken, TakenLearning, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews,
-    TaskUpdate, TasksOfFeature, Taught, TypeFigures, UnverifiedCounts, UnverifiedTask, Verdict, WaitsFor, Which,
-    encode_term, journal_terms, lesson_of, task_type_of,
+    EvidenceChange, FailedTask, FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, FinishedTask,
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding,
+    ForeignTask, HardLike, Health, Heed, ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord,
+    JournalFilter, JournalOutline, Judged, Judgement, KnownNote, LandingRecord, LearningError, LearningEvidence,
+    LearningFilter, LearningOutline, LearningQuery, LearningStrength, LessonsState, ListPlace, LogReset, Look,
+    MergeCandidate, MergeGroup, Merged, ModelFigures, Moment, NewLearning, NewPause, NewRun, NoteAction, NoteChange,
+    NoteFile, NoteVersion, OpenRun, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason,
+    Phase, Place, Presence, PruneRules, Reach, RecordCounts, RecordedInjection, Remark, Retold, Review, RowCaptures,
+    Run, RunFigures, RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing, Standing, Start, Stats,
+    StatsFilter, StatusThere, Store, Taken, TakenLearning, Tally, TaskChange, TaskError, TaskFigures, TaskFilter,
+    TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term,
+    journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
-    AgentNote, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep, LoggedEntry,
-    NoteStep, Rollback, RollbackPlan, RollbackTarget, ScratchpadChange, StepChange, TaskStep,
+    AgentNote, CommitStep, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep,
+    LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, ScratchpadChange, StepChange, TaskCommit, TaskStep,
 };
 pub use progress::{
     Cleared, Clearing, Decision, DeletedLearnings, Holds, JudgedLearnings, KnownLessons, LearningFault,

@@ -108,6 +108,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("diff", Read),
     ("branches", Read),
     ("blame", Read),
+    ("undo", Refused),
     ("rollback", Refused),
     ("stats", Read),
     ("prompt", Read),

@@ -101,6 +101,7 @@ pub(crate) enum Command {
     Diff(diff::DiffArgs),
     Branches(branches::BranchesArgs),
     Blame(blame::BlameArgs),
+    Undo(rollback::UndoArgs),
     Rollback(rollback::RollbackArgs),
     Stats(stats::StatsArgs),
     Prompt(prompt::PromptArgs),

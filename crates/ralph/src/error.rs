@@ -99,6 +99,12 @@ impl From<io::Error> for CommandError {
     }
 }
 
+impl From<ralph_loop::BranchError> for CommandError {
+    fn from(error: ralph_loop::BranchError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
 impl From<FileError> for CommandError {
     fn from(error: FileError) -> Self {
         Self::new(error.to_string())

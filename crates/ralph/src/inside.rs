@@ -275,6 +275,7 @@ fn words(command: &Command) -> &'static str {
         Command::Diff(_) => "diff",
         Command::Branches(_) => "branches",
         Command::Blame(_) => "blame",
+        Command::Undo(_) => "undo",
         Command::Rollback(_) => "rollback",
         Command::Stats(_) => "stats",
         Command::Prompt(_) => "prompt",

@@ -12,6 +12,7 @@ use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::{RunId, Shelf};
 use ralph_notes::{Boundary, FileError, create_folder, lock_path, real_path, resolve, write_new_file};
+use ralph_process::git::Git;
 use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store};
 
 use crate::error::CommandError;
@@ -96,6 +97,14 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// The branch that is checked out; none without git, or for a commit without a branch.
+    pub(crate) fn branch(&self) -> Option<String> {
+        self.worktree.as_ref()?;
+        let head = Git::question(&self.root).run(["symbolic-ref", "--quiet", "HEAD"]);
+        let head = head.and_then(|answer| answer.text()).ok()?;
+        head.trim().strip_prefix("refs/heads/").map(str::to_owned)
+    }
+
     /// The project with this root.
     pub(crate) fn at(root: PathBuf) -> Self {
         Self {

@@ -4,6 +4,7 @@ use ralph_loop::{Base, BranchError, land_branch, remove_checkout};
 use ralph_model::{TaskId, Unverified};
 use ralph_store::{CheckoutRecord, DoneIn, Store};
 
+use crate::commands::rollback::short_commit;
 use crate::commands::task::done_here;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -20,9 +21,11 @@ pub(crate) fn accept(context: &Context<'_>, store: &mut Store, task: &TaskId) ->
     let Some(record) = record else {
         return Ok(());
     };
+    if let Some(commit) = &done.commit {
+        store.record_commit(task, commit, &record.base)?;
+    }
     if let Some(folder) = StateFolder::find(&context.project) {
-        remove_checkout(&context.project.root, &folder.work(), (task, &record.branch))
-            .map_err(|error| CommandError::new(error.to_string()))?;
+        remove_checkout(&context.project.root, &folder.work(), (task, &record.branch))?;
     }
     store.forget_checkout(task)?;
     Ok(())
@@ -39,11 +42,11 @@ fn land(context: &Context<'_>, record: &CheckoutRecord) -> Result<DoneIn, Comman
     let base = Base::new(record.base.clone());
     let commit = land_branch(&context.project.root, &base, (&record.branch, &record.base_commit))
         .map_err(|error| refused(&record.task, &record.branch, &error))?;
-    let short: String = commit.chars().take(7).collect();
     context.ui.status(&format!(
-        "Landed the work of {} on {} as {short}.",
+        "Landed the work of {} on {} as {}.",
         record.task,
-        base.branch()
+        base.branch(),
+        short_commit(&commit)
     ));
     Ok(DoneIn {
         worktree: record.base.clone(),

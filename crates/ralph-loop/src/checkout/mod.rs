@@ -31,7 +31,7 @@ pub(crate) use extras::Extras;
 pub use landing::Base;
 pub(crate) use landing::{LandError, Landed, finish_landing, land, tip_of};
 pub(crate) use notes::NoteEdit;
-pub use revert::{BranchError, land_branch, remove_checkout, revert_commit};
+pub use revert::{BranchError, Change, Prepared, commit_changes, is_in, land_branch, remove_checkout};
 pub(crate) use work::{Brought, CommitOptions, Committed};
 
 /// The file in the git directory of a checkout that holds the path of the project.

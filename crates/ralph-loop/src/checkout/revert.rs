@@ -8,6 +8,7 @@ use ralph_process::git::{Git, GitError};
 use super::landing::{LandError, Landed, land, tip_of};
 use super::work::{Merged, as_somebody, merge_trees};
 use super::{Base, Checkout};
+use crate::changes::commit_of;
 
 /// How often a base that moves meanwhile is tried again.
 const TRIES: u32 = 10;
@@ -46,50 +47,142 @@ impl From<GitError> for BranchError {
     }
 }
 
+/// A change that is to be committed on a branch: what one commit has changed since another one.
+#[derive(Debug, Clone)]
+pub struct Change {
+    changed: String,
+    since: String,
+    message: String,
+}
+
+impl Change {
+    /// What takes back the changes of a commit.
+    ///
+    /// # Errors
+    /// When the commit has no parent, or git fails.
+    pub fn undoing(root: &Path, commit: &str, message: String) -> Result<Self, BranchError> {
+        Ok(Self {
+            changed: parent_of(root, commit)?,
+            since: commit.to_owned(),
+            message,
+        })
+    }
+
+    /// What makes the changes of a commit again.
+    ///
+    /// # Errors
+    /// When the commit has no parent, or git fails.
+    pub fn repeating(root: &Path, commit: &str, message: String) -> Result<Self, BranchError> {
+        Ok(Self {
+            changed: commit.to_owned(),
+            since: parent_of(root, commit)?,
+            message,
+        })
+    }
+}
+
+/// Commits that are made but not on their branch yet.
+#[derive(Debug)]
+pub struct Prepared {
+    base: Base,
+    tip: String,
+    /// One for each change, in their order. One that changes nothing is the commit before it.
+    pub commits: Vec<String>,
+}
+
+impl Prepared {
+    /// Commits changes one after another on the tip of a branch, without moving it.
+    ///
+    /// # Errors
+    /// When one of them conflicts with what the branch has, or git fails.
+    pub fn on(root: &Path, base: &Base, changes: &[Change]) -> Result<Self, BranchError> {
+        let git = || Git::change(root).setting("core.hooksPath=/dev/null");
+        let tip = tip_of(root, base)?.ok_or_else(|| BranchError::Missing(base.branch().to_owned()))?;
+        let (mut last, mut commits) = (tip.clone(), Vec::new());
+        for change in changes {
+            let Merged { tree, files } = merge_trees(&git, (&last, &change.changed), &change.since)?;
+            if !files.is_empty() {
+                let base = base.branch().to_owned();
+                return Err(BranchError::Conflict { base, files });
+            }
+            // Where nothing changes, a command that was killed before it could say so has done it.
+            if commit_tree_of(root, &last)? != tree {
+                let call = ["commit-tree", tree.as_str(), "-p", &last, "-m", &change.message];
+                let commit = as_somebody(git(), root)?.run(call)?.text()?;
+                commit.trim().clone_into(&mut last);
+            }
+            commits.push(last.clone());
+        }
+        let base = base.clone();
+        Ok(Self { base, tip, commits })
+    }
+
+    /// Moves the branch to the last commit. False, and nothing has changed, where the branch has moved meanwhile.
+    ///
+    /// # Errors
+    /// When a local change is in the way, or git fails; then nothing has changed.
+    pub fn land(&self, root: &Path) -> Result<bool, BranchError> {
+        let last = self.commits.last().unwrap_or(&self.tip);
+        if *last == self.tip {
+            return Ok(true);
+        }
+        match land(root, &self.base, (&self.tip, last))? {
+            Landed::Done => Ok(true),
+            Landed::InTheWay(said) => Err(BranchError::InTheWay(said)),
+            Landed::Moved => Ok(false),
+        }
+    }
+}
+
 /// Lands the work of a branch, which began at a commit of the base, as one commit. Returns that commit.
 ///
 /// # Errors
 /// When it conflicts, a local change is in the way, or git fails; then nothing has changed.
 pub fn land_branch(root: &Path, base: &Base, (branch, base_commit): (&str, &str)) -> Result<String, BranchError> {
     let reference = format!("refs/heads/{branch}");
-    let work = crate::changes::commit_of(root, &reference)?.ok_or_else(|| BranchError::Missing(branch.to_owned()))?;
+    let work = commit_of(root, &reference)?.ok_or_else(|| BranchError::Missing(branch.to_owned()))?;
     let message = Git::question(root).run(["log", "-1", "--format=%B", &work])?.text()?;
-    put_on_tip(root, base, (&work, base_commit), message.trim_end())
+    let change = Change {
+        changed: work,
+        since: base_commit.to_owned(),
+        message: message.trim_end().to_owned(),
+    };
+    let prepared = commit_changes(root, base, &[change], &mut |_| Ok(()))?;
+    Ok(prepared.commits.last().unwrap_or(&prepared.tip).clone())
 }
 
-/// Takes back what a commit has changed, with a new commit on the base. Returns that commit.
+/// Commits changes on a branch, also where it moves meanwhile. Each time the commits are told before the branch moves.
 ///
 /// # Errors
-/// When later changes conflict, a local change is in the way, or git fails; then nothing has changed.
-pub fn revert_commit(root: &Path, base: &Base, commit: &str, message: &str) -> Result<String, BranchError> {
-    let parent = crate::changes::commit_of(root, &format!("{commit}^"))?
-        .ok_or_else(|| BranchError::Git(format!("{commit} has no parent, so it cannot be undone")))?;
-    put_on_tip(root, base, (&parent, commit), message)
-}
-
-/// Commits on the tip of a base what one commit has changed since another one, and moves the base.
-fn put_on_tip(root: &Path, base: &Base, (changed, since): (&str, &str), message: &str) -> Result<String, BranchError> {
-    let git = || Git::change(root).setting("core.hooksPath=/dev/null");
+/// When a change conflicts, a local change is in the way, git fails, or what is told fails; then nothing has changed.
+pub fn commit_changes(
+    root: &Path,
+    base: &Base,
+    changes: &[Change],
+    tell: &mut dyn FnMut(&[String]) -> Result<(), String>,
+) -> Result<Prepared, BranchError> {
     for _ in 0..TRIES {
-        let tip = tip_of(root, base)?.ok_or_else(|| BranchError::Missing(base.branch().to_owned()))?;
-        let Merged { tree, files } = merge_trees(&git, (&tip, changed), since)?;
-        if !files.is_empty() {
-            let base = base.branch().to_owned();
-            return Err(BranchError::Conflict { base, files });
-        }
-        if commit_tree_of(root, &tip)? == tree {
-            // A command that was killed before it could say so has done it.
-            return Ok(tip);
-        }
-        let call = ["commit-tree", tree.as_str(), "-p", &tip, "-m", message];
-        let commit = as_somebody(git(), root)?.run(call)?.text()?.trim().to_owned();
-        match land(root, base, (&tip, &commit))? {
-            Landed::Done => return Ok(commit),
-            Landed::InTheWay(said) => return Err(BranchError::InTheWay(said)),
-            Landed::Moved => {}
+        let prepared = Prepared::on(root, base, changes)?;
+        tell(&prepared.commits).map_err(BranchError::Git)?;
+        if prepared.land(root)? {
+            return Ok(prepared);
         }
     }
     Err(BranchError::Git(format!("{} moves all the time", base.branch())))
+}
+
+/// Whether a commit is in a branch.
+///
+/// # Errors
+/// When git fails.
+pub fn is_in(root: &Path, base: &Base, commit: &str) -> Result<bool, BranchError> {
+    let call = ["merge-base", "--is-ancestor", commit, base.reference()];
+    Ok(Git::question(root).run(call)?.status.success())
+}
+
+fn parent_of(root: &Path, commit: &str) -> Result<String, BranchError> {
+    let parent = commit_of(root, &format!("{commit}^"))?;
+    parent.ok_or_else(|| BranchError::Git(format!("git has no parent of {commit}")))
 }
 
 fn commit_tree_of(root: &Path, commit: &str) -> Result<String, GitError> {

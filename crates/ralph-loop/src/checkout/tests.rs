@@ -441,15 +441,17 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
     // A later commit of another file does not keep it from being undone.
     fixture.project.write("b.txt", "later\n");
     fixture.project.git("commit -qam third");
-    let undone = revert_commit(&fixture.project.root, &base, &landed, "Undo: Fix it").unwrap();
-    assert_eq!(fixture.tip(), undone);
+    let undo = Change::undoing(&fixture.project.root, &landed, "Undo: Fix it".to_owned()).unwrap();
+    let undone = commit_changes(&fixture.project.root, &base, &[undo], &mut |_| Ok(())).unwrap();
+    assert_eq!(undone.commits, [fixture.tip()]);
     assert_eq!(fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(), "one\n");
     assert_eq!(
         fs::read_to_string(fixture.project.root.join("b.txt")).unwrap(),
         "later\n"
     );
     // Undo of undo.
-    revert_commit(&fixture.project.root, &base, &undone, "Redo: Fix it").unwrap();
+    let redo = Change::repeating(&fixture.project.root, &landed, "Redo: Fix it".to_owned()).unwrap();
+    commit_changes(&fixture.project.root, &base, &[redo], &mut |_| Ok(())).unwrap();
     assert_eq!(
         fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(),
         "agent\n"
@@ -466,7 +468,8 @@ fn what_later_work_has_changed_too_is_not_undone() {
     fixture.project.write("a.txt", "later\n");
     fixture.project.git("commit -qam second");
     let tip = fixture.tip();
-    let refused = revert_commit(&fixture.project.root, &Base::new(BASE), &commit, "Undo").unwrap_err();
+    let undo = Change::undoing(&fixture.project.root, &commit, "Undo".to_owned()).unwrap();
+    let refused = commit_changes(&fixture.project.root, &Base::new(BASE), &[undo], &mut |_| Ok(())).unwrap_err();
     assert!(
         matches!(&refused, BranchError::Conflict { files, .. } if files == &["a.txt"]),
         "{refused}"

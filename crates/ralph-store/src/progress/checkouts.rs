@@ -6,6 +6,8 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{word_at, word_in};
+use super::rollback::put_commit;
+use super::settle::to_review;
 use super::transitions::{Said, say};
 use crate::StoreError;
 
@@ -47,18 +49,6 @@ impl Store {
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.query_row([task.as_str()], read).optional());
         self.sql(found)
-    }
-
-    /// The commit in which a task is done.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn landed_commit(&self, task: &TaskId) -> Result<Option<String>, StoreError> {
-        let found = self
-            .connection
-            .prepare_cached("SELECT done_commit FROM tasks WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional());
-        Ok(self.sql(found)?.flatten())
     }
 
     /// All checkouts, each with the status of its task; none where the task was deleted.
@@ -152,6 +142,8 @@ impl Store {
                 };
                 let sentence = format!("Done in commit {commit}, which a run landed before it was killed.");
                 say(transaction, task, (said, &sentence), now)?;
+                to_review(transaction, task)?;
+                put_commit(transaction, task, (commit, Some(base)))?;
             }
             Ok(())
         })

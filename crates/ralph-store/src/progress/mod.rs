@@ -124,9 +124,10 @@ pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use proposals::{Decision, NewProposal, Proposal, ProposedCommand};
-pub use review::{FailedTask, Review, UnverifiedTask};
+pub use review::{FailedTask, FinishedTask, Review};
 pub use rollback::{
-    Kept, LearningStep, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange, TaskStep,
+    CommitStep, Kept, LearningStep, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange,
+    TaskCommit, TaskStep,
 };
 pub use runs::{NewRun, OpenRun, Run};
 pub use same_lesson::{LessonsState, Retold};

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
 use super::pauses::{Pause, all_pauses};
-use super::review::{UnverifiedTask, WAITING_LESSONS, unverified_tasks};
+use super::review::{FinishedTask, WAITING_LESSONS, Which, finished_tasks};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
@@ -80,7 +80,7 @@ pub struct Overview {
     /// The tasks that wait for a person: those that have failed, the most urgent first.
     pub waiting: Vec<TaskNews>,
     /// The done tasks that a person has to review: those that keep others waiting first, then the most urgent.
-    pub unverified: Vec<UnverifiedTask>,
+    pub unverified: Vec<FinishedTask>,
     /// How many lessons wait for a person.
     pub waiting_learnings: u32,
     /// How many tasks and changes agents propose.
@@ -163,7 +163,7 @@ impl Store {
                     .query_row([worktree], read_run)
                     .optional()?,
                 waiting: waiting(&moment)?,
-                unverified: unverified_tasks(&moment)?,
+                unverified: finished_tasks(&moment, Which::Unverified)?,
                 waiting_learnings: moment
                     .prepare_cached(&format!("SELECT count(*) {WAITING_LESSONS}"))?
                     .query_row([], |row| row.get(0))?,

@@ -1,12 +1,12 @@
 //! What waits for a person: tasks that have failed, and lessons that nobody has judged.
 
-use ralph_model::{Attempt, Learning, Signature, TaskId, Unverified};
+use ralph_model::{Attempt, Evidence, Learning, Signature, TaskId, Unverified, Usage};
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Store;
 use super::attempts::failed_attempts;
-use super::columns::{count_at, unreadable, word_at};
+use super::columns::{count_at, from_json, number_at, word_at};
 use super::learning_reading::read_learning;
 use super::overview::{TaskNews, waiting};
 use super::task_rows::read_unverified;
@@ -31,17 +31,27 @@ pub struct FailedTask {
     pub failed_attempts: Vec<Attempt>,
 }
 
-/// A done task that a person has to review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UnverifiedTask {
+/// A done task that a person can review, with what is known of the work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FinishedTask {
     /// The task.
     pub id: TaskId,
     /// Its title.
     pub title: String,
-    /// Why it is unverified.
-    pub unverified: Unverified,
+    /// Why it is unverified; none where it is verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<Unverified>,
     /// How many attempts at it were begun, ever.
     pub attempts: u32,
+    /// What confirmed the work.
+    pub evidence: Evidence,
+    /// What all attempts cost.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// The commit that holds the work; none where none was made, or it has not landed.
+    pub commit: Option<String>,
+    /// The injected entries that agents said they relied on.
+    pub memory_used: Vec<String>,
 }
 
 /// What waits for a person.
@@ -49,8 +59,8 @@ pub struct UnverifiedTask {
 pub struct Review {
     /// The tasks that have failed, the most urgent first. Of one that has parts, its parts stand here.
     pub failed_tasks: Vec<FailedTask>,
-    /// The done tasks that are unverified: those that keep others waiting first, then the most urgent.
-    pub unverified_tasks: Vec<UnverifiedTask>,
+    /// The done tasks that no person has reviewed: unverified ones first, and of these the ones that keep others waiting.
+    pub finished_tasks: Vec<FinishedTask>,
     /// The lessons that wait to be judged, the newest first.
     pub learnings: Vec<Learning>,
 }
@@ -72,7 +82,7 @@ impl Store {
         for task in self.sql(waiting(&moment))? {
             failed_tasks.push(self.with_attempts(&moment, task)?);
         }
-        let unverified_tasks = self.sql(unverified_tasks(&moment))?;
+        let finished_tasks = self.sql(finished_tasks(&moment, Which::ToReview))?;
         let learnings = moment
             .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
             .and_then(|mut statement| {
@@ -85,7 +95,7 @@ impl Store {
         let learnings = self.sql(learnings)?;
         Ok(Review {
             failed_tasks,
-            unverified_tasks,
+            finished_tasks,
             learnings,
         })
     }
@@ -99,6 +109,15 @@ impl Store {
         let mut failed = self.sql(waiting(&moment))?.into_iter();
         let task = failed.find(|task| task.id == *id);
         task.map(|task| self.with_attempts(&moment, task)).transpose()
+    }
+
+    /// A done task as it waits for a person; none where nobody has to look at it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn finished_task(&self, id: &TaskId) -> Result<Option<FinishedTask>, StoreError> {
+        let finished = self.sql(finished_tasks(&self.connection, Which::ToReview))?;
+        Ok(finished.into_iter().find(|task| task.id == *id))
     }
 
     /// A task that has failed, with how it did and what waits for it. To be called within a transaction.
@@ -116,19 +135,47 @@ impl Store {
     }
 }
 
-/// The done tasks that a person has to review.
-pub(super) fn unverified_tasks(connection: &Connection) -> rusqlite::Result<Vec<UnverifiedTask>> {
+/// Which done tasks are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that a person has to review.
+    Unverified,
+    /// These, and those whose commit no person has looked at.
+    ToReview,
+}
+
+/// Done tasks, with what is known of the work.
+pub(super) fn finished_tasks(connection: &Connection, which: Which) -> rusqlite::Result<Vec<FinishedTask>> {
     connection
         .prepare_cached(
-            "SELECT id, title, unverified, unverified_changed, attempts FROM tasks WHERE unverified IS NOT NULL
-             ORDER BY unverified <> 'evidence_changed', priority, seq",
+            "SELECT id, title, unverified, unverified_changed, attempts,
+                 coalesce((SELECT evidence FROM journal WHERE task_id = tasks.id AND outcome = 'done'
+                           ORDER BY journal.id DESC LIMIT 1), 'none') AS evidence,
+                 (SELECT total(cost_usd) FROM journal WHERE task_id = tasks.id) AS cost_usd,
+                 (SELECT coalesce(sum(input_tokens), 0) FROM journal WHERE task_id = tasks.id) AS input_tokens,
+                 (SELECT coalesce(sum(output_tokens), 0) FROM journal WHERE task_id = tasks.id) AS output_tokens,
+                 (SELECT commits.id FROM commits WHERE task = tasks.id AND rollback IS NULL
+                  ORDER BY commits.seq DESC LIMIT 1) AS landed,
+                 (SELECT json_group_array(DISTINCT entry) FROM injections
+                  JOIN journal ON journal.id = injections.journal WHERE task_id = tasks.id AND used) AS memory_used
+             FROM tasks WHERE unverified IS NOT NULL OR ?1 AND to_review AND status = 'done' AND landed IS NOT NULL
+             ORDER BY unverified IS NULL, unverified <> 'evidence_changed', priority, seq",
         )?
-        .query_map([], |row| {
-            Ok(UnverifiedTask {
+        .query_map([which == Which::ToReview], |row| {
+            let memory_used: String = row.get("memory_used")?;
+            Ok(FinishedTask {
                 id: word_at(row, "id", TaskId::parse)?,
                 title: row.get("title")?,
-                unverified: read_unverified(row)?.ok_or_else(|| unreadable("no reason".to_owned()))?,
+                unverified: read_unverified(row)?,
                 attempts: count_at(row, "attempts")?,
+                evidence: word_at(row, "evidence", Evidence::parse)?,
+                usage: Usage {
+                    cost_usd: row.get("cost_usd")?,
+                    input_tokens: number_at(row, "input_tokens")?,
+                    output_tokens: number_at(row, "output_tokens")?,
+                },
+                commit: row.get("landed")?,
+                memory_used: from_json(&memory_used, "memory used")?,
             })
         })?
         .collect()

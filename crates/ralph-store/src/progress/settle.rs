@@ -24,7 +24,7 @@ use crate::StoreError;
 
 pub(super) use feedback::IS_COUNTED;
 pub(super) use journal::{put as put_journal_row, told_by_others};
-pub(super) use task::release;
+pub(super) use task::{release, to_review};
 
 /// What becomes of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]

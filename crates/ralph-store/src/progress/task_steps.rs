@@ -1,10 +1,11 @@
 //! The steps of which the changes of tasks are made, each inside a transaction.
 
 use jiff::Timestamp;
-use ralph_model::{Entropy, FeatureId, NewTask, Task, TaskId, TaskStatus};
+use ralph_model::{Entropy, FeatureId, NewTask, Task, TaskId, TaskStatus, with_guidance};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::columns::{moment, to_json};
+use super::evidence_changes::forget;
 use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
@@ -128,12 +129,51 @@ pub(super) fn finish(
     Ok(())
 }
 
-/// Accepts a done task that is unverified: a person has reviewed it.
+/// Opens a task again, with all its retries; what was tried stays known.
+pub(super) fn reopen(
+    transaction: &Transaction<'_>,
+    id: &TaskId,
+    sentence: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    raise_fence(transaction, id)?;
+    forget(transaction, id)?;
+    transaction
+        .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
+        .execute([id.as_str()])?;
+    say(transaction, id, (Said::Open, sentence), now).map(drop)
+}
+
+/// Adds what a person said to the description of a task and to its log; nothing where there is no such task.
+pub(super) fn put_guidance(
+    transaction: &Transaction<'_>,
+    task: &TaskId,
+    text: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let description: Option<String> = transaction
+        .prepare_cached("SELECT description FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(description) = description else {
+        return Ok(());
+    };
+    transaction
+        .prepare_cached("UPDATE tasks SET description = ?2, updated_at = ?3 WHERE id = ?1")?
+        .execute(params![
+            task.as_str(),
+            with_guidance(&description, text, now),
+            moment(now)
+        ])?;
+    log(transaction, task, &format!("Guidance: {text}"), now)
+}
+
+/// Accepts a done task: a person has reviewed it.
 pub(super) fn accept(transaction: &Transaction<'_>, id: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
     let changed_rows = transaction
         .prepare_cached(
-            "UPDATE tasks SET unverified = NULL, unverified_changed = NULL, updated_at = ?2
-             WHERE id = ?1 AND unverified IS NOT NULL",
+            "UPDATE tasks SET unverified = NULL, unverified_changed = NULL, to_review = 0, updated_at = ?2
+             WHERE id = ?1 AND (unverified IS NOT NULL OR to_review)",
         )?
         .execute(params![id.as_str(), moment(now)])?;
     if changed_rows > 0 {

@@ -11,8 +11,8 @@ use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
 use super::task_rows::{ids, log};
 use super::task_steps::{
-    accept, add_commit, existing, finish, insert, put_update, raise_fence, refuse_claimed, refuse_parent,
-    reopen_if_childless,
+    accept, add_commit, existing, finish, insert, put_guidance, put_update, raise_fence, refuse_claimed, refuse_parent,
+    reopen, reopen_if_childless,
 };
 use super::transitions::{Said, changed, say};
 
@@ -186,14 +186,24 @@ impl Store {
             };
             for leaf in &leaves {
                 refuse_claimed(&existing(transaction, leaf)?)?;
-                raise_fence(transaction, leaf)?;
-                forget(transaction, leaf)?;
-                transaction
-                    .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
-                    .execute([leaf.as_str()])?;
-                say(transaction, leaf, (Said::Open, "Reset: it is to be done anew."), now)?;
+                reopen(transaction, leaf, "Reset: it is to be done anew.", now)?;
             }
             leaves.iter().map(|leaf| existing(transaction, leaf)).collect()
+        })
+    }
+
+    /// Opens a task again, with what a person says about the work so far.
+    ///
+    /// # Errors
+    /// When a run has claimed it, when it has parts, or the database cannot be written.
+    pub fn send_back(&mut self, id: &TaskId, comment: &str, now: Timestamp) -> Result<(), TaskError> {
+        self.change_tasks(|transaction| {
+            let task = existing(transaction, id)?;
+            refuse_proposed(&task)?;
+            refuse_parent(transaction, &task)?;
+            refuse_claimed(&task)?;
+            reopen(transaction, id, "Sent back by a person.", now)?;
+            Ok(put_guidance(transaction, id, comment, now)?)
         })
     }
 

@@ -49,7 +49,7 @@ pub(super) fn say(
     let changed_rows = transaction
         .prepare_cached(
             "UPDATE tasks SET status = ?2, done_worktree = ?3, done_commit = ?4, updated_at = ?5, behind_failed = 0,
-             claimed_by = NULL, lease_until = NULL, unverified = ?6, unverified_changed = ?7 WHERE id = ?1",
+             claimed_by = NULL, lease_until = NULL, unverified = ?6, unverified_changed = ?7, to_review = 0 WHERE id = ?1",
         )?
         .execute(params![
             task.as_str(),

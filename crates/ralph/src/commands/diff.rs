@@ -3,10 +3,11 @@
 use clap::Args;
 use ralph_model::TaskId;
 use ralph_process::command;
-use ralph_store::Store;
+use ralph_store::{RollbackTarget, Store, TaskCommit};
 
 use super::task::find_to_read;
 use crate::context::Context;
+use crate::env;
 use crate::error::CommandError;
 
 /// Show what a task changed
@@ -29,10 +30,18 @@ pub(crate) fn cmd_diff(context: &Context<'_>, args: &DiffArgs) -> Result<(), Com
         CommandError::new(format!("git has no changes of {task}"))
             .hint("work in the project itself is in the diff.patch of each iteration, below .ralph/runs/")
     })?;
+    show(context, &range)
+}
+
+/// Shows the changes between two commits with git, which uses the user's pager.
+pub(super) fn show(context: &Context<'_>, range: &str) -> Result<(), CommandError> {
     let shown = command("git")
         .arg("-C")
         .arg(&context.project.root)
-        .args(["diff", &range])
+        .arg("diff")
+        // Git colours what it gives to a pager, whatever this variable says.
+        .args(env::no_color().then_some("--no-color"))
+        .arg(range)
         .status()
         .map_err(|error| CommandError::new(format!("git could not be started: {error}")))?;
     match shown.success() {
@@ -42,8 +51,8 @@ pub(crate) fn cmd_diff(context: &Context<'_>, args: &DiffArgs) -> Result<(), Com
 }
 
 /// The commits between which the changes of a task are.
-fn range_of(store: &Store, task: &TaskId) -> Result<Option<String>, CommandError> {
-    if let Some(commit) = store.landed_commit(task)? {
+pub(super) fn range_of(store: &Store, task: &TaskId) -> Result<Option<String>, CommandError> {
+    if let Some(TaskCommit { commit, .. }) = store.commits_of(&RollbackTarget::Task(task.clone()))?.first() {
         return Ok(Some(format!("{commit}^..{commit}")));
     }
     let record = store.checkout_of(task)?;

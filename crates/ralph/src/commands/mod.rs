@@ -54,6 +54,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Diff(args)) => diff::cmd_diff(&project()?, &args)?,
         Some(Command::Branches(args)) => branches::cmd_branches(&project()?, &args)?,
         Some(Command::Blame(args)) => blame::cmd_blame(&project()?, &args)?,
+        Some(Command::Undo(args)) => rollback::cmd_undo(&project()?, &args)?,
         Some(Command::Rollback(args)) => rollback::cmd_rollback(&project()?, &args)?,
         Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,

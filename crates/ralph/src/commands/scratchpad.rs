@@ -106,9 +106,10 @@ fn cmd_clear(context: &Context<'_>, _args: &ClearArgs) -> Result<(), CommandErro
     }
 }
 
-/// Records who changed the scratchpad. It works without a database, and none is made for it.
+/// Records who changed the scratchpad. It works without a database, and none is made for it. That of a task's checkout ends with
+/// the checkout, so there is nothing to roll back.
 pub(super) fn record(context: &Context<'_>, scratchpad: &Scratchpad<'_>, change: ScratchpadChange<'_>) {
-    if !Store::is_there(&context.project.database()) {
+    if context.project.checkout.is_some() || !Store::is_there(&context.project.database()) {
         return;
     }
     if let Err(error) = try_record(context, scratchpad, change) {

@@ -15,7 +15,7 @@ use ralph_store::{Look, Overview, Rollback, Run, Store, StoreError, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
-use crate::commands::rollback::{finishing_command, shown_target};
+use crate::commands::rollback::finishing_command;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::kept_prompt;
@@ -90,7 +90,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     let rollbacks = store
         .as_ref()
         .map_or(Ok(Vec::new()), |store| store.rollbacks(worktree))?;
-    let interrupted = |each: &Rollback| Some((shown_target(&each.target), finishing_command(each)?));
+    let interrupted = |each: &Rollback| Some((each.target.to_string(), finishing_command(each)?));
     let contradictions = store.as_ref().map_or(Ok(Some(0)), contradictions)?;
     let status = Status {
         contradictions,

@@ -8,9 +8,10 @@ use rusqlite::Connection;
 use crate::past::task;
 use crate::{DATABASE, env};
 
-const SCHEMA: [&str; 2] = [
+const SCHEMA: [&str; 3] = [
     include_str!("../../../ralph-store/migrations/0010_schema.sql"),
     include_str!("../../../ralph-store/migrations/0011_checkouts.sql"),
+    include_str!("../../../ralph-store/migrations/0012_commits.sql"),
 ];
 const LEARNINGS: &str = "
     INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,

@@ -24,7 +24,7 @@ fn nothing_waits_where_nothing_has_failed() {
         assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
         let whole = json(&env, &["review", "--json"]);
         let nothing = serde_json::json!({
-            "failed_tasks": [], "unverified_tasks": [], "conflicts": [], "learnings": [], "proposed_tasks": [],
+            "failed_tasks": [], "unverified_tasks": [], "finished_tasks": [], "conflicts": [], "learnings": [], "proposed_tasks": [],
             "proposals": [], "vanished": [], "problems": [],
         });
         assert_eq!(whole, nothing);

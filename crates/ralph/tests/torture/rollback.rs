@@ -1,4 +1,4 @@
-//! `ralph rollback` and its undoing, killed at any call: the same command finishes what was begun.
+//! `ralph rollback`, `ralph undo` and their undoing, killed at any call: the same command finishes what was begun.
 
 use ralph_testkit::scripted::run;
 use ralph_testkit::{Invocation, count};
@@ -9,16 +9,22 @@ use super::under_fault;
 const NOTES: &str = "ralph remember 'by the agent'; ralph guardrails add 'by the agent' --type fix; \
                      ralph scratchpad append 'by the agent'; ralph task add 'by the agent'";
 
-/// Everything that a rollback changes.
+/// Everything that a rollback or an undo changes.
 fn memory(work: &Work) -> Vec<(String, String)> {
     let mut state: Vec<(String, String)> = work.env.tree().into_iter().filter_map(as_text).collect();
     state.retain(|(name, _)| name.ends_with(".md") && !name.starts_with(".ralph/runs/"));
     let facts = work.query(
         "SELECT 'learning ' || id, status || coalesce(reason, '') FROM learnings
-         UNION ALL SELECT 'proposed ' || id, title FROM tasks WHERE status = 'proposed' ORDER BY 1",
+         UNION ALL SELECT 'proposed ' || id, title FROM tasks WHERE status = 'proposed'
+         UNION ALL SELECT 'task ' || id, status FROM tasks WHERE status <> 'proposed' ORDER BY 1",
         |row| Ok((row.get(0)?, row.get(1)?)),
     );
     state.extend(facts);
+    if work.env.path(".git").exists() {
+        state.push(("code".to_owned(), work.env.git(["ls-tree", "-r", "HEAD"])));
+        let changes = work.env.git(["status", "--porcelain", "--untracked-files=no"]);
+        state.push(("local changes".to_owned(), changes));
+    }
     state
 }
 
@@ -36,7 +42,8 @@ fn killed_at_calls(work: &Work, command: impl Fn() -> Invocation, mut check: imp
             return kills;
         }
         let finished = command().run();
-        assert_eq!(finished.code, Some(0), "call {call}: {finished}");
+        let is_done = finished.code == Some(0) || finished.stderr.contains("is undone already");
+        assert!(is_done, "call {call}: {finished}");
         check();
     }
     0
@@ -44,27 +51,39 @@ fn killed_at_calls(work: &Work, command: impl Fn() -> Invocation, mut check: imp
 
 #[test]
 fn a_rollback_that_is_killed_is_finished_by_the_same_command() {
-    let work = Work::with(&[run(NOTES)], "");
+    killed_and_finished(&Work::with(&[run(NOTES)], ""), "rollback", &["rollback", "--undo"]);
+}
+
+#[test]
+fn an_undo_that_is_killed_is_finished_by_the_same_command() {
+    let work = Work::with(&[run(NOTES)], "").in_git();
+    killed_and_finished(&work, "undo", &["undo"]);
+}
+
+fn killed_and_finished(work: &Work, command: &str, undoing: &[&str]) {
     work.env.ok(["remember", "by a person"]);
     work.add_task("one");
     work.add_task("two");
     let finished = work.invocation("1").run();
     assert!(matches!(finished.code, Some(0 | 4)), "{finished}");
-    let after = memory(&work);
+    let after = memory(work);
     let (target, _, _, _) = work.journal().remove(0);
-    let rollback = || work.env.ralph(["rollback", &target, "--yes"]).unfixed();
+    let roll_back = || work.env.ralph([command, &target, "--yes"]).unfixed();
     let undo_last = || {
         let ids: Vec<String> = work.query("SELECT id FROM rollbacks ORDER BY seq DESC LIMIT 1", |row| row.get(0));
-        work.env.ralph(["rollback", "--undo", &ids[0], "--yes"]).unfixed()
+        work.env
+            .ralph(undoing.iter().copied().chain([ids[0].as_str(), "--yes"]))
+            .unfixed()
     };
-    assert_eq!(rollback().run().code, Some(0));
-    let before = without_reasons(memory(&work));
+    assert_eq!(roll_back().run().code, Some(0));
+    let before = without_reasons(memory(work));
+    assert_ne!(before, after);
     assert_eq!(undo_last().run().code, Some(0));
-    assert_eq!(memory(&work), after);
-    let kills = killed_at_calls(&work, rollback, || {
-        assert_eq!(without_reasons(memory(&work)), before);
+    assert_eq!(memory(work), after);
+    let kills = killed_at_calls(work, roll_back, || {
+        assert_eq!(without_reasons(memory(work)), before);
         assert_eq!(undo_last().run().code, Some(0));
-        assert_eq!(memory(&work), after);
+        assert_eq!(memory(work), after);
     });
     assert!(kills > 1, "{kills}");
 }

@@ -31,12 +31,15 @@ impl Work {
 
     /// The same in git with a first commit, so that every task has a checkout of its own.
     fn isolated() -> Self {
-        let work = Self::new();
-        work.env.write(".gitignore", ".ralph/\n.agent/\n");
-        work.env.git(["init", "--quiet", "-b", "main"]);
-        work.env.git(["add", "--all"]);
-        work.env.git(["commit", "--quiet", "-m", "first"]);
-        work
+        Self::new().in_git()
+    }
+
+    pub(super) fn in_git(self) -> Self {
+        self.env.write(".gitignore", ".ralph/\n.agent/\n");
+        self.env.git(["init", "--quiet", "-b", "main"]);
+        self.env.git(["add", "--all"]);
+        self.env.git(["commit", "--quiet", "-m", "first"]);
+        self
     }
 
     /// The change of every task is in the base exactly once, and nothing of a checkout is left.

@@ -113,12 +113,12 @@ fn a_person_accepts_the_task_or_reopens_it() {
     bench.done(Some(evidence_changed()));
     let review = bench.store.review().unwrap();
     let listed: Vec<_> = review
-        .unverified_tasks
+        .finished_tasks
         .iter()
-        .map(|task| (&task.id, &task.unverified))
+        .map(|task| (&task.id, task.unverified.clone()))
         .collect();
-    assert_eq!(listed, [(&task(), &evidence_changed())]);
-    assert_eq!(bench.store.overview(0, "").unwrap().unverified, review.unverified_tasks);
+    assert_eq!(listed, [(&task(), Some(evidence_changed()))]);
+    assert_eq!(bench.store.overview(0, "").unwrap().unverified, review.finished_tasks);
     bench.store.finish_task(&task(), &HERE, at(20)).unwrap();
     assert_eq!((bench.mark(), bench.task().0), (None, TaskStatus::Done));
     assert_eq!(bench.status_of(&dependent), TaskStatus::Pending);
@@ -134,7 +134,7 @@ fn a_person_accepts_the_task_or_reopens_it() {
     bench.sql("UPDATE tasks SET unverified = 'no_evidence' WHERE seq = 1");
     bench.store.reset_task(&task(), Reach::Itself, at(30)).unwrap();
     assert_eq!((bench.mark(), bench.task().0), (None, TaskStatus::Pending));
-    assert_eq!(bench.store.review().unwrap().unverified_tasks, []);
+    assert_eq!(bench.store.review().unwrap().finished_tasks, []);
 }
 
 #[test]

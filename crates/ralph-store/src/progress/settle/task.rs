@@ -1,13 +1,14 @@
 //! What a settlement makes of the task, if it is still the run's to settle.
 
 use jiff::Timestamp;
-use ralph_model::{Author, AuthorKind, TaskId, TaskStatus, preview, with_guidance};
+use ralph_model::{Author, AuthorKind, TaskId, TaskStatus, preview};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Settlement, TaskChange};
 use crate::progress::authorship::sign;
-use crate::progress::columns::{count_at, moment, word_at};
-use crate::progress::task_rows::log;
+use crate::progress::columns::{count_at, word_at};
+use crate::progress::rollback::put_commit;
+use crate::progress::task_steps::put_guidance;
 use crate::progress::transitions::{Said, say};
 
 /// How much of a reason stands in the log of a task. All of it is in the journal.
@@ -54,7 +55,22 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
         }
         _ => sentence(settlement, said, retries_used),
     };
-    say(transaction, task, (said, &sentence), row.created_at)
+    let status = say(transaction, task, (said, &sentence), row.created_at)?;
+    if let TaskChange::Done { commit, .. } = &settlement.task {
+        to_review(transaction, task)?;
+        if let Some(commit) = commit {
+            put_commit(transaction, task, (commit, settlement.landed_on.as_deref()))?;
+        }
+    }
+    Ok(status)
+}
+
+/// Notes that no person has looked at a task since a run finished it.
+pub(in crate::progress) fn to_review(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET to_review = 1 WHERE id = ?1")?
+        .execute([task.as_str()])
+        .map(drop)
 }
 
 /// Adds what a person said to the description of the task and to its log. It is theirs, so it is kept whoever has the task
@@ -64,26 +80,12 @@ pub(super) fn add_guidance(transaction: &Transaction<'_>, settlement: &Settlemen
     let (Some(task), Some(text)) = (&row.task, &settlement.guidance) else {
         return Ok(());
     };
-    let description: Option<String> = transaction
-        .prepare_cached("SELECT description FROM tasks WHERE id = ?1")?
-        .query_row([task.as_str()], |row| row.get(0))
-        .optional()?;
-    let Some(description) = description else {
-        return Ok(());
-    };
-    transaction
-        .prepare_cached("UPDATE tasks SET description = ?2, updated_at = ?3 WHERE id = ?1")?
-        .execute(params![
-            task.as_str(),
-            with_guidance(&description, text, row.created_at),
-            moment(row.created_at)
-        ])?;
     // The run writes it down, but a person said it.
     sign(
         transaction,
         &Author::in_iteration(AuthorKind::Ralph, row.run.clone(), row.iteration),
     )?;
-    log(transaction, task, &format!("Guidance: {text}"), row.created_at)?;
+    put_guidance(transaction, task, text, row.created_at)?;
     sign(
         transaction,
         &Author::in_iteration(AuthorKind::Human, row.run.clone(), row.iteration),

@@ -1,10 +1,12 @@
 //! What an answer does. Before it is done, it is looked whether what was shown still stands so.
 
-use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{Learning, LearningId, LearningStatus, with_figures};
-use ralph_store::{Decision, FailedTask, Holds, Judged, LearningError, Reach, Store, UnverifiedTask, Verdict};
+use ralph_memory::capture::{Draft, SecretPolicy, accept};
+use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteKind, Shelf, Tags, with_figures};
+use ralph_store::{Decision, FailedTask, FinishedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
+use super::super::diff;
 use super::super::learnings::{NO_REASON, learning_text};
+use super::super::rollback::undo_task;
 use super::super::task::store_to_write;
 use super::conflicts::choose;
 use super::inbox::{GoneNote, Proposed, vanished_from};
@@ -16,7 +18,7 @@ use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
 use crate::paths::Spelling;
-use crate::ui::{Asker, Ending, Heard, stage};
+use crate::ui::{Asker, Ending, Heard, Pressed, stage};
 use crate::waiting_work;
 
 /// What came of an answer.
@@ -36,8 +38,10 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
     match (item, key) {
         (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
         (Item::Failed(task), 'y') => try_again(context, task),
-        (Item::Unverified(task), 'y') => decide_unverified(context, task, Decision::Accepted),
-        (Item::Unverified(task), 'n') => decide_unverified(context, task, Decision::Rejected),
+        (Item::Finished(task), 'y') => decide_finished(context, task, Decision::Accepted),
+        (Item::Finished(task), 'n') => send_back(context, asker, task),
+        (Item::Finished(task), 'u') => undo(context, asker, task),
+        (Item::Finished(task), 'd') => show_changes(context, task).map(|()| Acted::NotYet),
         (Item::Conflict(conflict), '1') => choose(context, conflict, Holds::One),
         (Item::Conflict(conflict), '2') => choose(context, conflict, Holds::Other),
         (Item::Conflict(conflict), 'b') => choose(context, conflict, Holds::Both),
@@ -83,38 +87,105 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
     Ok(Acted::Done(Deed::Reset))
 }
 
-/// Accepts an unverified task, or reopens it.
-pub(super) fn decide_unverified(
+/// Accepts a finished task, or reopens it.
+pub(super) fn decide_finished(
     context: &Context<'_>,
-    task: &UnverifiedTask,
+    task: &FinishedTask,
     decision: Decision,
 ) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
-    let id = &task.id;
-    let now = store.task(id)?.and_then(|now| now.unverified);
-    match now {
-        Some(now) if now == task.unverified => {}
-        Some(unverified) => {
-            let task = UnverifiedTask {
-                unverified,
-                ..task.clone()
-            };
-            return Ok(Acted::Changed(Item::Unverified(Box::new(task))));
-        }
-        None => {
-            let sentence = format!("{id} is not unverified any more: somebody else has reviewed it.");
-            return Ok(overtaken(context, &sentence));
-        }
+    if let Some(acted) = changed_meanwhile(context, &store, task)? {
+        return Ok(acted);
     }
-    let moment = context.clock().now();
+    let id = &task.id;
     if decision == Decision::Accepted {
         waiting_work::accept(context, &mut store, id)?;
         context.ui.result("✅", &format!("Task accepted: {id}"))?;
         return Ok(Acted::Done(Deed::Accepted));
     }
-    store.reset_task(id, Reach::Itself, moment)?;
+    store.reset_task(id, Reach::Itself, context.clock().now())?;
     context.ui.result("🔄", &format!("Task reset: {id}"))?;
     Ok(Acted::Done(Deed::Reset))
+}
+
+/// What to do where a finished task is not as it was shown.
+fn changed_meanwhile(context: &Context<'_>, store: &Store, task: &FinishedTask) -> Result<Option<Acted>, CommandError> {
+    Ok(match store.finished_task(&task.id)? {
+        Some(now) if now == *task => None,
+        Some(now) => Some(Acted::Changed(Item::Finished(Box::new(now)))),
+        None => {
+            let sentence = format!(
+                "{} does not need review any more: somebody else has reviewed it.",
+                task.id
+            );
+            Some(overtaken(context, &sentence))
+        }
+    })
+}
+
+/// Reopens a finished task with a comment, which guides the next attempt. The code stays.
+fn send_back(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result<Acted, CommandError> {
+    let Heard::Line(comment) = asker.line("What should be different? (Enter: no comment) ") else {
+        return Ok(Acted::NotYet);
+    };
+    if comment.trim().is_empty() {
+        return decide_finished(context, task, Decision::Rejected);
+    }
+    let comment = accept(comment.trim(), SecretPolicy::Refuse)?;
+    let mut store = store_to_write(context)?;
+    if let Some(acted) = changed_meanwhile(context, &store, task)? {
+        return Ok(acted);
+    }
+    store.send_back(&task.id, &comment, context.clock().now())?;
+    context.ui.result("🔄", &format!("Task sent back: {}", task.id))?;
+    context.ui.status(&format!("Guardrail for all tasks: {comment}"));
+    if asker.ask(&[('y', "add it"), ('n', "only for this task")]) == Pressed::Key('y') {
+        add_guardrail(context, &comment)?;
+    }
+    Ok(Acted::Done(Deed::Reset))
+}
+
+fn add_guardrail(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
+    let notebook = context.notebook(Shelf::Guardrails, Spelling::Own);
+    let draft = Draft {
+        kind: NoteKind::Pattern,
+        content: text.to_owned(),
+        tags: Tags::default(),
+        extra: Extra::default(),
+        secrets: SecretPolicy::Refuse,
+        at: None,
+    };
+    let stored = context.with_entropy(|entropy| notebook.add(&[draft], entropy))?;
+    context.report_stored(&notebook, &stored);
+    let ids: Vec<String> = stored.notes.iter().map(|note| note.id.to_string()).collect();
+    context
+        .ui
+        .result("📝", &format!("Guardrail stored: {}", ids.join(", ")))
+}
+
+/// Shows what undoing a finished task would do, and does it after a question.
+fn undo(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result<Acted, CommandError> {
+    undo_task(context, &task.id, true)?;
+    if asker.ask(&[('y', "undo it"), ('n', "leave it")]) != Pressed::Key('y') {
+        return Ok(Acted::NotYet);
+    }
+    if let Some(acted) = changed_meanwhile(context, &store_to_write(context)?, task)? {
+        return Ok(acted);
+    }
+    undo_task(context, &task.id, false)?;
+    Ok(Acted::Done(Deed::Undone))
+}
+
+/// Shows the changes of a finished task in the user's pager; nothing where git has none.
+pub(super) fn show_changes(context: &Context<'_>, task: &FinishedTask) -> Result<(), CommandError> {
+    let range = context
+        .facts()?
+        .map(|store| diff::range_of(&store, &task.id))
+        .transpose()?;
+    match range.flatten() {
+        Some(range) => stage::lend(|| diff::show(context, &range)).unwrap_or(Ok(())),
+        None => Ok(()),
+    }
 }
 
 fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {

@@ -4,8 +4,9 @@ use ralph_memory::learn::Conflict;
 use ralph_model::{
     ErrorCategory, FailedGate, JournalRow, Learning, Task, TaskId, TaskType, Unverified, count, with_figures,
 };
-use ralph_store::{FailedTask, Proposal, UnverifiedTask};
+use ralph_store::{FailedTask, FinishedTask, Proposal};
 
+use super::super::rollback::short_commit;
 use super::super::task::{attempts_in_short, in_short};
 use super::inbox::{FileProblem, GoneNote, Proposed};
 use super::proposals::command_line;
@@ -35,13 +36,27 @@ pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
     lines
 }
 
-/// A done task that is unverified, and why.
-pub(super) fn unverified(task: &UnverifiedTask, width: usize) -> Vec<Line> {
+/// A done task: why it is unverified, what confirmed the work, what it cost, and which memory it used.
+pub(super) fn finished(task: &FinishedTask, width: usize) -> Vec<Line> {
     let mut lines = within(&format!("{}  {}", task.id, task.title), width, (TITLE, LINES_OF_FAILED));
-    lines.extend(sentence(&task.unverified.words(), width));
-    if matches!(task.unverified, Unverified::EvidenceChanged(_)) {
-        lines.extend(sentence("tasks that depend on it wait for your review", width));
+    if let Some(unverified) = &task.unverified {
+        lines.extend(sentence(&unverified.words(), width));
+        if matches!(unverified, Unverified::EvidenceChanged(_)) {
+            lines.extend(sentence("tasks that depend on it wait for your review", width));
+        }
     }
+    let mut parts = vec![format!("evidence: {}", task.evidence)];
+    parts.extend(
+        task.commit
+            .as_deref()
+            .map(|commit| format!("commit {}", short_commit(commit))),
+    );
+    parts.push(count(task.attempts as usize, "attempt", "attempts"));
+    parts.extend(task.usage.told_cost().map(|cost| format!("${cost:.2}")));
+    let tokens = task.usage.input_tokens.saturating_add(task.usage.output_tokens);
+    parts.extend((tokens > 0).then(|| format!("{tokens} tokens")));
+    lines.extend(sentence(&parts.join(", "), width));
+    lines.extend(sentence(&labelled("memory used", &task.memory_used.join(", ")), width));
     lines
 }
 

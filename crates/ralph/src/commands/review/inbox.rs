@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use ralph_memory::learn::{Conflict, conflicts};
 use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf, Task};
-use ralph_store::{FailedTask, Proposal, Review, Store, UnverifiedTask};
+use ralph_store::{FailedTask, FinishedTask, Proposal, Review, Store};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ pub(crate) enum Group {
     Failed,
     /// Done tasks that nothing confirmed
     Unverified,
+    /// Done and verified tasks that you have not reviewed
+    Finished,
     /// Lessons that contradict each other
     Conflicts,
     /// Lessons that nobody has confirmed
@@ -31,6 +33,9 @@ pub(crate) enum Group {
     /// Entries of note files that cannot be read
     Problems,
 }
+
+/// The groups that are read from the database together.
+const FROM_STORE: [Group; 4] = [Group::Failed, Group::Unverified, Group::Finished, Group::Notes];
 
 /// A lesson that waits to be judged, with what speaks for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +69,9 @@ pub(super) struct Inbox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failed_tasks: Option<Vec<FailedTask>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) unverified_tasks: Option<Vec<UnverifiedTask>>,
+    pub(super) unverified_tasks: Option<Vec<FinishedTask>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) finished_tasks: Option<Vec<FinishedTask>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) conflicts: Option<Vec<Conflict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,9 +92,13 @@ impl Inbox {
         let wants = |group: Group| only.is_none_or(|only| only == group);
         let store = context.facts()?;
         let review = match &store {
-            Some(store) if wants(Group::Failed) || wants(Group::Unverified) || wants(Group::Notes) => store.review()?,
+            Some(store) if FROM_STORE.into_iter().any(wants) => store.review()?,
             _ => Review::default(),
         };
+        let (unverified, finished) = review
+            .finished_tasks
+            .into_iter()
+            .partition(|task| task.unverified.is_some());
         // What speaks for each is read when it is shown: there may be many.
         let learnings = review.learnings.into_iter().map(Proposed::without_evidence).collect();
         let conflicts = match &store {
@@ -112,7 +123,8 @@ impl Inbox {
         }
         Ok(Self {
             failed_tasks: wants(Group::Failed).then_some(review.failed_tasks),
-            unverified_tasks: wants(Group::Unverified).then_some(review.unverified_tasks),
+            unverified_tasks: wants(Group::Unverified).then_some(unverified),
+            finished_tasks: wants(Group::Finished).then_some(finished),
             conflicts: wants(Group::Conflicts).then_some(conflicts),
             learnings: wants(Group::Notes).then_some(learnings),
             proposed_tasks: wants(Group::Proposals).then_some(tasks),
@@ -142,6 +154,7 @@ impl Inbox {
     pub(super) fn has_questions(&self) -> bool {
         !(self.failed().is_empty()
             && self.unverified().is_empty()
+            && self.finished().is_empty()
             && self.conflicts().is_empty()
             && self.proposed().is_empty()
             && self.proposed_tasks().is_empty()
@@ -153,8 +166,12 @@ impl Inbox {
         self.failed_tasks.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn unverified(&self) -> &[UnverifiedTask] {
+    pub(super) fn unverified(&self) -> &[FinishedTask] {
         self.unverified_tasks.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn finished(&self) -> &[FinishedTask] {
+        self.finished_tasks.as_deref().unwrap_or_default()
     }
 
     pub(super) fn conflicts(&self) -> &[Conflict] {

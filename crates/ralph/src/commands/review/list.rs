@@ -2,7 +2,7 @@
 
 use ralph_memory::learn::Conflict;
 use ralph_model::{Task, count};
-use ralph_store::{FailedTask, Proposal, UnverifiedTask};
+use ralph_store::{FailedTask, FinishedTask, Proposal};
 
 use super::drawn;
 use super::inbox::{GoneNote, Inbox, Proposed};
@@ -21,7 +21,8 @@ struct Shown<'a, T> {
 pub(super) fn lines(inbox: &Inbox, width: usize) -> Vec<Line> {
     let groups = [
         failed(inbox).lines(width, drawn::failed, commands_of_task),
-        unverified(inbox).lines(width, drawn::unverified, commands_of_unverified),
+        unverified(inbox).lines(width, drawn::finished, commands_of_finished),
+        finished(inbox).lines(width, drawn::finished, commands_of_finished),
         conflicts(inbox).lines(width, drawn::conflict, commands_of_conflict),
         lessons(inbox).lines(width, drawn::proposed, commands_of_lesson),
         proposed_tasks(inbox).lines(width, drawn::proposed_task, |task| {
@@ -79,10 +80,18 @@ fn failed(inbox: &Inbox) -> Shown<'_, FailedTask> {
     }
 }
 
-fn unverified(inbox: &Inbox) -> Shown<'_, UnverifiedTask> {
+fn unverified(inbox: &Inbox) -> Shown<'_, FinishedTask> {
     let all = inbox.unverified();
     Shown {
         head: count(all.len(), "done task is unverified", "done tasks are unverified"),
+        all,
+    }
+}
+
+fn finished(inbox: &Inbox) -> Shown<'_, FinishedTask> {
+    let all = inbox.finished();
+    Shown {
+        head: count(all.len(), "finished task to review", "finished tasks to review"),
         all,
     }
 }
@@ -149,12 +158,17 @@ fn commands_of_task(task: &FailedTask) -> Vec<(String, &'static str)> {
     ]
 }
 
-fn commands_of_unverified(task: &UnverifiedTask) -> Vec<(String, &'static str)> {
+fn commands_of_finished(task: &FinishedTask) -> Vec<(String, &'static str)> {
     let id = &task.id;
-    vec![
-        (format!("ralph task done {id}"), "accept it"),
-        (format!("ralph task reset {id}"), "reopen it"),
-    ]
+    let mut commands = vec![(format!("ralph task done {id}"), "accept it")];
+    match &task.commit {
+        Some(_) => {
+            commands.insert(0, (format!("ralph diff {id}"), "show its changes"));
+            commands.push((format!("ralph undo {id}"), "revert it and reopen it"));
+        }
+        None => commands.push((format!("ralph task reset {id}"), "reopen it")),
+    }
+    commands
 }
 
 fn commands_of_conflict(conflict: &Conflict) -> Vec<(String, &'static str)> {

@@ -18,27 +18,27 @@ use crate::context::Context;
 use crate::error::CommandError;
 use inbox::{Group, Inbox};
 
-/// Go through what waits for you: tasks, contradictions, lessons, lost notes
+/// Review finished work, failed tasks, proposals and learnings
 ///
-/// At a terminal each is shown with what speaks for it, and a key settles it; what you answer is written at once. Elsewhere
-/// all of it is listed, with the commands that do the same.
+/// At a terminal each item is shown with its evidence, and a key settles it at once; of a finished task git shows the changes,
+/// in your pager. Elsewhere everything is listed, with the commands that do the same.
 ///
-/// A failed task is tried again once it is reset. An unverified task is done, but no gate or verifier confirmed it, or it
-/// changed nothing: accept it or reopen it. A lesson that an agent drew from work which was not done stands in no
-/// prompt but those of its own task, until another iteration teaches the same or you promote it; with
-/// `[learning] promote = "review"` every lesson waits for you. A note that is gone from its file without having been deleted
-/// may have been lost by an old version that was saved over it.
+/// A failed task is tried again once it is reset. A finished task can be accepted, sent back with a comment, or undone;
+/// unverified ones come first: no gate or verifier confirmed them, or they changed nothing. A learning from work that was not
+/// done is injected only for its own task, until another iteration supports it or you promote it; with
+/// `[learning] promote = "review"` every learning needs your review. A note that is missing from its file without having been
+/// deleted may have been lost when an old version was saved over it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph review
   ralph review --list            # all of it, without questions
-  ralph review --only failed
+  ralph review --only finished
   ralph review --accept t-1a2b3c p-4d5e6f
   ralph review --json            # for programs
 
-Keys: y yes (try the failed task again, accept the unverified one, promote the lesson, bring the note back), n no \
-(reopen the unverified task), e edit the lesson and promote it, 1 and 2 \
-keep one of two that contradict each other, b both hold, s skip, l or q leave the rest for later, ? help.")]
+Keys: y yes (accept the finished task, try the failed one again, promote the learning, bring the note back), n no \
+(send the finished task back, with a comment), u undo the finished task, d show its changes, e edit the learning and promote \
+it, 1 and 2 keep one of two that conflict, b keep both, s next, l or q leave the rest for later, ? help.")]
 pub(crate) struct ReviewArgs {
     /// List everything, also at a terminal
     #[arg(long)]
@@ -46,10 +46,10 @@ pub(crate) struct ReviewArgs {
     /// Only these
     #[arg(long, value_enum, value_name = "WHAT")]
     only: Option<Group>,
-    /// Accept proposals and unverified tasks, by id
+    /// Accept proposals and finished tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     accept: Vec<String>,
-    /// Reject proposals and reopen unverified tasks, by id
+    /// Reject proposals and reopen finished tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     reject: Vec<String>,
     /// Write it as JSON

@@ -2,10 +2,10 @@
 
 use clap::Parser;
 use ralph_model::{Actor, Task, TaskStatus};
-use ralph_store::{Decision, Proposal, Store, TaskFilter, UnverifiedTask, Which};
+use ralph_store::{Decision, Proposal, Store, TaskFilter, Which};
 
 use super::super::task::store_to_write;
-use super::act::{Acted, decide_unverified, overtaken};
+use super::act::{Acted, decide_finished, overtaken};
 use super::tally::Deed;
 use crate::cli::{Cli, Global};
 use crate::commands;
@@ -20,7 +20,7 @@ pub(super) fn proposed_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
     })?)
 }
 
-/// Decides about proposals and unverified tasks, which are named by their ids or the beginnings of these.
+/// Decides about proposals and finished tasks, which are named by their ids or the beginnings of these.
 pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) -> Result<(), CommandError> {
     for id in ids {
         let unknown = || {
@@ -41,15 +41,13 @@ pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) 
             .flatten();
         drop(store);
         let task = task.ok_or_else(unknown)?;
-        match task.unverified {
-            Some(unverified) => {
-                let task = UnverifiedTask {
-                    id: task.id,
-                    title: task.title,
-                    attempts: task.attempts,
-                    unverified,
-                };
-                decide_unverified(context, &task, decision)?;
+        let finished = context
+            .facts()?
+            .map(|store| store.finished_task(&task.id))
+            .transpose()?;
+        match finished.flatten() {
+            Some(task) => {
+                decide_finished(context, &task, decision)?;
             }
             None if task.status == TaskStatus::Proposed => {
                 decide_task(context, &task, decision)?;

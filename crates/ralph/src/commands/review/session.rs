@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use ralph_memory::learn::Conflict;
 use ralph_model::{LearningId, Task};
-use ralph_store::{FailedTask, Proposal, UnverifiedTask};
+use ralph_store::{FailedTask, FinishedTask, Proposal};
 
-use super::act::{Acted, act};
+use super::act::{Acted, act, show_changes};
 use super::inbox::{GoneNote, Inbox, Proposed};
 use super::tally::{Deed, Tally};
 use super::{drawn, list};
@@ -23,7 +23,7 @@ const HELP_INDENT: &str = "   ";
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
     Failed(Box<FailedTask>),
-    Unverified(Box<UnverifiedTask>),
+    Finished(Box<FinishedTask>),
     Conflict(Box<Conflict>),
     Lesson(Box<Proposed>),
     /// A task that an agent proposes.
@@ -41,7 +41,16 @@ const HELP: Key = ('?', "help");
 const QUIT: Key = ('q', "");
 
 const OF_FAILED: [Key; 6] = [('y', "try it again"), ('n', "leave it"), SKIP, LATER, HELP, QUIT];
-const OF_UNVERIFIED: [Key; 6] = [('y', "accept"), ('n', "reopen"), SKIP, LATER, HELP, QUIT];
+const OF_FINISHED: [Key; 8] = [
+    ('y', "accept"),
+    ('n', "send back"),
+    ('u', "undo"),
+    ('d', "diff"),
+    ('s', "next"),
+    LATER,
+    HELP,
+    QUIT,
+];
 const OF_CONFLICT: [Key; 7] = [
     ('1', "the first holds"),
     ('2', "the second"),
@@ -67,7 +76,7 @@ impl Item {
     fn keys(&self) -> &'static [Key] {
         match self {
             Self::Failed(_) => &OF_FAILED,
-            Self::Unverified(_) => &OF_UNVERIFIED,
+            Self::Finished(_) => &OF_FINISHED,
             Self::Conflict(_) => &OF_CONFLICT,
             Self::Lesson(_) => &OF_LESSON,
             Self::Task(_) | Self::Proposal(_) => &OF_PROPOSAL,
@@ -85,9 +94,20 @@ impl Item {
                 ),
                 ('n', "It stays failed, and what waits for it goes on waiting."),
             ],
-            Self::Unverified(_) => &[
-                ('y', "Accept it: it is done, and the mark is removed."),
-                ('n', "Reopen it: the next run tries it again, with all its retries."),
+            Self::Finished(_) => &[
+                (
+                    'y',
+                    "Accept it: the task is done, and you are not asked about it again.",
+                ),
+                (
+                    'n',
+                    "Send it back with a comment: the task is open again, and the next attempt improves the code that is there.",
+                ),
+                (
+                    'u',
+                    "Undo it: its commit is reverted, the task is open again, and what memory got from it is rolled back.",
+                ),
+                ('d', "Show its changes again."),
             ],
             Self::Conflict(_) => &[
                 ('1', "The first holds, and takes the place of the second."),
@@ -128,7 +148,8 @@ impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Self::Failed(_) => "a failed task",
-            Self::Unverified(_) => "a done task that is unverified",
+            Self::Finished(task) if task.unverified.is_some() => "a done task that is unverified",
+            Self::Finished(_) => "a finished task",
             Self::Conflict(_) => "two lessons that contradict each other",
             Self::Lesson(_) => "a lesson to judge",
             Self::Task(_) => "a task that an agent proposes",
@@ -145,9 +166,9 @@ impl Item {
                 lines.push((Some(Style::Faint), more));
                 lines
             }
-            Self::Unverified(task) => {
+            Self::Finished(task) => {
                 let more = format!("    all of it: ralph task show {}", task.id);
-                let mut lines = drawn::unverified(task, width);
+                let mut lines = drawn::finished(task, width);
                 lines.push((Some(Style::Faint), more));
                 lines
             }
@@ -191,7 +212,7 @@ impl Answered {
             Item::Lesson(lesson) => {
                 self.replaced.contains(&lesson.learning.id) || self.chosen.contains(&lesson.learning.id)
             }
-            Item::Failed(_) | Item::Unverified(_) | Item::Task(_) | Item::Proposal(_) | Item::Vanished(_) => false,
+            Item::Failed(_) | Item::Finished(_) | Item::Task(_) | Item::Proposal(_) | Item::Vanished(_) => false,
         }
     }
 }
@@ -235,14 +256,14 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
 
 fn items(inbox: Inbox) -> Vec<Item> {
     let failed = inbox.failed_tasks.into_iter().flatten().map(Box::new).map(Item::Failed);
-    let unverified = inbox.unverified_tasks.into_iter().flatten();
-    let unverified = unverified.map(Box::new).map(Item::Unverified);
+    let finished = inbox.unverified_tasks.into_iter().chain(inbox.finished_tasks).flatten();
+    let finished = finished.map(Box::new).map(Item::Finished);
     let conflicts = inbox.conflicts.into_iter().flatten().map(Box::new).map(Item::Conflict);
     let lessons = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Lesson);
     let vanished = inbox.vanished.into_iter().flatten().map(Box::new).map(Item::Vanished);
     let proposed_tasks = inbox.proposed_tasks.into_iter().flatten().map(Box::new).map(Item::Task);
     let proposals = inbox.proposals.into_iter().flatten().map(Box::new).map(Item::Proposal);
-    let tasks = failed.chain(unverified);
+    let tasks = failed.chain(finished);
     let proposed = proposed_tasks.chain(proposals);
     tasks
         .chain(conflicts)
@@ -290,6 +311,9 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
 }
 
 fn show(context: &Context<'_>, item: &Item, head: &str) -> Result<(), CommandError> {
+    if let Item::Finished(task) = item {
+        show_changes(context, task)?;
+    }
     let mut lines = vec![(Some(Style::Strong), head.to_owned())];
     lines.extend(item.lines(context.ui.width()));
     lines.push((None, String::new()));

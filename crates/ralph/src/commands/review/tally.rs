@@ -7,8 +7,10 @@ use ralph_model::count;
 pub(super) enum Deed {
     /// A task is to be tried again.
     Reset,
-    /// An unverified task is accepted.
+    /// A finished task is accepted.
     Accepted,
+    /// The work of a task is undone.
+    Undone,
     /// A lesson holds.
     Promoted,
     /// A lesson does not hold.
@@ -46,6 +48,7 @@ impl Tally {
         let deeds = [
             (Deed::Reset, "task reset", "tasks reset"),
             (Deed::Accepted, "task accepted", "tasks accepted"),
+            (Deed::Undone, "task undone", "tasks undone"),
             (Deed::Promoted, "lesson promoted", "lessons promoted"),
             (Deed::Rejected, "lesson rejected", "lessons rejected"),
             (Deed::Settled, "contradiction settled", "contradictions settled"),

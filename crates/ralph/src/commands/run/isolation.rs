@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use ralph_loop::changes::{CommitError, ProjectFiles, can_commit};
 use ralph_loop::{BRANCHES, Base, Isolation};
-use ralph_memory::capture::Surroundings;
 use ralph_model::config::{Config, Isolate, command_paths};
 use ralph_model::{TaskKind, count};
 use ralph_process::git::Git;
@@ -52,7 +51,7 @@ pub(super) fn chosen(
             "Finished tasks are committed as ralph, since git does not know your name: `git config user.name` sets it.",
         );
     }
-    let branch = branch(context);
+    let branch = project.branch();
     say_what_is_left_out(context, branch.as_deref());
     let prefix = project.root.strip_prefix(&worktree.top).map(PathBuf::from);
     Ok(Some(Isolation {
@@ -68,13 +67,6 @@ fn is_prompt_loop(store: &Store, scope: &Scope) -> Result<bool, CommandError> {
         Scope::Task(task) => store.task(task)?.is_some_and(|task| task.kind == TaskKind::PromptLoop),
         Scope::All | Scope::Feature(_) => false,
     })
-}
-
-/// The branch that is checked out; none for a commit without a branch.
-fn branch(context: &Context<'_>) -> Option<String> {
-    let head = context.project.head()?;
-    let (branch, _) = head.rsplit_once(' ')?;
-    branch.strip_prefix("refs/heads/").map(str::to_owned)
 }
 
 fn has_submodules(context: &Context<'_>) -> Result<bool, CommandError> {

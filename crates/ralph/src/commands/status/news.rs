@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{TaskStatus, count, duration, first_line, moment_text, preview};
-use ralph_store::{Look, Overview, Pause, Run, TaskNews, UnverifiedTask};
+use ralph_model::{TaskStatus, Unverified, count, duration, first_line, moment_text, preview};
+use ralph_store::{FinishedTask, Look, Overview, Pause, Run, TaskNews};
 use serde_json::{Value, json};
 
 use super::open_runs::{RunState, at_work, sentence};
@@ -157,17 +157,15 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
 }
 
 /// The done tasks that a person has to review, each with the reason.
-fn unverified(all: &[UnverifiedTask], named: usize) -> Vec<(&'static str, String)> {
+fn unverified(all: &[FinishedTask], named: usize) -> Vec<(&'static str, String)> {
     if all.is_empty() {
         return Vec::new();
     }
     let head = count(all.len(), "done task is unverified", "done tasks are unverified");
     let names = all.iter().take(named).flat_map(|task| {
         let name = format!("  {}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS));
-        [
-            name,
-            format!("    {}", preview(&task.unverified.words(), REASON_COLUMNS)),
-        ]
+        let why = task.unverified.as_ref().map(Unverified::words).unwrap_or_default();
+        [name, format!("    {}", preview(&why, REASON_COLUMNS))]
     });
     let more = more(all.len(), named).map(|more| format!("{more}: ralph review"));
     titled("Review", std::iter::once(head).chain(names).chain(more))

@@ -100,6 +100,7 @@ fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
     1 done task is unverified
       t-025cc1  one
         no gate or verifier confirmed it
+        evidence: none, 1 attempt
         ralph task done t-025cc1   # accept it
         ralph task reset t-025cc1  # reopen it
     ");

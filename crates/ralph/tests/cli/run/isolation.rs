@@ -6,7 +6,7 @@ use super::{DONE, Scene};
 use crate::json;
 
 /// A project in git whose gate refuses a broken `calc.txt`.
-fn project(script: &Script) -> Scene {
+pub(super) fn project(script: &Script) -> Scene {
     let scene = Scene::new(script);
     scene.env.write("calc.txt", "whole\n");
     scene.env.write("mine.txt", "as committed\n");
@@ -22,12 +22,12 @@ fn project(script: &Script) -> Scene {
     scene
 }
 
-fn commit(scene: &Scene, message: &str) {
+pub(super) fn commit(scene: &Scene, message: &str) {
     scene.env.git(["add", "--all"]);
     scene.env.git(["commit", "--quiet", "-m", message]);
 }
 
-fn log(scene: &Scene) -> Vec<String> {
+pub(super) fn log(scene: &Scene) -> Vec<String> {
     let log = scene.env.git(["log", "--reverse", "--format=%s", "main"]);
     log.lines().map(str::to_owned).collect()
 }
@@ -41,7 +41,7 @@ fn branches(scene: &Scene) -> String {
     ])
 }
 
-fn add(scene: &Scene, title: &str) -> String {
+pub(super) fn add(scene: &Scene, title: &str) -> String {
     let added = scene.ralph(&["task", "add", title]).run();
     assert_eq!(added.code, Some(0), "{added}");
     added.stdout.trim().to_owned()

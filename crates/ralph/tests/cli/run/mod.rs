@@ -31,6 +31,7 @@ pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod undo;
 mod upkeep;
 mod verifier;
 mod waits;

@@ -1,0 +1,127 @@
+//! The commits that hold the work of tasks, as a rollback undoes them.
+
+use jiff::Timestamp;
+use ralph_model::{RollbackId, TaskId, Unverified, UnverifiedReason};
+use rusqlite::{Row, Transaction, params};
+use serde::{Deserialize, Serialize};
+
+use super::RollbackTarget;
+use crate::StoreError;
+use crate::progress::Store;
+use crate::progress::columns::word_at;
+use crate::progress::task_steps::{put_guidance, reopen};
+use crate::progress::transitions::{Said, say};
+
+/// A commit that holds the work of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskCommit {
+    /// Its id in git.
+    pub commit: String,
+    /// The task.
+    pub task: TaskId,
+    /// The reference on which it landed; none for one that was made in the project itself.
+    pub base: Option<String>,
+}
+
+/// A commit that a rollback undoes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitStep {
+    /// The commit.
+    pub commit: String,
+    /// Its task.
+    pub task: TaskId,
+    /// Its subject.
+    pub subject: String,
+    /// The reference on which it is undone.
+    pub base: String,
+    /// The commit that undoes it, or brings it back.
+    pub landing: String,
+    /// Why the task was unverified.
+    pub unverified: Option<String>,
+}
+
+impl Store {
+    /// The commits of a target that are not undone, the newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn commits_of(&self, target: &RollbackTarget) -> Result<Vec<TaskCommit>, StoreError> {
+        let sql = "SELECT id, task, base FROM commits
+                   WHERE rollback IS NULL AND (run = ?1 AND (?2 IS NULL OR iteration = ?2) OR task = ?3) ORDER BY seq DESC";
+        let found = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(target.values(), read)?.collect());
+        self.sql(found)
+    }
+
+    /// Puts on record that a commit which a person has landed holds the work of a task.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn record_commit(&mut self, task: &TaskId, commit: &str, base: &str) -> Result<(), StoreError> {
+        self.write(|transaction| put_commit(transaction, task, (commit, Some(base))))
+    }
+}
+
+/// Records that a commit holds the work of a task, as its last iteration left it.
+pub(in crate::progress) fn put_commit(
+    transaction: &Transaction<'_>,
+    task: &TaskId,
+    (commit, base): (&str, Option<&str>),
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO commits (id, task, base, run, iteration)
+             SELECT ?1, ?2, ?3, run_id, iteration FROM (
+                 SELECT run_id, iteration, id FROM journal WHERE task_id = ?2 UNION ALL SELECT NULL, NULL, 0
+                 ORDER BY id DESC LIMIT 1)
+             WHERE NOT EXISTS (SELECT 1 FROM commits WHERE id = ?1 AND task = ?2 AND rollback IS NULL)",
+        )?
+        .execute(params![commit, task.as_str(), base])
+        .map(drop)
+}
+
+/// Marks a commit as undone, and reopens its task.
+pub(super) fn undo(
+    transaction: &Transaction<'_>,
+    (rollback, step): (&RollbackId, &CommitStep),
+    comment: Option<&str>,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE commits SET rollback = ?3 WHERE id = ?1 AND task = ?2")?
+        .execute(params![step.commit, step.task.as_str(), rollback.as_str()])?;
+    let sentence = format!("Undone by {rollback}: commit {} reverts its work.", step.landing);
+    reopen(transaction, &step.task, &sentence, now)?;
+    match comment {
+        Some(comment) => put_guidance(transaction, &step.task, comment, now),
+        None => Ok(()),
+    }
+}
+
+/// Records that the work of a commit is back, in another commit, and that its task is done.
+pub(super) fn redo(
+    transaction: &Transaction<'_>,
+    (rollback, step): (&RollbackId, &CommitStep),
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let unverified = step.unverified.as_deref().and_then(UnverifiedReason::parse);
+    let unverified = unverified.map(|reason| Unverified::from_parts(reason, Vec::new()));
+    let said = Said::Done {
+        worktree: Some(&step.base),
+        commit: Some(&step.landing),
+        unverified: unverified.as_ref(),
+    };
+    let sentence = format!("Done in commit {}: {rollback} was undone.", step.landing);
+    say(transaction, &step.task, (said, &sentence), now)?;
+    put_commit(transaction, &step.task, (&step.landing, Some(&step.base)))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<TaskCommit> {
+    Ok(TaskCommit {
+        commit: row.get("id")?,
+        task: word_at(row, "task", TaskId::parse)?,
+        base: row.get("base")?,
+    })
+}

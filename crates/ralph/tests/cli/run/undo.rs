@@ -1,0 +1,230 @@
+//! `ralph undo` takes back the code of finished work, its tasks and what memory got from it; and can be undone.
+
+use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
+
+use super::isolation::{add, commit, log, project};
+use super::{DONE, Scene};
+use crate::json;
+use ralph_testkit::Terminal;
+
+/// Five landed tasks; each wrote a file and a memory of its own, and the third wrote `shared.txt`.
+fn five_landed() -> (Scene, Vec<String>) {
+    let own = |rest| {
+        let own = [
+            write("{task}.txt", "work\n"),
+            run("ralph remember \"memory of $RALPH_ITERATION\""),
+        ];
+        own.into_iter().chain(rest).chain([say(DONE)]).collect::<Vec<_>>()
+    };
+    let third = own(vec![write("shared.txt", "third\n")]);
+    let scene = project(&Script::new().turn([if_prompt_holds("**Task 3**", third, own(Vec::new()))]));
+    let tasks: Vec<String> = (1..=5).map(|number| add(&scene, &format!("Task {number}"))).collect();
+    scene.env.write("mine.txt", "my own change\n");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    (scene, tasks)
+}
+
+fn status(scene: &Scene, task: &str) -> String {
+    json(&scene.env, &["task", "show", task, "--json"])["status"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+fn exists(scene: &Scene, file: &str) -> bool {
+    scene.env.path(file).exists()
+}
+
+fn memories(scene: &Scene) -> Vec<String> {
+    let all = json(&scene.env, &["memory", "list", "--json"]);
+    let mut texts: Vec<String> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|memory| memory["content"].as_str().unwrap().to_owned())
+        .collect();
+    texts.sort();
+    texts
+}
+
+/// Undoes something and says by which id that can be undone.
+fn undo(scene: &Scene, target: &str) -> String {
+    let undone = scene.ralph(&["undo", target, "--yes", "--json"]).run();
+    assert_eq!(undone.code, Some(0), "{undone}");
+    let undone: serde_json::Value = serde_json::from_str(&undone.stdout).unwrap();
+    undone["rollback"].as_str().unwrap().to_owned()
+}
+
+/// Whether an undo was begun and not finished.
+fn is_interrupted(scene: &Scene) -> bool {
+    json(&scene.env, &["status", "--json"])["interrupted_rollbacks"] != serde_json::json!([])
+}
+
+#[test]
+fn the_third_of_five_tasks_is_undone_and_brought_back() {
+    let (scene, tasks) = five_landed();
+    let third = tasks[2].as_str();
+    let file = format!("{third}.txt");
+    let planned = scene.ralph(&["undo", third, "--dry-run"]).run();
+    assert!(
+        planned.stdout.starts_with(&format!("{third}: reopened, "))
+            && planned.stdout.contains(": removed: memory of 3\n"),
+        "{planned}"
+    );
+    let refused = scene.ralph(&["undo", third]).run();
+    assert!(refused.stderr.contains("nothing was changed"), "{refused}");
+    assert_eq!(log(&scene).len(), 6);
+
+    let undone = scene
+        .ralph(&["undo", third, "--yes", "--comment", "keep it short"])
+        .run();
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert_eq!(log(&scene)[6..], ["Revert \"Task 3\""]);
+    assert!(!exists(&scene, &file) && !exists(&scene, "shared.txt"));
+    assert_eq!(status(&scene, third), "pending");
+    assert_eq!(
+        memories(&scene),
+        [1, 2, 4, 5].map(|number| format!("memory of {number}"))
+    );
+    // What else there is stays.
+    for other in tasks.iter().filter(|task| *task != third) {
+        assert_eq!(status(&scene, other), "done");
+        assert!(exists(&scene, &format!("{other}.txt")));
+    }
+    assert_eq!(scene.env.read("mine.txt"), "my own change\n");
+    assert_eq!(
+        scene.env.git(["status", "--porcelain", "--untracked-files=no"]),
+        " M mine.txt\n"
+    );
+    let prompt = scene.ralph(&["prompt", third]).run();
+    assert!(prompt.stdout.contains("keep it short"), "{prompt}");
+    let again = scene.ralph(&["undo", third, "--yes"]).run();
+    assert!(again.stderr.contains("is undone already"), "{again}");
+
+    let hint = again.stderr.rsplit_once("`ralph undo ").unwrap().1;
+    undo(&scene, hint.split_once('`').unwrap().0);
+    assert_eq!(log(&scene)[7..], ["Reapply \"Task 3\""]);
+    assert_eq!(scene.env.read("shared.txt"), "third\n");
+    assert_eq!(status(&scene, third), "done");
+    assert_eq!(memories(&scene).len(), 5);
+
+    // It can be undone once more, and a run does it again.
+    let id = undo(&scene, third);
+    assert!(!exists(&scene, "shared.txt"));
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.env.read("shared.txt"), "third\n");
+    let refused = scene.ralph(&["undo", &id, "--yes"]).run();
+    assert!(refused.stderr.contains("is not open any more"), "{refused}");
+}
+
+#[test]
+fn work_that_later_work_builds_on_is_not_undone_and_nothing_changes() {
+    let (scene, tasks) = five_landed();
+    let third = tasks[2].as_str();
+    scene.env.git(["checkout", "--quiet", "--", "mine.txt"]);
+    scene.env.write("shared.txt", "later\n");
+    commit(&scene, "a person builds on it");
+    let before = (log(&scene), memories(&scene));
+    let refused = scene.ralph(&["undo", third, "--yes"]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(
+        refused
+            .stderr
+            .contains("it conflicts with what main has by now, in shared.txt"),
+        "{refused}"
+    );
+    assert_eq!((log(&scene), memories(&scene)), before);
+    assert_eq!(status(&scene, third), "done");
+    assert_eq!(scene.env.git(["status", "--porcelain"]), "");
+    assert!(!is_interrupted(&scene));
+
+    // A local change in the way stays too.
+    scene.env.git(["reset", "--quiet", "--hard", "HEAD^"]);
+    scene.env.write("shared.txt", "my own\n");
+    let refused = scene.ralph(&["undo", third, "--yes"]).run();
+    assert!(refused.stderr.contains("a local change is in the way"), "{refused}");
+    assert_eq!(scene.env.read("shared.txt"), "my own\n");
+    assert_eq!(status(&scene, third), "done");
+    assert!(!is_interrupted(&scene));
+}
+
+#[test]
+fn a_run_is_undone_as_a_whole() {
+    let (scene, tasks) = five_landed();
+    let run = json(&scene.env, &["journal", "list", "--json"])[0]["run"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let undone = scene.ralph(&["undo", &run, "--dry-run"]).run();
+    assert_eq!(undone.stdout.matches(": reopened, ").count(), 5, "{undone}");
+    let id = undo(&scene, &run);
+    assert_eq!(memories(&scene), [""; 0]);
+    assert!(tasks.iter().all(|task| status(&scene, task) == "pending"));
+    assert_eq!(scene.env.git(["diff", "--stat", "HEAD~10", "HEAD"]), "");
+    undo(&scene, &id);
+    assert_eq!(
+        log(&scene)[11..],
+        (1..=5)
+            .map(|number| format!("Reapply \"Task {number}\""))
+            .collect::<Vec<_>>()
+    );
+    assert!(tasks.iter().all(|task| status(&scene, task) == "done"));
+    assert_eq!(memories(&scene).len(), 5);
+}
+
+/// Waits for a finished task and the keys below it.
+fn asked(terminal: &mut Terminal, title: &str) {
+    terminal.shows("+work");
+    terminal.shows(title);
+    terminal.shows("evidence: gates, commit ");
+    terminal.shows("n send back");
+}
+
+#[test]
+fn a_review_shows_the_code_and_accepts_sends_back_or_undoes_it() {
+    let (scene, tasks) = five_landed();
+    let review = scene.ralph(&["review"]).env("NO_COLOR", "1").env("GIT_PAGER", "cat");
+    let mut terminal = Terminal::start(review, 100);
+    asked(&mut terminal, "1 of 5: a finished task");
+    terminal.types("y");
+    terminal.shows(&format!("Task accepted: {}", tasks[0]));
+    asked(&mut terminal, "2 of 5");
+    terminal.types("n");
+    terminal.shows("What should be different?");
+    terminal.types("never use tabs\r");
+    terminal.shows(&format!("Task sent back: {}", tasks[1]));
+    terminal.shows("n only for this task");
+    terminal.types("y");
+    terminal.shows("Guardrail stored: ");
+    asked(&mut terminal, "3 of 5");
+    terminal.types("u");
+    terminal.shows(&format!("{}: reopened, ", tasks[2]));
+    terminal.shows("n leave it");
+    terminal.types("y");
+    terminal.shows("Undid 1 task");
+    asked(&mut terminal, "4 of 5");
+    terminal.types("s");
+    asked(&mut terminal, "5 of 5");
+    terminal.types("l");
+    let (code, _) = terminal.end();
+    assert_eq!(code, Some(0));
+    let statuses: Vec<String> = tasks.iter().map(|task| status(&scene, task)).collect();
+    assert_eq!(statuses, ["done", "pending", "pending", "done", "done"]);
+    let prompt = scene.ralph(&["prompt", &tasks[1]]).run();
+    assert_eq!(prompt.stdout.matches("never use tabs").count(), 2, "{prompt}");
+    // What was sent back keeps its code, and what was neither accepted nor sent back is offered again.
+    assert!(exists(&scene, &format!("{}.txt", tasks[1])) && !exists(&scene, "shared.txt"));
+    let left = json(&scene.env, &["review", "--json"])["finished_tasks"].clone();
+    let left: Vec<&str> = left
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(left, [&tasks[3], &tasks[4]]);
+    let accepted = scene.ralph(&["review", "--accept", &tasks[3], &tasks[4]]).run();
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    assert_eq!(scene.ralph(&["review"]).run().stdout, "Nothing waits for you.\n");
+}
