@@ -71,11 +71,21 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// Overwrites some of the last pages of a database, so that it can still be opened.
+/// Overwrites the pages of two tables of a database, which can still be opened.
 fn damage(path: &Path) {
+    let pages: Vec<u64> = {
+        let database = rusqlite::Connection::open(path).unwrap();
+        let mut roots = database
+            .prepare("SELECT rootpage FROM sqlite_master WHERE name IN ('journal', 'task_log')")
+            .unwrap();
+        let roots = roots.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+        roots.map(|root| root.unwrap().cast_unsigned()).collect()
+    };
     let mut file = File::options().write(true).open(path).unwrap();
-    file.seek(SeekFrom::End(-16 * 4096)).unwrap();
-    file.write_all(&[0x5a; 8 * 4096]).unwrap();
+    for page in pages {
+        file.seek(SeekFrom::Start((page - 1) * 4096)).unwrap();
+        file.write_all(&[0x5a; 4096]).unwrap();
+    }
 }
 
 #[test]
