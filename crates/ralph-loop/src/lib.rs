@@ -16,6 +16,7 @@ mod lock;
 mod prune;
 mod report;
 mod room;
+mod rules;
 mod run_folder;
 pub mod settle;
 mod site;
@@ -37,6 +38,7 @@ pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wis
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
 pub use room::is_disk_full;
+pub use rules::{Rules, path_pattern};
 pub use run_folder::IterationFolder;
 pub use site::{Isolation, Order, Site, Verifier};
 pub use summary::{StopCause, TurnSummary, Verification};

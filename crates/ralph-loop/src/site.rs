@@ -17,6 +17,7 @@ use ralph_store::{RunProcess, Scope};
 use crate::changes::OwnFiles;
 use crate::checkout::Base;
 use crate::guide::Guide;
+use crate::rules::Rules;
 use crate::state::{FirstTry, Pace, WhoVerifies};
 
 /// Where a run takes place.
@@ -45,6 +46,8 @@ pub struct Site<'a> {
     pub own: OwnFiles,
     /// Where tasks have checkouts of their own; none where all work is done in the project itself.
     pub isolation: Option<Isolation>,
+    /// The rules of guardrails.
+    pub rules: Rules,
     /// The index of the notes.
     pub catalogue: CataloguePlace<'a>,
     /// The configuration, as it was when the run began.

@@ -9,6 +9,7 @@ use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
 use crate::guide::{Asking, Guided, WhatNext};
+use crate::rules::Rules;
 use crate::settle::Fate;
 use crate::summary::{StopCause, TurnSummary, Verification};
 
@@ -29,6 +30,7 @@ fn plan() -> Plan {
         first_try: FirstTry::AfterThePause,
         asking: Asking::Nobody,
         seed: 7,
+        rules: Rules::default(),
         only_task: None,
     }
 }

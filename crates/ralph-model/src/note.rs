@@ -228,6 +228,10 @@ impl Extra {
     pub const SOURCE: &'static str = "source";
     /// The key for why a note was written.
     pub const REASON: &'static str = "reason";
+    /// The key for the paths whose change a guardrail refuses.
+    pub const DENY_PATH: &'static str = "deny-path";
+    /// The key for the command that must pass for a guardrail.
+    pub const CHECK: &'static str = "check";
     /// The key under which a note names the one that says something else since a merge.
     pub const CONFLICTS: &'static str = "conflicts";
 

@@ -34,7 +34,8 @@ impl Document<'_> {
     }
 
     /// The ids that an entry of this file replaces.
-    fn superseded(&self) -> HashSet<String> {
+    #[must_use]
+    pub fn superseded(&self) -> HashSet<String> {
         self.entries()
             .iter()
             .filter_map(|entry| self.extra(entry).get(Extra::SUPERSEDES).map(str::to_owned))

@@ -15,16 +15,28 @@ pub fn entry_text(note: &Note) -> String {
     text
 }
 
-/// The lines of a note in a prompt: as in its file, with who wrote it among the tags.
+/// The lines of a note in a prompt: as in its file, with who wrote it among the tags, and its rules in plain words.
 #[must_use]
 pub fn entry_text_by(note: &Note, origin: &str) -> String {
     let tags = tags_line(&note.tags, note.created);
     let tags = tags.trim_end().trim_end_matches("-->");
+    let mut rest = Extra::default();
+    let mut rules = String::new();
+    for (key, value) in note.extra.iter() {
+        let value_on_a_line = value.replace(['\n', '\r', '`'], " ");
+        match key {
+            Extra::DENY_PATH => rules.push_str(&format!(
+                "Enforced: work that changes `{value_on_a_line}` is refused.\n"
+            )),
+            Extra::CHECK => rules.push_str(&format!("Enforced: `{value_on_a_line}` must pass.\n")),
+            _ => rest.set(key, value),
+        }
+    }
     format!(
-        "### {}\n{}{tags}| by: {origin} -->\n{}",
+        "### {}\n{}{rules}{tags}| by: {origin} -->\n{}",
         note.id,
         quoted(&note.content),
-        extra_line(&note.extra)
+        extra_line(&rest)
     )
 }
 

@@ -72,6 +72,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Overwrites the pages of two tables of a database, which can still be opened.
+#[expect(clippy::disallowed_methods, reason = "another client")]
 fn damage(path: &Path) {
     let pages: Vec<u64> = {
         let database = rusqlite::Connection::open(path).unwrap();

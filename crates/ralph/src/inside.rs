@@ -105,6 +105,7 @@ fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Optio
         },
         Command::Memory(memory) => (Shelf::Memories, Spelling::Own, memory.targets()),
         Command::Tools(ToolsCommand::Memory(memory)) => (Shelf::Memories, Spelling::Orchestrator, memory.targets()),
+        Command::Guardrails(GuardrailsCommand::Notes(notes)) if notes.adds_rule() => return Ok(Some(Vec::new())),
         Command::Guardrails(guardrails) => (Shelf::Guardrails, Spelling::Own, guardrails.targets()),
         _ => return Ok(None),
     };

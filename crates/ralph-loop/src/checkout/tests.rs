@@ -6,6 +6,7 @@ use super::landing::tip_of;
 use super::*;
 use crate::changes::OwnFiles;
 use crate::changes::tests::Project;
+use crate::rules::Rules;
 
 const BASE: &str = "refs/heads/main";
 
@@ -14,6 +15,7 @@ struct Fixture {
     project: Project,
     checkout: Checkout,
     base_commit: String,
+    rules: Rules,
 }
 
 impl Fixture {
@@ -30,6 +32,7 @@ impl Fixture {
             .create(&branch_of(&task, "Fix it"), &base_commit, &base_commit)
             .unwrap();
         Self {
+            rules: Rules::default(),
             project,
             checkout,
             base_commit,
@@ -53,6 +56,7 @@ impl Fixture {
             message: "Fix it\n\nTask: t-0a1b2c\n",
             own,
             extras: &[],
+            rules: &self.rules,
         }
     }
 

@@ -7,8 +7,10 @@ use ralph_memory::capture::clean;
 use ralph_process::git::{Git, GitAnswer};
 use ralph_process::{MARKER_VARIABLE, StopHandle};
 
+use super::worktrees::{Difference, differences};
 use super::{Checkout, LandError};
 use crate::changes::{OwnFiles, has_identity};
+use crate::rules::Rules;
 
 /// The most characters of a hook's output in a reason.
 const HOOK_CHARACTERS: usize = 2000;
@@ -32,6 +34,8 @@ pub(crate) struct CommitOptions<'a> {
     pub(crate) own: &'a OwnFiles,
     /// Links and copies that were put into the checkout, as paths from the root.
     pub(crate) extras: &'a [PathBuf],
+    /// The rules that the work must keep.
+    pub(crate) rules: &'a Rules,
 }
 
 /// What there was to commit.
@@ -141,29 +145,22 @@ impl Checkout {
     fn commit_index(&self, options: &CommitOptions<'_>) -> Result<Committed, LandError> {
         let tree = self.git().run(["write-tree"])?.text()?;
         let tree = tree.trim();
-        let changes = self
-            .git()
-            .run([
-                "diff-tree",
-                "-r",
-                "-z",
-                "--raw",
-                "--no-renames",
-                options.base_commit,
-                tree,
-            ])?
-            .text()?;
+        let changes = differences(self.git(), options.base_commit, tree)?;
         if changes.is_empty() {
             return Ok(Committed::Nothing);
         }
-        let mut fields = changes.split_terminator('\0');
-        while let (Some(modes), Some(path)) = (fields.next(), fields.next()) {
-            let new_mode = modes.split(' ').nth(1);
-            if new_mode == Some(NESTED_REPOSITORY) {
-                return Err(LandError::Refused(format!(
-                    "{path} is a git repository of its own, so its files cannot be committed: remove {path}/.git"
-                )));
-            }
+        let is_repository = |change: &&Difference| change.new.as_ref().is_some_and(|new| new.mode == NESTED_REPOSITORY);
+        if let Some(Difference { path, .. }) = changes.iter().find(is_repository) {
+            return Err(LandError::Refused(format!(
+                "{path} is a git repository of its own, so its files cannot be committed: remove {path}/.git"
+            )));
+        }
+        let prefix = &self.project.prefix;
+        let files = changes
+            .iter()
+            .filter_map(|change| Path::new(&change.path).strip_prefix(prefix).ok()?.to_str());
+        if let Some(why) = options.rules.refusal(&files.collect::<Vec<_>>()) {
+            return Err(LandError::Refused(why));
         }
         let message = options.message;
         let call = ["commit-tree", tree, "-p", options.base_commit, "-m", message];

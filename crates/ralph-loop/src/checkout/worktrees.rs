@@ -77,15 +77,15 @@ fn git(folder: &Path) -> Git {
 }
 
 /// A file that differs between two commits.
-struct Difference {
+pub(super) struct Difference {
     old: Option<Blob>,
-    new: Option<Blob>,
-    path: String,
+    pub(super) new: Option<Blob>,
+    pub(super) path: String,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Blob {
-    mode: String,
+pub(super) struct Blob {
+    pub(super) mode: String,
     id: String,
 }
 
@@ -93,7 +93,7 @@ struct Blob {
 /// index has the old one. Says whether the index has the new one already.
 pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, LandError> {
     wait_for_lock(folder)?;
-    let differences = differences(folder, old, new)?;
+    let differences = differences(Git::question(folder), old, new)?;
     let in_index = |difference: &Difference| -> Result<Option<Blob>, GitError> {
         let path = format!(":(top,literal){}", difference.path);
         let listed = Git::question(folder)
@@ -161,8 +161,9 @@ pub(super) enum Updated {
     No,
 }
 
-fn differences(folder: &Path, old: &str, new: &str) -> Result<Vec<Difference>, GitError> {
-    let listed = Git::question(folder)
+/// What differs between two trees.
+pub(super) fn differences(git: Git, old: &str, new: &str) -> Result<Vec<Difference>, GitError> {
+    let listed = git
         .run([
             "diff-tree",
             "-r",

@@ -20,8 +20,9 @@ use crate::changes::{Changes, ProjectFiles, Snapshot, recorded_name};
 use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
+use crate::rules::Rules;
 use crate::run_folder::IterationFolder;
-use crate::state::{BaselineOf, Current, Examined, Gates, ToExamine};
+use crate::state::{BaselineOf, Current, Examined, Gates, Place, ToExamine};
 
 /// How many columns of the names of files stand in a warning.
 const NAMES_COLUMNS: usize = 300;
@@ -76,6 +77,11 @@ impl Runner<'_> {
                 task: current.task.clone(),
                 unreviewed: self.store.evidence_changes()?,
             },
+            rules: self.site.rules.clone(),
+            changed_earlier: match current.place {
+                Place::Checkout => None,
+                Place::Project => Some(self.changed_earlier(&current.task)?),
+            },
             gates: match gates {
                 Gates::Run => Some(self.gate_runner(current, baseline.clone())?),
                 Gates::Skip => None,
@@ -96,6 +102,13 @@ impl Runner<'_> {
             Incoming::Examined(examined)
         })?);
         Ok(())
+    }
+
+    /// The files that earlier attempts at a task changed, of those that a guardrail denies.
+    fn changed_earlier(&self, task: &TaskId) -> Result<BTreeSet<String>, RunError> {
+        let history = self.store.journal_of_task(task)?;
+        let files = history.into_iter().flat_map(|row| row.row.files_modified);
+        Ok(files.filter(|file| self.site.rules.denies(file)).collect())
     }
 
     /// When the run of an iteration was dead for sure: it would have given another sign by then, in the database or in the
@@ -169,6 +182,9 @@ struct Examination {
     /// Whether an earlier attempt at the task changed anything.
     changed_before: bool,
     basis: BasisCheck,
+    rules: Rules,
+    /// What earlier attempts changed, where the work is in the project itself.
+    changed_earlier: Option<BTreeSet<String>>,
     gates: Option<GateRunner>,
 }
 
@@ -192,6 +208,7 @@ impl Examination {
             files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
         }
         self.leave_out_strangers(&mut files, sender);
+        let denied = self.denied(&files);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
         Examined {
             files: files.iter().map(|file| recorded_name(file)).collect(),
@@ -200,7 +217,19 @@ impl Examination {
             basis_changed,
             unseen: changes.degraded,
             gates: gates.unwrap_or_default(),
+            denied,
         }
+    }
+
+    /// Why a guardrail refuses these changes and those of earlier attempts. What is again as git has it does not count.
+    fn denied(&self, files: &BTreeSet<String>) -> Option<String> {
+        let earlier = self.changed_earlier.as_ref()?;
+        let denied = files.union(earlier).filter(|file| self.rules.denies(file));
+        let changed: Vec<&str> = denied
+            .filter(|file| !self.files.is_as_committed(file))
+            .map(String::as_str)
+            .collect();
+        self.rules.refusal(&changed)
     }
 
     /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.

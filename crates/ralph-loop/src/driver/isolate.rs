@@ -16,6 +16,7 @@ use crate::checkout::{
 };
 use crate::gates::{Baseline, GateRunner};
 use crate::inbox::Sender;
+use crate::rules::Rules;
 use crate::run_folder::run_folder;
 use crate::state::{Confirmed, Current, Draft, Happening, LandedWork, Place, WorkCommit};
 use crate::watch::News;
@@ -296,7 +297,7 @@ impl Runner<'_> {
             return Ok(Some(Happening::WorkCommitted(WorkCommit::Failed(why))));
         };
         let message = message_of(current);
-        let (own, root) = (self.site.own.clone(), self.site.root.clone());
+        let (own, root, rules) = (self.site.own.clone(), self.site.root.clone(), self.site.rules.clone());
         let extras = Extras::of(&self.site.config.worktree).map_err(RunError::Other)?.paths();
         let (stop, marker) = (self.stop_gates.clone(), current.marker.clone());
         let (sender, places) = (self.sender.clone(), self.places());
@@ -306,6 +307,7 @@ impl Runner<'_> {
                 message: &message,
                 own: &own,
                 extras: &extras,
+                rules: &rules,
             };
             let committed = checkout.commit_with_hooks(&options, (&stop, &marker)).and_then(|committed| {
                 let Committed::Commit(commit) = committed else {
@@ -477,6 +479,8 @@ impl Runner<'_> {
             message,
             own: &self.site.own,
             extras: &extras,
+            // It does not land.
+            rules: &Rules::default(),
         };
         let kept = checkout
             .commit(&options)

@@ -325,6 +325,7 @@ impl<'a> Runner<'a> {
                 None => Asking::Nobody,
             },
             seed: self.entropy.next_bits(),
+            rules: self.site.rules.clone(),
             only_task: self.order.only_task.clone(),
         }
     }

@@ -160,6 +160,8 @@ pub struct Examined {
     pub unseen: Option<String>,
     /// What the gates say; empty when they were not asked.
     pub gates: Vec<GateResult>,
+    /// Why a guardrail refuses the work in the project itself; the commit of a checkout is judged when it is made.
+    pub denied: Option<String>,
 }
 
 /// A settlement, drawn up.

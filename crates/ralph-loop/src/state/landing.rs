@@ -156,7 +156,7 @@ impl State {
         } else if let Some(why) = not_started(&draft.gates, &names(&draft.basis_changed)) {
             gate_not_started(&why)
         } else {
-            let verdict = baseline.verdict(&draft.gates, Changed::Something);
+            let verdict = self.verdict(baseline, &draft.gates, Changed::Something);
             judge_gates(&self.facts(&draft.current, &draft.turn), Claimed::Done, &verdict)
         };
         draft.ruling = ruling;

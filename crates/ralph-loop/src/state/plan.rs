@@ -7,6 +7,7 @@ use ralph_model::{RunId, TaskId};
 
 use super::Place;
 use crate::guide::Asking;
+use crate::rules::Rules;
 
 /// What does not change in a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,8 @@ pub struct Plan {
     pub asking: Asking,
     /// Where the chance in waits comes from.
     pub seed: u64,
+    /// The rules of guardrails.
+    pub rules: Rules,
     /// The one task that the run is about.
     pub only_task: Option<TaskId>,
 }

@@ -14,10 +14,10 @@ use super::{
     Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Place, Reached, State, ToExamine,
 };
 use crate::basis::{changed_without_review, names};
-use crate::gates::{Baseline, Changed, GateEnd, not_started};
+use crate::gates::{Baseline, Changed, GateEnd, GateResult, not_started};
 use crate::settle::{
-    Facts, Fate, Judgement, StopRun, Then, gate_not_started, gates_interrupted, judge, judge_evidence, judge_gates,
-    landed_before,
+    Facts, Fate, Judgement, StopRun, Then, Verdict, gate_not_started, gates_interrupted, judge, judge_evidence,
+    judge_gates, landed_before,
 };
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
@@ -115,6 +115,16 @@ impl State {
         current.baseline.as_ref().or(self.baseline.as_ref())
     }
 
+    /// What the gates say of the work. Where the check of a guardrail refuses it, the guardrail is the reason.
+    pub(super) fn verdict(&self, baseline: &Baseline, gates: &[GateResult], changed: Changed) -> Verdict {
+        let refusing = baseline.refusing(gates, changed);
+        let guardrail = refusing.and_then(|gate| self.plan.rules.guardrail_of(&gate.command));
+        match (baseline.verdict(gates, changed), guardrail) {
+            (Verdict::Refused(why), Some(guardrail)) => Verdict::Refused(format!("{guardrail}\n{why}")),
+            (verdict, _) => verdict,
+        }
+    }
+
     /// What changed and what the gates say is known: the settlement can be drawn up.
     pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: Moment) -> Vec<Effect> {
         let Examining {
@@ -137,7 +147,10 @@ impl State {
             Judgement::AskGates(claimed) => match not_started(&examined.gates, &names(&examined.basis_changed)) {
                 Some(why) => gate_not_started(&why),
                 None => {
-                    let verdict = baseline.verdict(&examined.gates, changed);
+                    let verdict = match &examined.denied {
+                        Some(why) => Verdict::Refused(why.clone()),
+                        None => self.verdict(baseline, &examined.gates, changed),
+                    };
                     judge_gates(&self.facts(&current, &turn), claimed, &verdict)
                 }
             },

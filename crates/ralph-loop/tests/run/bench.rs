@@ -459,6 +459,7 @@ impl Project {
                 patience: PATIENCE,
             },
             notes: Vec::new(),
+            rules: ralph_loop::Rules::default(),
             features: FeaturesFolder {
                 path: ralph.join("features"),
                 shown: ".ralph/features".to_owned(),

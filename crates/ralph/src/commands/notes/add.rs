@@ -6,7 +6,7 @@ use clap::Args;
 use ralph_memory::capture::{Draft, Notebook};
 use ralph_model::{Extra, NoteKind, Tags};
 
-use super::{LINE_BREAKS_CHANGED, OnShelf, SecretArgs, refuse_mistyped_flag, text_argument, view};
+use super::{EntryRule, LINE_BREAKS_CHANGED, OnShelf, SecretArgs, refuse_mistyped_flag, text_argument, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -27,11 +27,17 @@ pub(crate) struct AddArgs<S: OnShelf> {
     kind: NoteKind,
     #[command(flatten)]
     details: DetailArgs,
+    #[command(flatten)]
+    rule: S::Rule,
     #[arg(skip)]
     shelf: PhantomData<S>,
 }
 
 impl<S: OnShelf> AddArgs<S> {
+    pub(super) fn has_rule(&self) -> bool {
+        self.rule.is_given()
+    }
+
     /// The note that it would supersede.
     pub(super) fn supersedes(&self) -> Option<&str> {
         self.details.supersedes()
@@ -69,7 +75,9 @@ pub(super) fn cmd_add<S: OnShelf>(
     args: AddArgs<S>,
 ) -> Result<(), CommandError> {
     let content = content_argument(context, args.content)?;
-    store(context, notebook, (args.kind, content), args.details)
+    let mut extra = Extra::default();
+    args.rule.put(&mut extra)?;
+    store_with(context, notebook, (args.kind, content), (args.details, extra))
 }
 
 /// The text that was given for a note.
@@ -85,7 +93,15 @@ pub(crate) fn store(
     (kind, content): (NoteKind, String),
     details: DetailArgs,
 ) -> Result<(), CommandError> {
-    let mut extra = Extra::default();
+    store_with(context, notebook, (kind, content), (details, Extra::default()))
+}
+
+fn store_with(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    (kind, content): (NoteKind, String),
+    (details, mut extra): (DetailArgs, Extra),
+) -> Result<(), CommandError> {
     if let Some(reason) = &details.reason {
         extra.set(Extra::REASON, reason);
     }

@@ -16,9 +16,9 @@ use std::marker::PhantomData;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
+use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy, accept};
 use ralph_memory::recall::{Wanted, first_day};
-use ralph_model::{Actor, NoteKind, Shelf, Tags, without_invisible};
+use ralph_model::{Actor, Extra, NoteKind, Shelf, Tags, without_invisible};
 
 pub(crate) use add::{DetailArgs, content_argument, store};
 
@@ -33,6 +33,9 @@ pub(crate) const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
 pub(crate) trait OnShelf: std::fmt::Debug + 'static {
     /// The shelf.
     const SHELF: Shelf;
+
+    /// What else an entry of it may carry.
+    type Rule: Args + EntryRule;
 
     /// Examples in which `{ralph}` stands for the shelf's command and `{id}` for an id.
     fn examples(template: &str) -> String {
@@ -53,12 +56,69 @@ pub(crate) trait OnShelf: std::fmt::Debug + 'static {
     }
 }
 
+/// A rule beside the text of an entry.
+pub(crate) trait EntryRule: std::fmt::Debug {
+    /// Whether there is one.
+    fn is_given(&self) -> bool;
+
+    /// Adds it to what an entry carries.
+    fn put(&self, extra: &mut Extra) -> Result<(), CommandError>;
+}
+
+/// Memories have no rules.
+#[derive(Debug, Args)]
+pub(crate) struct NoRule {}
+
+impl EntryRule for NoRule {
+    fn is_given(&self) -> bool {
+        false
+    }
+
+    fn put(&self, _: &mut Extra) -> Result<(), CommandError> {
+        Ok(())
+    }
+}
+
+/// The rule of a guardrail, which is enforced after each iteration.
+#[derive(Debug, Args)]
+pub(crate) struct GuardrailRule {
+    /// Refuse work that changes these paths, as in .gitignore
+    #[arg(long, value_name = "GLOB")]
+    deny_path: Option<String>,
+    /// Refuse work unless this command passes; `ralph run` asks you to confirm it
+    #[arg(long, value_name = "COMMAND")]
+    check: Option<String>,
+}
+
+impl EntryRule for GuardrailRule {
+    fn is_given(&self) -> bool {
+        self.deny_path.is_some() || self.check.is_some()
+    }
+
+    fn put(&self, extra: &mut Extra) -> Result<(), CommandError> {
+        if let Some(pattern) = &self.deny_path {
+            ralph_loop::path_pattern(pattern).map_err(CommandError::usage)?;
+        }
+        let rules = [(Extra::DENY_PATH, &self.deny_path), (Extra::CHECK, &self.check)];
+        for (key, value) in rules {
+            let Some(value) = value else { continue };
+            if value.trim().is_empty() || value.contains('\n') {
+                return Err(CommandError::usage(format!("`--{key}` needs one line of text")));
+            }
+            accept(value, SecretPolicy::Refuse)?;
+            extra.set(key, value);
+        }
+        Ok(())
+    }
+}
+
 /// `memories.md`.
 #[derive(Debug)]
 pub(crate) struct Memories;
 
 impl OnShelf for Memories {
     const SHELF: Shelf = Shelf::Memories;
+    type Rule = NoRule;
 }
 
 /// `guardrails.md`.
@@ -67,6 +127,7 @@ pub(crate) struct Guardrails;
 
 impl OnShelf for Guardrails {
     const SHELF: Shelf = Shelf::Guardrails;
+    type Rule = GuardrailRule;
 }
 
 #[derive(Debug, Subcommand)]
@@ -91,6 +152,11 @@ impl<S: OnShelf> NotesCommand<S> {
             Self::Restore(args) => args.ids(),
             Self::Search(_) | Self::List(_) | Self::Show(_) | Self::Validate(_) => Vec::new(),
         }
+    }
+
+    /// Whether it adds an entry with a rule, which only a person decides.
+    pub(crate) fn adds_rule(&self) -> bool {
+        matches!(self, Self::Add(args) if args.has_rule())
     }
 
     /// Whether it is an edit that does not say what to change: a person does that in an editor.

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ralph_memory::secrets::mask;
-use ralph_model::config::{Config, Restricted};
+use ralph_model::config::{CommandLine, Config, Restricted};
 use ralph_model::show_invisible;
 use ralph_notes::{Patches, create_folder, read_file};
 use sha2::{Digest, Sha256};
@@ -32,6 +32,8 @@ const SCRIPT_ENDINGS: &[&str] = &[
 const BEGINNING: u64 = 1 << 10;
 /// The setting whose commands are gates.
 const GATES: &str = "verify.commands";
+/// The checks of guardrails.
+const CHECKS: &str = "guardrails.check";
 /// How many bytes of a script are hashed at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -48,9 +50,18 @@ struct Term {
 }
 
 /// Asks for the settings of the project, unless they were confirmed before or the user confirms them by a flag.
-pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: bool) -> Result<(), CommandError> {
+pub(super) fn confirm_commands(
+    context: &Context<'_>,
+    (uses_agent, trust): (bool, bool),
+    checks: &[String],
+) -> Result<(), CommandError> {
     let is_used = |restricted: &&Restricted| uses_agent || restricted.key != "agent.command";
-    let terms = terms(context, context.restricted.iter().filter(is_used))?;
+    let checks = (!checks.is_empty()).then(|| Restricted {
+        key: CHECKS.to_owned(),
+        values: checks.to_vec(),
+        commands: checks.iter().cloned().map(CommandLine::Line).collect(),
+    });
+    let terms = terms(context, context.restricted.iter().filter(is_used).chain(&checks))?;
     confirm(
         context,
         &terms,
@@ -175,7 +186,7 @@ fn terms<'r>(
             found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
         }
         // Outside of the project only scripts of gates count: agents and compiled programs change with every update.
-        let is_gate = restricted.key == GATES;
+        let is_gate = [GATES, CHECKS].contains(&restricted.key.as_str());
         found.retain(|file| file.is_relative() || is_gate && is_text(file));
         scripts.extend(found);
     }

@@ -24,11 +24,11 @@ use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, Verifier, WorktreeLock};
+use ralph_loop::{Finish, Guide, LockError, Order, Rules, Runner, Site, Verifier, WorktreeLock};
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
-use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
+use ralph_model::{Note, Shelf};
 use ralph_notes::lock_path;
 use ralph_store::RunProcess;
 
@@ -174,13 +174,14 @@ fn begin<'a>(
     if config.git.commit == Commit::Task && is_in_place {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
     }
+    let (rules, checks) = rules(context, &mut config)?;
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);
     let verifier = verifier::chosen(context, &config, agent.driver.as_ref())?;
     if args.dry_run {
         return dry_run::show(context, &config, (&agent, &verifier), args);
     }
-    confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
+    confirm::confirm_commands(context, (args.agent.is_none(), args.trust), &checks)?;
     let project = &context.project;
     guard::prepare_folders(context)?;
     let process = this_process();
@@ -201,6 +202,7 @@ fn begin<'a>(
     announce(context, &config, (&agent, &verifier), args);
     let site = Site {
         isolation,
+        rules,
         ..site(context, &config, process)?
     };
     let order = Order {
@@ -235,6 +237,31 @@ fn begin<'a>(
         End::Error(reason) => Err(before.hint(context, CommandError::new(reason))),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// The rules of guardrails. Their checks become gates of the run.
+fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<String>), CommandError> {
+    let notebook = context.notebook(Shelf::Guardrails, Spelling::Own);
+    let reading = notebook.read()?;
+    let document = reading.document();
+    let superseded = document.superseded();
+    let notes: Vec<Note> = document
+        .entries()
+        .iter()
+        .filter_map(|entry| document.note(entry))
+        .collect();
+    let current = notes.iter().filter(|note| !superseded.contains(note.id.as_str()));
+    let rules = Rules::of(current).map_err(|error| {
+        let file = context.project.shown(&notebook.path);
+        CommandError::new(format!("{file}: {error}")).hint("`ralph guardrails edit` or an editor fixes it")
+    })?;
+    let checks: Vec<String> = rules.checks().map(str::to_owned).collect();
+    for check in &checks {
+        if !config.verify.commands.contains(check) {
+            config.verify.commands.push(check.clone());
+        }
+    }
+    Ok((rules, checks))
 }
 
 /// Says who works and who verifies.
@@ -410,6 +437,7 @@ pub(super) fn site<'a>(
         scratchpad: context.scratchpad(),
         own: own_files(context),
         isolation: None,
+        rules: Rules::default(),
         catalogue: context.catalogue(Spelling::Own),
         config,
         config_files: [project.root.join(paths::CONFIG)]

@@ -26,6 +26,7 @@ mod memory_story;
 mod models;
 mod pruning;
 mod rollback;
+mod rules;
 mod runs_story;
 pub(crate) mod signals;
 mod status;

@@ -1,0 +1,172 @@
+//! Guardrails with rules: what they forbid is refused, with their text as the reason.
+
+use ralph_testkit::scripted::{Script, run, say, write};
+
+use super::isolation::{add, commit, log, project};
+use super::{DONE, Scene};
+use crate::json;
+
+const TEXT: &str = "commands.txt is generated; never edit it";
+
+fn outcomes_and_reasons(scene: &Scene) -> Vec<(String, String)> {
+    let rows = json(&scene.env, &["journal", "list", "--json"]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let mut rows: Vec<_> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (text(&row["outcome"]), text(&row["reason"])))
+        .collect();
+    rows.reverse();
+    rows
+}
+
+/// The first attempt edits the file; the second one does something else, the third restores it.
+fn disobedient() -> Script {
+    Script::new()
+        .turn([write("commands.txt", "by hand\n"), say(DONE)])
+        .turn([write("other.txt", "other\n"), say(DONE)])
+        .turn([write("commands.txt", "generated\n"), say(DONE)])
+}
+
+#[test]
+fn work_that_changes_a_denied_path_does_not_land() {
+    let scene = project(&disobedient());
+    scene.env.write("commands.txt", "generated\n");
+    commit(&scene, "commands");
+    scene.env.ok(["guardrails", "add", TEXT, "--deny-path", "commands.txt"]);
+    let task = add(&scene, "one");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let rows = outcomes_and_reasons(&scene);
+    let outcomes: Vec<&str> = rows.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    // What the first attempt changed still counts in the second.
+    assert_eq!(outcomes, ["retried", "retried", "done"], "{rows:?}");
+    for (_, reason) in &rows[..2] {
+        assert!(
+            reason.contains(TEXT) && reason.contains("commands.txt: undo that"),
+            "{reason}"
+        );
+    }
+    assert_eq!(log(&scene), ["first", "commands", "one"]);
+    assert_eq!(
+        scene.env.git(["show", "--format=", "--name-only", "HEAD"]),
+        "other.txt\n"
+    );
+    assert_eq!(scene.env.read("commands.txt"), "generated\n");
+    let prompt = scene.ralph(&["prompt", &task]).run();
+    assert!(
+        prompt
+            .stdout
+            .contains("Enforced: work that changes `commands.txt` is refused."),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn in_the_project_itself_a_denied_path_is_refused_until_it_is_as_git_has_it() {
+    let scene = project(&disobedient());
+    scene.env.write("commands.txt", "generated\n");
+    commit(&scene, "commands");
+    scene.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"grep -q whole calc.txt\"]\n[git]\nisolate = \"off\"\n",
+    );
+    scene.env.ok(["guardrails", "add", TEXT, "--deny-path", "commands.txt"]);
+    add(&scene, "one");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let rows = outcomes_and_reasons(&scene);
+    let outcomes: Vec<&str> = rows.iter().map(|(outcome, _)| outcome.as_str()).collect();
+    assert_eq!(outcomes, ["retried", "retried", "done"], "{rows:?}");
+    assert!(rows[1].1.contains(TEXT), "{rows:?}");
+}
+
+#[test]
+fn a_check_of_a_guardrail_is_confirmed_and_refuses_work() {
+    let scene = project(&Script::new().turn([write("big.txt", "too big\n"), say(DONE)]).turn([
+        write("big.txt", "small\n"),
+        write("{task}.txt", "\n"),
+        say(DONE),
+    ]));
+    scene.env.ok([
+        "guardrails",
+        "add",
+        "keep files small",
+        "--check",
+        "! grep -rqs big big.txt",
+    ]);
+    add(&scene, "one");
+    let confirmed = "[verify]\ncommands = [\"grep -q whole calc.txt\"]\n";
+    scene.env.write(".ralph.toml", confirmed);
+    let refused = scene.invocation(&[]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("guardrails.check"), "{refused}");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let rows = outcomes_and_reasons(&scene);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(
+        rows[0].0 == "retried" && rows[0].1.contains("keep files small"),
+        "{rows:?}"
+    );
+    // It is asked for once, until it changes.
+    add(&scene, "two");
+    assert_eq!(scene.run(&[]).code, Some(0));
+}
+
+#[test]
+fn an_agent_only_proposes_a_rule() {
+    let scene = project(&Script::new().turn([
+        run("ralph guardrails add 'mine alone' --check 'rm -rf everything'"),
+        run("ralph guardrails add 'plain text'"),
+        write("a.txt", "a\n"),
+        say(DONE),
+    ]));
+    add(&scene, "one");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let guardrails = scene.env.read(".agent/guardrails.md");
+    assert!(
+        guardrails.contains("plain text") && !guardrails.contains("mine alone"),
+        "{guardrails}"
+    );
+    let proposals = json(&scene.env, &["review", "--json"])["proposals"].clone();
+    assert_eq!(proposals[0]["change"], "guardrails add", "{proposals}");
+    let id = proposals[0]["id"].as_str().unwrap();
+    assert_eq!(scene.ralph(&["review", "--accept", id]).run().code, Some(0));
+    let guardrails = scene.env.read(".agent/guardrails.md");
+    assert!(
+        guardrails.contains("<!-- ralph: check=rm -rf everything -->"),
+        "{guardrails}"
+    );
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_is_refused_with_one_line() {
+    let scene = project(&Script::new());
+    for (option, value) in [
+        ("--deny-path", "!a"),
+        ("--deny-path", ""),
+        ("--check", " "),
+        ("--check", "a\nb"),
+    ] {
+        let refused = scene.ralph(&["guardrails", "add", "no", option, value]).run();
+        assert!(matches!(refused.code, Some(1 | 2)), "{option} {value:?}: {refused}");
+        assert!(!scene.env.path(".agent/guardrails.md").exists(), "{option} {value:?}");
+    }
+    let memory = scene.ralph(&["memory", "add", "no", "--deny-path", "a"]).run();
+    assert_eq!(memory.code, Some(2), "{memory}");
+    add(&scene, "one");
+    scene
+        .env
+        .ok(["guardrails", "add", "edited by hand", "--deny-path", "a.txt"]);
+    let text = scene
+        .env
+        .read(".agent/guardrails.md")
+        .replace("deny-path=a.txt", "deny-path=!a");
+    scene.env.write(".agent/guardrails.md", text);
+    let refused = scene.run(&["--trust"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("`!a` is not a pattern of paths"), "{refused}");
+}
