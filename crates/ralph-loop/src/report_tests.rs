@@ -28,6 +28,7 @@ fn draft(ruling: Ruling) -> Draft {
         model: None,
         rationale: String::new(),
         overflowed_before: false,
+        spent_before: ralph_model::Usage::default(),
         baseline: None,
         before: None,
         place: crate::state::Place::Project,

@@ -236,6 +236,14 @@ pub fn gate_not_started(why: &str) -> Ruling {
     interrupted(StopReason::GateNotStarted, Then::Stop(StopRun::GateNotStarted), why)
 }
 
+/// What becomes of a task whose attempts have used what a task may use.
+fn over_the_task_limit(said: &str) -> Ruling {
+    Ruling {
+        task: Fate::GiveUp,
+        ..failed(StopReason::TaskLimit, said)
+    }
+}
+
 /// It was stopped by ralph, whatever it said.
 fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
     let limits = &facts.limits;
@@ -260,6 +268,10 @@ fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
                 .as_deref()
                 .unwrap_or("A limit of the run was reached while the agent worked."),
         ),
+        StopCause::TaskLimit => {
+            let said = facts.turn.limit.as_deref();
+            over_the_task_limit(said.unwrap_or("The attempts at the task have used what a task may use."))
+        }
         StopCause::Timeout => {
             let most = set("iteration_time", limits.iteration_time.map(duration_text));
             failed(

@@ -120,6 +120,8 @@ fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
 
 /// A world in which every task is done at the first attempt.
 struct World {
+    /// What earlier attempts at every task have used.
+    spent_before: Usage,
     tasks: u64,
     begun: u64,
     /// What was done, in words.
@@ -143,6 +145,7 @@ struct World {
 impl World {
     fn with_tasks(tasks: u64) -> Self {
         Self {
+            spent_before: Usage::default(),
             tasks,
             begun: 0,
             done: Vec::new(),
@@ -253,6 +256,7 @@ impl World {
             Effect::Prepare { .. } => Happening::Prepared {
                 before: "{}".to_owned(),
                 overflowed_before: false,
+                spent_before: self.spent_before,
             },
             Effect::Spawn | Effect::Verify(_) => Happening::Spawned,
             Effect::StopAgent | Effect::KillAgent if self.verifying => looked(TurnEnd::Stopped, None),
@@ -477,6 +481,7 @@ fn happening(number: u8) -> Happening {
         7 => Happening::Prepared {
             before: String::new(),
             overflowed_before: number > 100,
+            spent_before: Usage::default(),
         },
         8 => Happening::Spawned,
         9 => Happening::Sign,

@@ -121,6 +121,8 @@ pub enum StopCause {
     Idle,
     /// A limit of the run was reached.
     RunLimit,
+    /// The attempts at the task have used what a task may use.
+    TaskLimit,
     /// ralph itself was killed.
     RalphDied,
 }

@@ -83,6 +83,8 @@ word_enum! {
         RalphDied = "ralph_died",
         /// A limit of the run was reached while the agent worked.
         RunLimit = "run_limit",
+        /// The attempts at the task have used what a task may use.
+        TaskLimit = "task_limit",
         /// A gate could not be started.
         GateNotStarted = "gate_not_started",
     }
@@ -160,6 +162,14 @@ impl Usage {
     #[must_use]
     pub fn told_cost(&self) -> Option<f64> {
         Some(self.cost_usd).filter(|cost| *cost > 0.0)
+    }
+
+    /// What it cost for each of so many; none where nobody told, or there are none.
+    #[must_use]
+    pub fn cost_per(&self, parts: u32) -> Option<f64> {
+        self.told_cost()
+            .filter(|_| parts > 0)
+            .map(|cost| cost / f64::from(parts))
     }
 
     /// All tokens; none where nobody told.

@@ -11,7 +11,8 @@ const TAB: usize = 4;
 
 /// The items of the checklists in a text, each after the item that it is a part of; none when there is no item.
 ///
-/// What is indented under an item and no item itself is its description. Boxes in fences and comments are no items.
+/// What is indented under an item and no item itself is its description, and a line that begins with `check:` names a command
+/// that must pass. Boxes in fences and comments are no items.
 pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
     let items = read(text).items;
     (!items.is_empty()).then_some(items)
@@ -77,10 +78,13 @@ impl Reader {
                 title: title.to_owned(),
                 description: String::new(),
                 priority: Priority::default(),
+                checks: Vec::new(),
                 done,
                 parent: self.open.last().map(|(_, item)| *item),
             });
             self.open.push((indent, self.items.len() - 1));
+        } else if let (Some(command), Some(item)) = (check(text), self.item_above(indent)) {
+            item.checks.push(command.to_owned());
         } else {
             if is_nearly_checkbox(text) {
                 self.missed.push(self.line);
@@ -96,20 +100,32 @@ impl Reader {
         }
     }
 
+    /// The item that a line belongs to.
+    fn item_above(&mut self, indent: usize) -> Option<&mut ImportItem> {
+        let (outer, item) = self.open.last()?;
+        self.items.get_mut(*item).filter(|_| indent >= outer + STEP)
+    }
+
     /// Adds a line to the description of the item that it stands under.
     fn describe(&mut self, line: &str, indent: usize) {
-        let Some((outer, item)) = self.open.last() else { return };
-        if let Some(item) = self.items.get_mut(*item)
-            && indent >= outer + STEP
-        {
-            if item.description.is_empty() && line.trim().is_empty() {
-                return;
-            }
-            item.description
-                .push_str(without_columns(line.trim_end(), outer + STEP));
-            item.description.push('\n');
+        let outer = self.open.last().map_or(0, |(outer, _)| *outer);
+        let Some(item) = self.item_above(indent) else { return };
+        if item.description.is_empty() && line.trim().is_empty() {
+            return;
         }
+        item.description
+            .push_str(without_columns(line.trim_end(), outer + STEP));
+        item.description.push('\n');
     }
+}
+
+/// The command of a line like "check: cargo test" or "- check: `cargo test`".
+fn check(text: &str) -> Option<&str> {
+    let text = text.strip_prefix("- ").map_or(text, str::trim_start);
+    let command = text.strip_prefix("check:")?.trim();
+    let quoted = command.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    let command = quoted.unwrap_or(command).trim();
+    (!command.is_empty()).then_some(command)
 }
 
 /// How many columns of white space a line begins with.
@@ -208,6 +224,16 @@ mod tests {
             outline(text),
             [". a: \"one\\n\\n  two\\n- plain\\nof a again\"", "-. b: \"of b\""]
         );
+    }
+
+    #[test]
+    fn a_check_line_under_an_item_is_a_command() {
+        let text = "check: nobody's\n- [ ] a\n  first\n  check: cargo test a\n  - check: `npm test`\n  check:\n  last\n\
+                    - [ ] b\n  ```\n  check: no\n  ```\n  checked: no\n";
+        let items = parse_checklist(text).unwrap();
+        let checks: Vec<_> = items.iter().map(|item| item.checks.join("|")).collect();
+        assert_eq!(checks, ["cargo test a|npm test", ""]);
+        assert_eq!(items[0].description, "first\ncheck:\nlast");
     }
 
     #[test]

@@ -132,6 +132,7 @@ fn item(story: Story) -> ImportItem {
             id => format!("{id}: {}", story.title),
         },
         priority: story.priority,
+        checks: Vec::new(),
         done: story.passes,
         parent: None,
     }
@@ -152,6 +153,7 @@ mod tests {
             title: title.to_owned(),
             description: description.to_owned(),
             priority,
+            checks: Vec::new(),
             done,
             parent: None,
         };

@@ -21,7 +21,23 @@ pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem
     if extension.is_some_and(|end| end.eq_ignore_ascii_case("json")) {
         return stories_of(name, text).map(Some);
     }
-    Ok(parse_checklist(text))
+    let items = parse_checklist(text);
+    for (place, item) in items.iter().flatten().enumerate() {
+        let has_parts = || items.iter().flatten().any(|part| part.parent == Some(place));
+        if !item.checks.is_empty() && has_parts() {
+            return Err(CommandError::new(format!(
+                "nothing was imported from {name}: `{}` has parts, so its check would never run",
+                item.title
+            ))
+            .hint("move the check below one of its parts"));
+        }
+    }
+    Ok(items)
+}
+
+/// All checks of a list.
+pub(crate) fn checks_of(items: &[ImportItem]) -> Vec<String> {
+    items.iter().flat_map(|item| item.checks.iter().cloned()).collect()
 }
 
 /// Warns of lines that were probably meant as tasks and are none.

@@ -238,6 +238,7 @@ impl Runner<'_> {
         Ok(Happening::Prepared {
             before,
             overflowed_before,
+            spent_before: self.store.spent_on(&current.task)?,
         })
     }
 

@@ -141,6 +141,7 @@ impl Runner<'_> {
             kind: task.as_ref().map_or(TaskKind::Once, |task| task.kind),
             checks: task.map(|task| task.checks).unwrap_or_default(),
             overflowed_before,
+            spent_before: self.store.spent_on(&record.task)?,
             baseline: parsed::<Baseline>(record.baseline.as_deref()),
             run: record.run,
             iteration: record.iteration,

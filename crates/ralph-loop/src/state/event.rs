@@ -75,6 +75,8 @@ pub enum Happening {
         before: String,
         /// Whether an earlier prompt of this task was too long already.
         overflowed_before: bool,
+        /// What earlier attempts at the task have used.
+        spent_before: Usage,
     },
     /// The agent, or the verifier, is started.
     Spawned,

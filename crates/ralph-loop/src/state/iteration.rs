@@ -39,6 +39,8 @@ pub struct Current {
     pub rationale: String,
     /// Whether an earlier prompt of this task was too long already; known once it is prepared.
     pub overflowed_before: bool,
+    /// What earlier attempts at the task have used since it was last reset; known once it is prepared.
+    pub spent_before: Usage,
     /// What the gates of a dead run could already say, if that is on record; none in a run of our own.
     pub baseline: Option<Baseline>,
     /// What the files were before, as the driver keeps it; known once it is prepared.
@@ -74,6 +76,7 @@ impl Current {
             model: chosen.model,
             rationale: chosen.rationale,
             overflowed_before: false,
+            spent_before: Usage::default(),
             baseline: None,
             before: None,
             place: Place::Project,

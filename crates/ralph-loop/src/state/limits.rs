@@ -5,8 +5,8 @@ use std::time::Duration;
 use ralph_model::config::duration_text;
 use ralph_model::{Usage, count, duration};
 
-use super::State;
 use super::phase::{Phase, Working};
+use super::{Current, State};
 use crate::summary::StopCause;
 
 /// A limit of the run that is reached.
@@ -65,6 +65,19 @@ impl State {
         Some(Reached::set("tokens", most, &format!("{tokens} tokens are used")))
     }
 
+    /// Which limit of a task is reached with what an attempt has used so far, in a sentence.
+    pub(super) fn task_used_up(&self, current: &Current, used: Usage) -> Option<String> {
+        let limits = &self.plan.limits;
+        let used = current.spent_before.and(used);
+        if let Some(most) = limits.task_cost_usd.filter(|most| used.cost_usd >= *most) {
+            let cost = format!("the task has cost ${:.2}", used.cost_usd);
+            return Some(Reached::set("task_cost_usd", most, &cost).said);
+        }
+        let most = limits.task_tokens.filter(|most| used.tokens() >= *most)?;
+        let tokens = format!("the task has used {} tokens", used.tokens());
+        Some(Reached::set("task_tokens", most, &tokens).said)
+    }
+
     /// Whether the run has lasted as long as it may, in which the computer has slept for so long.
     #[must_use]
     pub fn is_out_of_time(&self, at: Duration, slept: Duration) -> bool {
@@ -88,9 +101,11 @@ impl State {
             Some((StopCause::Timeout, None))
         } else if limits.idle_time.is_some_and(|most| since(working.last_sign) >= most) {
             Some((StopCause::Idle, None))
-        } else {
-            let reached = self.used_up(working.used, at)?;
+        } else if let Some(reached) = self.used_up(working.used, at) {
             Some((StopCause::RunLimit, Some(reached)))
+        } else {
+            self.task_used_up(&working.current, working.used)?;
+            Some((StopCause::TaskLimit, None))
         }
     }
 

@@ -127,6 +127,7 @@ impl State {
                 Happening::Prepared {
                     before,
                     overflowed_before,
+                    spent_before,
                 },
             ) => {
                 // The gates and the look at the files may have taken long.
@@ -135,6 +136,7 @@ impl State {
                 }
                 current.before = Some(before);
                 current.overflowed_before = overflowed_before;
+                current.spent_before = spent_before;
                 self.iterations += 1;
                 self.phase = Phase::Starting(current);
                 vec![Effect::Spawn]

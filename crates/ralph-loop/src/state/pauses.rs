@@ -245,6 +245,7 @@ fn has_answered(stop: StopReason) -> bool {
         | StopReason::PermissionDenied
         | StopReason::OutputLimit
         | StopReason::GateNotStarted
+        | StopReason::TaskLimit
         | StopReason::ContextOverflow => true,
         StopReason::EmptyAnswer
         | StopReason::Crash

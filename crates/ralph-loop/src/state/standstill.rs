@@ -102,6 +102,11 @@ impl State {
         if draft.ruling.task != Fate::Attempt {
             return;
         }
+        if let Some(said) = self.task_used_up(&draft.current, draft.usage()) {
+            draft.ruling.task = Fate::GiveUp;
+            draft.ruling.also(&format!("Gave up. {said}"));
+            return;
+        }
         let standstill = match draft.changed {
             Changed::Nothing => Some(Standstill::after(before.standstill, draft)),
             Changed::Something => None,

@@ -41,9 +41,7 @@ impl State {
         match what {
             Happening::TurnEnded(mut summary) => {
                 summary.cause = cause_of_end(working.stop, &summary.end);
-                if summary.cause == Some(StopCause::RunLimit) {
-                    summary.limit = self.reached.as_ref().map(|reached| reached.said.clone());
-                }
+                summary.limit = self.limit_of(summary.cause, &working);
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
@@ -60,6 +58,15 @@ impl State {
                 self.stop_agent(working, cause)
             }
             (Some(_), _) | (None, None) => self.rest(Phase::Working(working)),
+        }
+    }
+
+    /// The limit for which a session was stopped, in a sentence.
+    pub(super) fn limit_of(&self, cause: Option<StopCause>, session: &Working) -> Option<String> {
+        match cause? {
+            StopCause::RunLimit => self.reached.as_ref().map(|reached| reached.said.clone()),
+            StopCause::TaskLimit => self.task_used_up(&session.current, session.used),
+            _ => None,
         }
     }
 

@@ -149,9 +149,7 @@ impl State {
     fn verified(&mut self, verifying: Verifying, mut found: Verification, when: Moment) -> Vec<Effect> {
         let Verifying { mut draft, session } = verifying;
         found.cause = cause_of_end(session.stop, &found.end);
-        if found.cause == Some(StopCause::RunLimit) {
-            found.limit = self.reached.as_ref().map(|reached| reached.said.clone());
-        }
+        found.limit = self.limit_of(found.cause, &session);
         let facts = self.facts(&draft.current, &draft.turn);
         let passed = draft.ruling.clone();
         draft.ruling = judge_verifier(&facts, passed.clone(), &found);

@@ -332,6 +332,7 @@ fn an_agent_that_was_not_started_yet_is_not_started_any_more() {
     let prepared = Happening::Prepared {
         before: String::new(),
         overflowed_before: false,
+        spent_before: ralph_model::Usage::default(),
     };
     let state = world.happens(state, prepared, 1);
     assert!(matches!(state.end(), Some(End::AsWished(_))), "{state:?}");

@@ -1,8 +1,8 @@
 //! Every limit: reached exactly, one short of it, and switched off.
 
 use super::*;
-use ralph_model::Usage;
 use ralph_model::config::Limits;
+use ralph_model::{StopReason, Usage};
 
 fn used(cost_usd: f64, input_tokens: u64, output_tokens: u64) -> Usage {
     Usage {
@@ -18,6 +18,8 @@ fn no_limits() -> Limits {
         wall_clock: None,
         cost_usd: None,
         tokens: None,
+        task_cost_usd: None,
+        task_tokens: None,
         iteration_time: None,
         idle_time: None,
         consecutive_failures: None,
@@ -88,6 +90,75 @@ fn a_limit_of_the_run_stops_the_agent_with_the_event_that_reaches_it_and_says_wh
         (Happening::Tick, 3600),
         "The limit `[limits] wall_clock = 1h` is reached: the run has lasted 1 h.",
     );
+}
+
+#[test]
+fn a_limit_of_the_task_gives_it_up_and_the_run_goes_on() {
+    let cost = Limits {
+        task_cost_usd: Some(2.0),
+        ..no_limits()
+    };
+    let tokens = Limits {
+        task_tokens: Some(1000),
+        ..no_limits()
+    };
+    let cases = [
+        (
+            cost,
+            used(1.0, 0, 0),
+            used(0.99, 0, 0),
+            used(1.0, 0, 0),
+            "task_cost_usd = 2` is reached: the task has cost $2.00.",
+        ),
+        (
+            tokens,
+            used(0.0, 500, 0),
+            used(0.0, 400, 99),
+            used(0.0, 400, 100),
+            "task_tokens = 1000` is reached: the task has used 1000 tokens.",
+        ),
+    ];
+    for (limits, before, short, reached, sentence) in cases {
+        let mut plan = plan();
+        plan.limits = limits;
+        let mut world = World::with_tasks(2);
+        world.spent_before = before;
+        let state = world.begin(plan);
+        // While the agent works …
+        let state = world.happens(state, Happening::Used(short), 1);
+        assert_eq!(world.settled.len(), 0);
+        let state = world.happens(state, Happening::Used(reached), 2);
+        let row = world.settled.pop().unwrap();
+        assert_eq!(
+            (row.ruling.task, row.ruling.stop),
+            (Fate::GiveUp, StopReason::TaskLimit)
+        );
+        assert_eq!(row.ruling.reason, format!("The limit `[limits] {sentence}"));
+        // … and where it tells only at its end: what is done stays done.
+        let failed = TurnSummary {
+            usage: reached,
+            end: TurnEnd::Finished,
+            ..TurnSummary::lost()
+        };
+        let failed = TurnSummary { cause: None, ..failed };
+        let other = world.happens(state.clone(), Happening::TurnEnded(Box::new(failed)), 3);
+        let row = world.settled.pop().unwrap();
+        assert_eq!(row.ruling.task, Fate::GiveUp);
+        assert!(
+            row.ruling
+                .reason
+                .ends_with(&format!("Gave up. The limit `[limits] {sentence}")),
+            "{}",
+            row.ruling.reason
+        );
+        drop(other);
+        let done = TurnSummary {
+            usage: reached,
+            ..turn_done(2)
+        };
+        world.happens(state, Happening::TurnEnded(Box::new(done)), 3);
+        assert_eq!(world.settled.pop().unwrap().ruling.task, Fate::Done);
+    }
 }
 
 #[test]
@@ -187,6 +258,7 @@ fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
     let prepared = Happening::Prepared {
         before: String::new(),
         overflowed_before: false,
+        spent_before: ralph_model::Usage::default(),
     };
     let effects = state.step(event(Duration::from_secs(60), prepared));
     assert!(matches!(effects.as_slice(), [Effect::Abandon(_)]), "{effects:?}");

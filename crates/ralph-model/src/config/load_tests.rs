@@ -149,7 +149,7 @@ fn every_kind_of_value_is_read() {
 #[test]
 fn limits_are_read_and_0_switches_them_off() {
     let all = "[limits]\niterations = 5\nwall_clock = \"1h30m\"\ncost_usd = 2\ntokens = 5_000_000_000\n\
-               iteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\nno_progress = 6\noutput_bytes = \"64KiB\"\n\
+               task_cost_usd = 0.5\ntask_tokens = 7\niteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\nno_progress = 6\noutput_bytes = \"64KiB\"\n\
                [verify]\ntimeout = \"120\"\ncommands = [\"make test\"]\nverifier = \"codex\"\nunverified = \"accept\"";
     let expected = changed(|c| {
         c.limits = Limits {
@@ -157,6 +157,8 @@ fn limits_are_read_and_0_switches_them_off() {
             wall_clock: Some(Duration::from_secs(5400)),
             cost_usd: Some(2.0),
             tokens: Some(5_000_000_000),
+            task_cost_usd: Some(0.5),
+            task_tokens: Some(7),
             iteration_time: Some(Duration::from_secs(90)),
             idle_time: Some(Duration::from_secs(45)),
             consecutive_failures: Some(4),

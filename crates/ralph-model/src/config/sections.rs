@@ -237,6 +237,10 @@ pub struct Limits {
     pub cost_usd: Option<f64>,
     /// Tokens of a run as the agent counts them, which is why they are not [`Tokens`].
     pub tokens: Option<u64>,
+    /// Cost of all attempts at a task, in US dollars.
+    pub task_cost_usd: Option<f64>,
+    /// Tokens of all attempts at a task.
+    pub task_tokens: Option<u64>,
     /// Time of an iteration.
     pub iteration_time: Option<Duration>,
     /// Time without a sign of the agent.
@@ -256,6 +260,8 @@ impl Limits {
             || is_above(self.wall_clock, those.wall_clock)
             || is_above(self.cost_usd, those.cost_usd)
             || is_above(self.tokens, those.tokens)
+            || is_above(self.task_cost_usd, those.task_cost_usd)
+            || is_above(self.task_tokens, those.task_tokens)
             || is_above(self.iteration_time, those.iteration_time)
             || is_above(self.idle_time, those.idle_time)
             || is_above(self.consecutive_failures, those.consecutive_failures)
@@ -279,6 +285,8 @@ impl Default for Limits {
             wall_clock: None,
             cost_usd: None,
             tokens: None,
+            task_cost_usd: None,
+            task_tokens: None,
             iteration_time: Some(Duration::from_hours(2)),
             idle_time: Some(Duration::from_mins(15)),
             consecutive_failures: None,

@@ -24,6 +24,8 @@ pub struct ImportItem {
     pub description: String,
     /// How urgent it is.
     pub priority: Priority,
+    /// The commands that must pass for it.
+    pub checks: Vec<String>,
     /// Whether the list says that it is done.
     pub done: bool,
     /// The place in the list of the item that it is a part of, which stands before it.
@@ -125,12 +127,14 @@ impl Store {
                     if item.done {
                         done_already.push(id.clone());
                     }
+                    put_checks(transaction, &id, item, now)?;
                     imported.tasks.push(id);
                     continue;
                 }
                 let new = NewTask {
                     description: item.description.clone(),
                     priority: item.priority,
+                    checks: item.checks.clone(),
                     feature: place.feature().filter(|_| parent.is_none()).cloned(),
                     parent,
                     ..NewTask::titled(&item.title)
@@ -153,6 +157,21 @@ impl Store {
             Ok(imported)
         })
     }
+}
+
+/// Gives a task the checks that its item has now; those that a person gave to a task without any in the list stay.
+fn put_checks(transaction: &Transaction<'_>, id: &TaskId, item: &ImportItem, now: Timestamp) -> Result<(), Trouble> {
+    if item.checks.is_empty() {
+        return Ok(());
+    }
+    let update = TaskUpdate {
+        checks: Some(item.checks.clone()),
+        ..TaskUpdate::default()
+    };
+    if let Some(sentence) = put_update(transaction, &existing(transaction, id)?, &update, now)? {
+        log(transaction, id, &sentence, now)?;
+    }
+    Ok(())
 }
 
 /// The oldest task of a title and place that no item was found to be yet.

@@ -169,6 +169,31 @@ impl Store {
         self.sql(found)
     }
 
+    /// What the attempts at a task have used since it was last reset.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn spent_on(&self, task: &TaskId) -> Result<Usage, StoreError> {
+        let spent = self
+            .connection
+            .prepare_cached(
+                "SELECT total(cost_usd) AS cost_usd, coalesce(sum(input_tokens), 0) AS input_tokens,
+                     coalesce(sum(output_tokens), 0) AS output_tokens
+                 FROM journal WHERE task_id = ?1 AND NOT imported
+                   AND attempt > coalesce((SELECT reset_after FROM tasks WHERE id = ?1), 0)",
+            )
+            .and_then(|mut statement| {
+                statement.query_row([task.as_str()], |row| {
+                    Ok(Usage {
+                        cost_usd: row.get("cost_usd")?,
+                        input_tokens: number_at(row, "input_tokens")?,
+                        output_tokens: number_at(row, "output_tokens")?,
+                    })
+                })
+            });
+        self.sql(spent)
+    }
+
     /// The journal entries of runs here after another one, the newest first, at most so many.
     ///
     /// # Errors

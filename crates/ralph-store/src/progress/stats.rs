@@ -137,6 +137,10 @@ pub struct Stats {
     pub runs: u32,
     /// How many tasks were worked on.
     pub tasks: u32,
+    /// How many of them are done, and verified or accepted by a person.
+    pub accepted_tasks: u32,
+    /// What all iterations cost for each of these; none where no agent told, or there are none.
+    pub cost_per_accepted_task: Option<f64>,
     /// How many iterations ended how; every outcome is there.
     pub outcomes: BTreeMap<Outcome, u32>,
     /// The figures of all of them.
@@ -180,6 +184,8 @@ impl Store {
 
 fn stats(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<Stats> {
     let mut stats = tally::count(connection, filter)?.finish();
+    stats.accepted_tasks = tally::accepted(connection, filter)?;
+    stats.cost_per_accepted_task = stats.all.usage.cost_per(stats.accepted_tasks);
     let most = filter.most.unwrap_or(usize::MAX);
     stats.failures.truncate(most);
     for failure in &mut stats.failures {

@@ -10,6 +10,7 @@ pub(crate) fn item(title: &str, parent: Option<usize>, done: bool) -> ImportItem
         title: title.to_owned(),
         description: String::new(),
         priority: Priority::default(),
+        checks: Vec::new(),
         done,
         parent,
     }

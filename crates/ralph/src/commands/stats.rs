@@ -109,6 +109,8 @@ fn head(context: &Context<'_>, stats: &Stats) -> String {
     if all.usage.tokens() > 0 {
         spent.push(format!("{} tokens", short_number(all.usage.tokens())));
     }
+    let each = stats.cost_per_accepted_task;
+    spent.extend(each.map(|cost| format!("${cost:.2} per accepted task")));
     let tasks = count(stats.tasks as usize, "task", "tasks");
     let lines = [
         ("Runs", format!("{} on {tasks}", stats.runs)),

@@ -109,7 +109,7 @@ fn a_project_in_which_nothing_has_run_is_all_zeros() {
     assert_eq!(bare.0, "No iterations yet: `ralph run` makes the first.\n");
     env.ok(["init"]);
     assert_eq!((env.ok(["stats"]), json(&env, &["stats", "--json"])), bare);
-    assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":null,"input_tokens":null,"output_tokens":null,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
+    assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"accepted_tasks":0,"cost_per_accepted_task":null,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":null,"input_tokens":null,"output_tokens":null,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn the_figures_fit_80_columns() {
     Days        2025-01-21 to 2025-01-28
     Iterations  8: 2 done, 4 retried, 1 blocked, 1 interrupted
     Success     2 of 7 done (29 %)
-    Spent       11 min 07 s, $2.00, 8k tokens
+    Spent       11 min 07 s, $2.00, 8k tokens, $1.00 per accepted task
 
     Over time
       success     1/1  0/1  0/1  0/1  0/1  0/1  .  1/1
@@ -159,7 +159,8 @@ fn the_figures_fit_44_columns() {
     Iterations  8: 2 done, 4 retried, 1 blocked,
                 1 interrupted
     Success     2 of 7 done (29 %)
-    Spent       11 min 07 s, $2.00, 8k tokens
+    Spent       11 min 07 s, $2.00, 8k tokens,
+                $1.00 per accepted task
 
     Over time
       success     0/1  0/1  .  1/1
@@ -201,7 +202,7 @@ fn a_terminal_gets_blocks_and_titles_that_stand_out() {
     ^[[1mDays^[[0m        2025-01-21 to 2025-01-28
     ^[[1mIterations^[[0m  8: 2 done, 4 retried, 1 blocked, 1 interrupted
     ^[[1mSuccess^[[0m     2 of 7 done (29 %)
-    ^[[1mSpent^[[0m       11 min 07 s, $2.00, 8k tokens
+    ^[[1mSpent^[[0m       11 min 07 s, $2.00, 8k tokens, $1.00 per accepted task
 
     ^[[1mOver time^[[0m
       success     █▁▁▁▁▁·█

@@ -79,7 +79,7 @@ fn the_morning_after_a_night() {
     Done     1 task was done
                t-025cc1  Parse the colours
     Learned  1 lesson, 1 long note
-    Spent    2 min 46 s, $0.50, 2040 tokens
+    Spent    2 min 46 s, $0.50, 2040 tokens, $0.50 per accepted task
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
                  The gate `cargo test` refused it: 1 test failed
@@ -117,7 +117,7 @@ fn a_long_night_fits_on_a_screen() {
                t-32555e  Parse every colour that people write, in all the forms th…
                and 6 more
     Learned  1 lesson, 1 long note
-    Spent    25 min 02 s, $4.50, 18360 tokens
+    Spent    25 min 02 s, $4.50, 18360 tokens, $0.50 per accepted task
     Waiting  9 tasks wait for you
                t-616796  Parse every colour that people write, in all the forms th…
                  The gate `cargo test` refused it: 1 test failed

@@ -143,6 +143,7 @@ pub(super) fn add_tasks(database: &Path, tasks: usize) -> Result<(), String> {
         .map(|number| ImportItem {
             title: format!("{} ({number})", title(TASK_TEXTS + 2 * number)),
             description: text(TASK_TEXTS + 2 * number + 1),
+            checks: Vec::new(),
             priority: Priority::default(),
             done: false,
             parent: None,

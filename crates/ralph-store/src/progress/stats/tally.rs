@@ -132,6 +132,8 @@ impl Tally {
         Stats {
             runs: number(by_run.len()),
             tasks,
+            accepted_tasks: 0,
+            cost_per_accepted_task: None,
             outcomes,
             all: self.all,
             by_day: days.map(|(day, figures)| DayFigures { day, figures }).collect(),
@@ -180,6 +182,17 @@ pub(super) fn count(connection: &Connection, filter: &StatsFilter) -> rusqlite::
         }
     }
     Ok(tally)
+}
+
+/// How many tasks were finished in these iterations and are done and verified, or accepted, now.
+pub(super) fn accepted(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<u32> {
+    let (condition, with) = counted(filter);
+    let sql = format!(
+        "SELECT count(*) FROM tasks WHERE status = 'done' AND unverified IS NULL
+           AND id IN (SELECT task_id FROM journal WHERE outcome = 'done' AND {condition})"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_row(params_from_iter(with), |row| row.get(0))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Counted> {

@@ -18,7 +18,6 @@ use crate::changed_file::change_file;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
-use crate::paths;
 
 /// This many blanks in a row are shown as their number: they may push what follows out of sight.
 const LONG_GAP: usize = 4;
@@ -70,6 +69,25 @@ pub(super) fn confirm_commands(
     )
 }
 
+/// Asks for the checks that a list of tasks names: whoever clones a project has not read them.
+pub(crate) fn confirm_checks(
+    context: &Context<'_>,
+    list: &str,
+    checks: &[String],
+    trust: bool,
+) -> Result<(), CommandError> {
+    if checks.is_empty() {
+        return Ok(());
+    }
+    let restricted = Restricted {
+        key: format!("check in {list}"),
+        values: checks.to_vec(),
+        commands: checks.iter().cloned().map(CommandLine::Line).collect(),
+    };
+    let terms = terms(context, std::iter::once(&restricted))?;
+    confirm(context, &terms, trust, "`--trust` confirms it, until it changes")
+}
+
 /// Asks for the agent alone, before it is started without a task.
 pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
     let is_used = |restricted: &&Restricted| ["agent.command", "agent.kind", "agent.env"].contains(&&*restricted.key);
@@ -112,9 +130,7 @@ fn confirm(context: &Context<'_>, terms: &[Term], trust: bool, hint: &str) -> Re
         return Ok(());
     }
     if trust {
-        context
-            .ui
-            .status(&format!("Confirmed what {} may do on your machine:", paths::CONFIG));
+        context.ui.status("Confirmed what this project may do on your machine:");
         show(context, &new, &known);
     } else {
         ask(context, &new, &known, hint)?;
@@ -140,7 +156,7 @@ fn ask(
     hint: &str,
 ) -> Result<(), CommandError> {
     let ui = context.ui;
-    ui.status(&format!("Confirm what {} may do on your machine:", paths::CONFIG));
+    ui.status("Confirm what this project may do on your machine:");
     show(context, new, known);
     match ui.confirm("Allow it?")? {
         Some(true) => Ok(()),

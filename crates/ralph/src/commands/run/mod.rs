@@ -1,7 +1,7 @@
 //! `ralph run`: works on tasks until they are done.
 
 mod agent;
-mod confirm;
+pub(crate) mod confirm;
 mod dry_run;
 mod guard;
 mod guide;
@@ -188,7 +188,7 @@ fn begin<'a>(
     let lock = WorktreeLock::take(&project.run_lock(), &format!("process {}", process.pid));
     let _lock = lock.map_err(|error| refused(context, &error))?;
     let mut store = guard::open_when_unlocked(context)?;
-    let target = target::resolve(context, &mut store, args.what.as_deref())?;
+    let target = target::resolve(context, &mut store, args.what.as_deref(), args.trust)?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
         return match teller {
             Some(teller) => Ok(teller.nothing_began(&idle)),

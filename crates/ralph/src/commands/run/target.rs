@@ -8,11 +8,12 @@ use ralph_model::config::nearest;
 use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
+use super::confirm::confirm_checks;
 use crate::commands::feature;
 use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::task_list::{parse_list, task_of_file, title_of_file, warn_of_missed};
+use crate::task_list::{checks_of, parse_list, task_of_file, title_of_file, warn_of_missed};
 
 /// How many columns of a text become a title.
 const TITLE_COLUMNS: usize = 100;
@@ -132,7 +133,12 @@ fn known(store: Option<&Store>, what: &str) -> Result<Option<Meaning>, CommandEr
 }
 
 /// Finds or makes the tasks of the argument.
-pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&str>) -> Result<Target, CommandError> {
+pub(super) fn resolve(
+    context: &Context<'_>,
+    store: &mut Store,
+    what: Option<&str>,
+    trust: bool,
+) -> Result<Target, CommandError> {
     match meaning(context, Some(store), what)? {
         Meaning::All => Ok(Target {
             scope: Scope::All,
@@ -173,7 +179,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
                 goal,
             })
         }
-        Meaning::File(path, typed) => of_file(context, store, (&path, &typed)),
+        Meaning::File(path, typed) => of_file(context, store, (&path, &typed), trust),
     }
 }
 
@@ -186,12 +192,18 @@ pub(super) fn of_text(text: &str) -> NewTask {
     }
 }
 
-fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str)) -> Result<Target, CommandError> {
+fn of_file(
+    context: &Context<'_>,
+    store: &mut Store,
+    (path, typed): (&Path, &str),
+    trust: bool,
+) -> Result<Target, CommandError> {
     let text = read(path)?;
     warn_of_missed(context.ui, typed, &text);
     let goal = title_of_file(&context.project, path);
     let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
-    if items.is_some() {
+    if let Some(items) = &items {
+        confirm_checks(context, &goal, &checks_of(items), trust)?;
         accept(&text, SecretPolicy::Refuse).map_err(|refusal| CommandError::from(refusal).about(typed))?;
     }
     let text = mask(&text).into_owned();

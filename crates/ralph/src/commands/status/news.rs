@@ -138,7 +138,16 @@ fn spent(overview: &Overview) -> Option<String> {
     if overview.spent.tokens() > 0 {
         parts.push(format!("{} tokens", overview.spent.tokens()));
     }
+    let each = cost_per_accepted(overview);
+    parts.extend(each.map(|cost| format!("${cost:.2} per accepted task")));
     Some(parts.join(", "))
+}
+
+/// What was spent since for each task that was done since and is verified.
+fn cost_per_accepted(overview: &Overview) -> Option<f64> {
+    let is_unverified = |task: &&TaskNews| overview.unverified.iter().any(|other| other.id == task.id);
+    let accepted = overview.done.iter().filter(|task| !is_unverified(task)).count();
+    overview.spent.cost_per(u32::try_from(accepted).unwrap_or(u32::MAX))
 }
 
 /// The tasks that wait for a person, each with what was last said about it.
@@ -258,6 +267,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "knowledge": overview.knowledge,
         "agent_notes": overview.agent_notes,
         "cost_usd": spent["cost_usd"],
+        "cost_per_accepted_task": cost_per_accepted(overview),
         "input_tokens": spent["input_tokens"],
         "output_tokens": spent["output_tokens"],
         "duration_ms": overview.duration_ms,

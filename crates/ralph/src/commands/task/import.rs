@@ -12,15 +12,16 @@ use serde_json::json;
 use super::{refuse_where_nothing_is, store_to_write, ticked_here};
 use crate::commands::feature;
 use crate::commands::notes::SecretArgs;
+use crate::commands::run::confirm::confirm_checks;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
+use crate::task_list::{checks_of, parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
 use crate::text_file::read_text;
 
 /// Make tasks of a checklist or of user stories; what is there already is not made again
 ///
 /// A checklist is Markdown with boxes (`- [ ] …`). Items that stand further in are parts of the item above them, other
-/// indented lines its description; ticked items are done. User stories are JSON, as in a prd.json: `userStories` with
+/// indented lines its description, and a line `check: COMMAND` is a check of it; ticked items are done. User stories are JSON, as in a prd.json: `userStories` with
 /// title, description, acceptanceCriteria, priority and passes. Either all of a file becomes tasks or nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -40,6 +41,9 @@ pub(crate) struct ImportArgs {
     feature: Option<String>,
     #[command(flatten)]
     secrets: SecretArgs,
+    /// Accept the checks of the file without asking
+    #[arg(long)]
+    trust: bool,
     /// Write the ids as JSON
     #[arg(long)]
     json: bool,
@@ -65,6 +69,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     };
     warn_of_missed(context.ui, &name, &text);
     let items = parse(&name, &text)?;
+    confirm_checks(context, &name, &checks_of(&items), args.trust)?;
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;

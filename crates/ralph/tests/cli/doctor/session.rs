@@ -197,7 +197,7 @@ fn the_agent_of_a_project_is_not_started_before_somebody_has_seen_its_command() 
         assert_eq!(
             finished.stderr,
             format!(
-                "Confirm what .ralph.toml may do on your machine:\n  agent.kind = {kind}\n  agent.command = /bin/sh agent.sh\n  script agent.sh\n"
+                "Confirm what this project may do on your machine:\n  agent.kind = {kind}\n  agent.command = /bin/sh agent.sh\n  script agent.sh\n"
             )
         );
         let lines = [

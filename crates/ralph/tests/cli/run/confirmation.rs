@@ -51,7 +51,7 @@ fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
     assert_snapshot!(short(&refused), @"
     exit 1
     --- stderr
-    Confirm what .ralph.toml may do on your machine:
+    Confirm what this project may do on your machine:
       agent.command = [AGENT] [TMP]/agent
       verify.commands = true
     Error: not confirmed, and there is no terminal to ask at: agent.command, verify.commands
@@ -66,7 +66,7 @@ fn commands_are_confirmed_once_until_they_change() {
     let scene = cloned();
     let trusted = run(&scene, &["--trust", "a text"]);
     assert_eq!(trusted.code, Some(0), "{trusted}");
-    let lines = "Confirmed what .ralph.toml may do on your machine:\n  agent.command = [AGENT] [TMP]/agent\n  verify.commands = true\n";
+    let lines = "Confirmed what this project may do on your machine:\n  agent.command = [AGENT] [TMP]/agent\n  verify.commands = true\n";
     assert!(short(&trusted).contains(lines), "{trusted}");
     let known = run(&scene, &["--trust", "another"]);
     assert_eq!(known.code, Some(0));
@@ -115,7 +115,7 @@ fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Confirm what .ralph.toml may do on your machine:
+    Confirm what this project may do on your machine:
       agent.permissions = full
     Error: not confirmed, and there is no terminal to ask at: agent.permissions
     Hint: `ralph run --trust` confirms it, until it changes
@@ -192,7 +192,7 @@ fn a_script_is_confirmed_with_its_content() {
     assert_snapshot!(short(&run(&scene, &["a text"])), @"
     exit 1
     --- stderr
-    Confirm what .ralph.toml may do on your machine:
+    Confirm what this project may do on your machine:
       script ci/test.sh (changed since you confirmed it)
     Error: not confirmed, and there is no terminal to ask at: script ci/test.sh
     Hint: `ralph run --trust` confirms it, until it changes
@@ -214,7 +214,7 @@ fn every_key_that_weakens_protection_is_confirmed() {
         let refused = scene.run(&["a text"]);
         assert_eq!(refused.code, Some(1), "{text} {refused}");
         assert!(
-            refused.stderr.contains("Confirm what .ralph.toml may do"),
+            refused.stderr.contains("Confirm what this project may do"),
             "{text} {refused}"
         );
         assert_eq!(scene.agent.turns(), 0);

@@ -24,7 +24,7 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     Everything is done.
     2 iterations: 1 task done
     --- stderr
-    Confirmed what .ralph.toml may do on your machine:
+    Confirmed what this project may do on your machine:
       verify.commands = true
       verify.commands = test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     Task t-025cc1: one
@@ -73,7 +73,7 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     1 iteration: 1 task done, 1 unverified
     Still failing, as before the run: echo old trouble; exit 1: old trouble
     --- stderr
-    Confirmed what .ralph.toml may do on your machine:
+    Confirmed what this project may do on your machine:
       verify.commands = echo old trouble; exit 1
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
@@ -111,7 +111,7 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     The rest is for you: 1 task has failed.
     1 iteration: no task done, 1 failed
     --- stderr
-    Confirmed what .ralph.toml may do on your machine:
+    Confirmed what this project may do on your machine:
       verify.commands = test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).

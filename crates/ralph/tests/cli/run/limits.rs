@@ -19,7 +19,7 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     There is no progress: 3 iterations in a row changed nothing on disk and ended in the same way. The last one: Nothing was changed, and the gate is still red. The gate `ls made.txt` failed (exit code 2).
     3 rounds
     --- stderr
-    Confirmed what .ralph.toml may do on your machine:
+    Confirmed what this project may do on your machine:
       verify.commands = ls made.txt
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.

@@ -198,7 +198,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     It was stopped.
     1 iteration: no task done
     --- stderr
-    Confirmed what .ralph.toml may do on your machine:
+    Confirmed what this project may do on your machine:
       verify.commands = test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
