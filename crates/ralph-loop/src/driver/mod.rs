@@ -367,7 +367,11 @@ impl<'a> Runner<'a> {
                 self.watch.tell(&News::RedFromTheStart(baseline));
                 return Ok(None);
             }
-            Effect::Prepare { current, red_gates } => self.prepare(current, red_gates)?,
+            Effect::Prepare {
+                current,
+                red_gates,
+                broken_gates,
+            } => self.prepare(current, (red_gates, broken_gates))?,
             Effect::Spawn => self.spawn()?,
             Effect::RecordEnd(summary) => {
                 let end = serde_json::to_string(summary)?;

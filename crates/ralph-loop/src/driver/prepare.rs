@@ -10,7 +10,7 @@ use ralph_memory::capture::Scratchpad;
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
-use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
+use ralph_memory::inject::prompt::{BrokenGate, Circumstances, Materials, Prompt, Round, compose};
 use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
@@ -171,7 +171,11 @@ impl Runner<'_> {
     }
 
     /// Looks at the files, writes the prompt, puts both on record.
-    pub(super) fn prepare(&mut self, current: &Current, red_gates: &[String]) -> Result<Happening, RunError> {
+    pub(super) fn prepare(
+        &mut self,
+        current: &Current,
+        gates: (&[String], &[BrokenGate]),
+    ) -> Result<Happening, RunError> {
         let Some(task) = self.store.task(&current.task)? else {
             return Err(RunError::Other(format!("the task {} is gone", current.task)));
         };
@@ -186,7 +190,7 @@ impl Runner<'_> {
         for problem in feature.iter().flat_map(|feature| &feature.problems) {
             self.watch.tell(&News::Warning(problem));
         }
-        let prompt = self.compose(&materials, feature.as_ref(), current, red_gates)?;
+        let prompt = self.compose(&materials, feature.as_ref(), current, gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -287,7 +291,7 @@ impl Runner<'_> {
         materials: &Materials,
         feature: Option<&FeatureTexts>,
         current: &Current,
-        red_gates: &[String],
+        (red_gates, broken_gates): (&[String], &[BrokenGate]),
     ) -> Result<Prompt, RunError> {
         let site = self.site;
         let scratchpad = self.scratchpad(current).read();
@@ -301,6 +305,8 @@ impl Runner<'_> {
             }),
             feature,
             red_gates,
+            broken_gates,
+            in_checkout: current.place == Place::Checkout,
             scratchpad: &scratchpad,
             config: site.config,
             today: site.clock.now().to_zoned(TimeZone::UTC).date(),

@@ -1,5 +1,6 @@
 //! What is to be done, and what a person is told on the way.
 
+use ralph_memory::inject::prompt::BrokenGate;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -41,6 +42,8 @@ pub enum Effect {
         current: Box<Current>,
         /// The gates that are red already.
         red_gates: Vec<String>,
+        /// The gates that an earlier attempt in the project itself has broken.
+        broken_gates: Vec<BrokenGate>,
     },
     /// Start the agent.
     Spawn,

@@ -58,6 +58,7 @@ impl State {
             paused: None,
             reached: None,
             standstill: None,
+            broken_gates: Vec::new(),
             hint: None,
             baseline: None,
             interrupts: 0,
@@ -342,8 +343,16 @@ impl State {
 
     fn prepare(&mut self, current: Box<Current>) -> Vec<Effect> {
         let red_gates = self.baseline.as_ref().map(Baseline::red_gates).unwrap_or_default();
+        let broken_gates = match current.place {
+            Place::Project => self.broken_gates.clone(),
+            Place::Checkout => Vec::new(),
+        };
         self.phase = Phase::Preparing(current.clone());
-        vec![Effect::Prepare { current, red_gates }]
+        vec![Effect::Prepare {
+            current,
+            red_gates,
+            broken_gates,
+        }]
     }
 
     fn finish(&mut self, end: End) -> Vec<Effect> {

@@ -1,5 +1,6 @@
 //! Where a run stands, and what it is at.
 
+use ralph_memory::inject::prompt::BrokenGate;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub struct State {
     pub(super) reached: Option<Reached>,
     /// What came back again and again without a change on disk.
     pub(super) standstill: Option<Standstill>,
+    /// The gates that an attempt in the project itself has broken.
+    pub(super) broken_gates: Vec<BrokenGate>,
     /// The model that the last iteration asked for.
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.

@@ -1,5 +1,6 @@
 //! From the start of an agent to the settlement of its turn.
 
+use ralph_memory::inject::prompt::BrokenGate;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -132,6 +133,22 @@ impl State {
         }
     }
 
+    /// Remembers since which attempt a gate fails that passed before the run.
+    fn note_broken(&mut self, current: &Current, results: &[GateResult]) {
+        let red_before = self.baseline.as_ref().map(Baseline::red_gates).unwrap_or_default();
+        for result in results {
+            let is_known = self.broken_gates.iter().any(|gate| gate.command == result.command);
+            if result.is_green() {
+                self.broken_gates.retain(|gate| gate.command != result.command);
+            } else if !is_known && !red_before.contains(&result.command) && !current.checks.contains(&result.command) {
+                self.broken_gates.push(BrokenGate {
+                    command: result.command.clone(),
+                    since: format!("attempt {} at {}", current.attempt, current.task),
+                });
+            }
+        }
+    }
+
     /// What changed and what the gates say is known: the settlement can be drawn up.
     pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: Moment) -> Vec<Effect> {
         let Examining {
@@ -162,6 +179,10 @@ impl State {
                 }
             },
         };
+        if current.place == Place::Project && !broken_off {
+            self.note_broken(&current, &examined.gates);
+        }
+        let baseline = self.baseline_of(&current).unwrap_or(&empty);
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);

@@ -79,7 +79,7 @@ fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
         ["A interrupted: cancelled", "A done: task_done", "B done: task_done"]
     );
     assert!(project.agent.prompt(2).contains(GUIDANCE));
-    assert!(!project.agent.prompt(3).contains("Guidance of the person"));
+    assert!(!project.agent.prompt(3).contains("Guidance from the user"));
     let task = project.store().task(&first).unwrap().unwrap();
     assert_eq!(task.retries_used, 0);
 }

@@ -79,6 +79,8 @@ impl Taught {
             round: None,
             feature: None,
             red_gates: &[],
+            broken_gates: &[],
+            in_checkout: false,
             scratchpad: "",
             config: &self.config,
             today: jiff::civil::date(2025, 1, 22),

@@ -138,6 +138,8 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         attempt: AttemptNumber::of_all(1, 4),
         last_reason: None,
         red_gates: &[],
+        broken_gates: &[],
+        in_checkout: false,
         gates: &[],
         scratchpad: "",
         recent: &[],

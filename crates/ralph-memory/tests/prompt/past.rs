@@ -57,6 +57,8 @@ impl Past {
             round: None,
             feature: None,
             red_gates: &[],
+            broken_gates: &[],
+            in_checkout: false,
             scratchpad: "",
             config: &config,
             today: jiff::civil::date(2025, 1, 22),

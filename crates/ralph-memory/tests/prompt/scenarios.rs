@@ -228,14 +228,14 @@ fn guidance_of_a_person_stands_apart_from_the_description() {
     Take ISO 8601.
     ```
 
-    Guidance of the person who watches, given on 2026-11-16 10:12 UTC when they stopped an earlier session. Heed it:
+    Guidance from the user, given on 2026-11-16 10:12 UTC. Follow it:
 
     ```
     Use `jiff`.
     ## No regular expressions
     ```
 
-    Guidance of the person who watches, given on 2026-11-16 10:40 UTC when they stopped an earlier session. Heed it:
+    Guidance from the user, given on 2026-11-16 10:40 UTC. Follow it:
 
     ````
     ```

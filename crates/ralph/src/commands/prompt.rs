@@ -105,6 +105,8 @@ pub(crate) fn prompt_for(
         }),
         feature: feature.as_ref(),
         red_gates: &[],
+        broken_gates: &[],
+        in_checkout: false,
         scratchpad: &scratchpad,
         config,
         today: context.today(),

@@ -7,7 +7,7 @@ use ralph_model::{Course, FailedAttempts, Feature, JournalRow, LearningId, RunId
 use ralph_store::{Store, StoreError};
 
 use super::signs::Signs;
-use super::{AttemptNumber, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
+use super::{AttemptNumber, BrokenGate, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
 use crate::inject::origin::Origins;
 use crate::recall::{KnownLesson, RelevantLearning, related_rows};
@@ -47,6 +47,10 @@ pub struct Circumstances<'a> {
     pub round: Option<Round<'a>>,
     /// The gates that were red before the first iteration.
     pub red_gates: &'a [String],
+    /// The gates that an earlier attempt in the same folder has broken.
+    pub broken_gates: &'a [BrokenGate],
+    /// Whether the work is done in a checkout of its own.
+    pub in_checkout: bool,
     /// The working notes.
     pub scratchpad: &'a str,
     /// The configuration.
@@ -192,6 +196,8 @@ impl Materials {
             attempt: self.attempt(config),
             last_reason: self.last_reason(),
             red_gates: circumstances.red_gates,
+            broken_gates: circumstances.broken_gates,
+            in_checkout: circumstances.in_checkout,
             gates: &config.verify.commands,
             scratchpad: circumstances.scratchpad,
             attempts: &self.failed.attempts,

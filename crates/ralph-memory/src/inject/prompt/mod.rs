@@ -61,6 +61,15 @@ const PROMPT_LOOP_INSTRUCTIONS: &str = include_str!("texts/prompt_loop.md");
 const SKILL: &str = include_str!("texts/skill.md");
 const MEMORY: &str = include_str!("texts/memory.md");
 
+/// A gate that has failed since an earlier attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenGate {
+    /// The command.
+    pub command: String,
+    /// Since when: `attempt 2 at t-1a2b3c`.
+    pub since: String,
+}
+
 /// What a prompt is made for, and from.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptRequest<'a> {
@@ -78,6 +87,10 @@ pub struct PromptRequest<'a> {
     pub last_reason: Option<&'a str>,
     /// The gates that were red before the first iteration.
     pub red_gates: &'a [String],
+    /// The gates that an earlier attempt in the same folder has broken.
+    pub broken_gates: &'a [BrokenGate],
+    /// Whether the work is done in a checkout of its own.
+    pub in_checkout: bool,
     /// All gates.
     pub gates: &'a [String],
     /// The working notes.

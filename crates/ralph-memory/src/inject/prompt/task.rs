@@ -16,6 +16,10 @@ const REASON: Tokens = Tokens(500);
 /// The most characters of the first line of a reason that is too long.
 const FIRST_LINE: usize = 200;
 
+/// What an agent should know that works in a checkout.
+const IN_CHECKOUT: &str = "\nThis folder is a checkout of the project for this task alone. ralph commits your changes and lands them when the \
+                           task is done; do not push, and do not switch branches.\n";
+
 /// The task.
 pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     let task = request.task;
@@ -29,6 +33,9 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
         for done in request.prerequisites {
             text.push_str(&format!("- {}\n", named(done)));
         }
+    }
+    if request.in_checkout {
+        text.push_str(IN_CHECKOUT);
     }
     push_gates(&mut text, request);
     Section {
@@ -108,9 +115,7 @@ pub(super) fn push_description(text: &mut String, task: &Task) {
     }
     for guidance in guidance {
         let Guidance { at, text: said } = guidance;
-        text.push_str(&format!(
-            "\nGuidance of the person who watches, given on {at} UTC when they stopped an earlier session. Heed it:\n\n"
-        ));
+        text.push_str(&format!("\nGuidance from the user, given on {at} UTC. Follow it:\n\n"));
         text.push_str(&fenced(said));
     }
 }
@@ -129,6 +134,16 @@ fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
             "\nThese gates were red before the run began. What failed then is not held against you; new failures are:\n\n",
         );
         text.push_str(&fenced(&request.red_gates.join("\n")));
+    }
+    if !request.broken_gates.is_empty() {
+        text.push_str(
+            "\nThese gates already fail, because of earlier attempts. They must pass before your task is done:\n\n",
+        );
+        let gates = request.broken_gates.iter();
+        let gates: Vec<String> = gates
+            .map(|gate| format!("{}    # since {}", gate.command, gate.since))
+            .collect();
+        text.push_str(&fenced(&gates.join("\n")));
     }
 }
 

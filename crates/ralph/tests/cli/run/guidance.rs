@@ -75,8 +75,8 @@ fn fault_1_guidance_reaches_the_task_the_journal_and_the_next_prompt_and_the_run
     assert!(shown.contains("noted: your guidance stands in the task"), "{shown}");
     assert!(shown.contains("Everything is done."), "{shown}");
     let prompt = scene.agent.prompt(2);
-    let from = prompt.find("Guidance of the person who watches, given on ").unwrap();
-    let guidance = prompt.get(from..).unwrap().split_once("Heed it:\n\n").unwrap().1;
+    let from = prompt.find("Guidance from the user, given on ").unwrap();
+    let guidance = prompt.get(from..).unwrap().split_once("Follow it:\n\n").unwrap().1;
     assert!(
         guidance.starts_with("```\nuse the other parser\ngrün, not gruen\n```\n"),
         "{guidance}"
@@ -162,7 +162,7 @@ fn nothing_to_say_leaves_the_task_as_it_was() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(!shown.contains("noted"), "{shown}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
-    assert!(!scene.agent.prompt(2).contains("Guidance of the person"));
+    assert!(!scene.agent.prompt(2).contains("Guidance from the user"));
 }
 
 #[test]

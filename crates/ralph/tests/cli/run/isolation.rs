@@ -435,3 +435,35 @@ fn the_scratchpad_is_one_per_task_and_nothing_of_it_lands() {
     let kept = scene.env.sh("cat .ralph/runs/run-*/scratchpad-t-*.md").run().stdout;
     assert_eq!(kept.matches("all of t-").count(), 2, "{kept}");
 }
+
+#[test]
+fn in_the_project_itself_the_prompt_says_which_gates_fail_and_since_when() {
+    let fix = [write("calc.txt", "whole again\n"), say(DONE)];
+    let spoil = [write("calc.txt", "broken {turn}\n"), say(DONE)];
+    let told = "grep -q whole calc.txt    # since attempt 1 at ";
+    let next_task = if_prompt_holds("**Two**", [if_prompt_holds(told, fix, [])], spoil);
+    let scene = project(&Script::new().turn([next_task]));
+    let toml = scene.env.read(".ralph.toml");
+    scene.env.write(
+        ".ralph.toml",
+        format!("{toml}[git]\nisolate = \"off\"\n[execution]\nmax_retries = 1\n"),
+    );
+    add(&scene, "One");
+    let two = add(&scene, "Two");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(
+        json(&scene.env, &["task", "show", &two, "--json"])["status"],
+        "done",
+        "{finished}"
+    );
+}
+
+#[test]
+fn an_agent_in_a_checkout_is_told_so() {
+    let told = "This folder is a checkout of the project for this task alone.";
+    let scene = project(&Script::new().turn([if_prompt_holds(told, [write("a.txt", "a\n"), say(DONE)], [])]));
+    add(&scene, "One");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+}

@@ -173,26 +173,38 @@ fn a_rule_that_cannot_be_read_is_refused_with_one_line() {
 
 #[test]
 fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
-    let scene = project(
-        &Script::new()
-            .turn([write("a.txt", "wrong\n"), say(DONE)])
-            .turn([write("{task}.txt", "right\n"), write("a.txt", "right\n"), say(DONE)]),
-    );
-    scene.env.write("PLAN.md", "- [ ] one\n  check: `grep -q right a.txt`\n- [ ] two\n");
+    let scene = project(&Script::new().turn([write("a.txt", "wrong\n"), say(DONE)]).turn([
+        write("{task}.txt", "right\n"),
+        write("a.txt", "right\n"),
+        say(DONE),
+    ]));
+    scene
+        .env
+        .write("PLAN.md", "- [ ] one\n  check: `grep -q right a.txt`\n- [ ] two\n");
     commit(&scene, "plan");
     let refused = scene.ralph(&["task", "import", "PLAN.md"]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.contains("check in PLAN.md = grep -q right a.txt"), "{refused}");
+    assert!(
+        refused.stderr.contains("check in PLAN.md = grep -q right a.txt"),
+        "{refused}"
+    );
     let finished = scene.run(&["PLAN.md", "--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     let rows = outcomes_and_reasons(&scene);
     let outcomes: Vec<&str> = rows.iter().map(|(outcome, _)| outcome.as_str()).collect();
     assert_eq!(outcomes, ["retried", "done", "done"], "{rows:?}");
     // The same file is not asked about again, and another check changes the task that is there.
-    scene.env.write("PLAN.md", "- [ ] one\n  check: grep -q right a.txt\n- [ ] three\n");
+    scene
+        .env
+        .write("PLAN.md", "- [ ] one\n  check: grep -q right a.txt\n- [ ] three\n");
     assert_eq!(scene.ralph(&["task", "import", "PLAN.md"]).run().code, Some(0));
-    scene.env.write("PLAN.md", "- [ ] one\n- [ ] three\n  check: test -e b.txt\n");
-    assert_eq!(scene.ralph(&["task", "import", "PLAN.md", "--trust"]).run().code, Some(0));
+    scene
+        .env
+        .write("PLAN.md", "- [ ] one\n- [ ] three\n  check: test -e b.txt\n");
+    assert_eq!(
+        scene.ralph(&["task", "import", "PLAN.md", "--trust"]).run().code,
+        Some(0)
+    );
     let tasks = json(&scene.env, &["task", "list", "--json"]);
     assert_eq!(tasks[1]["checks"], serde_json::json!(["test -e b.txt"]), "{tasks}");
     scene.env.write("PLAN.md", "- [ ] whole\n  check: true\n  - [ ] part\n");
