@@ -107,10 +107,10 @@ impl Case {
         }
     }
 
-    /// What the model does, session by session, in a project.
-    pub(super) fn scenarios(self, project: &Path) -> Vec<Scenario> {
+    /// What the model does, session by session, in the checkout of a project's task.
+    pub(super) fn scenarios(self, checkout: &Path, project: &Path) -> Vec<Scenario> {
         let writes = Scenario::Writes {
-            path: project.join(FILE),
+            path: checkout.join(FILE),
             content: CONTENT.to_owned(),
         };
         match self {
@@ -118,7 +118,7 @@ impl Case {
             Self::Verified => vec![
                 writes,
                 Scenario::Meddles {
-                    path: project.join(MEDDLED),
+                    path: checkout.join(MEDDLED),
                 },
             ],
             Self::Unauthorized => vec![Scenario::Fails(Failure::Unauthorized)],

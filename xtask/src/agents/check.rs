@@ -26,15 +26,16 @@ pub(super) fn check(agent: &RealAgent, installed: &Installed, case: Case, progra
     let mut folders = installed.programs().to_vec();
     folders.push(programs.folder().to_owned());
     let place = Place::new(folders)?;
+    let task = prepare(agent, case, &place)?;
+    let scenarios = case.scenarios(&place.checkout(&task), &place.project());
     let mut run = Run {
         agent,
         case,
-        server: ModelServer::start(case.scenarios(&place.project())).map_err(|error| error.to_string())?,
+        server: ModelServer::start(scenarios).map_err(|error| error.to_string())?,
         place,
         said: String::new(),
     };
-    let result = run.prepare().and_then(|()| run.go());
-    result.map_err(|why| {
+    run.go().map_err(|why| {
         let said = run.said.trim().replace('\n', "\n    ");
         let kept = run.place.keep();
         format!("{why}\n  it is kept in {}; the run said:\n    {said}", kept.display())
@@ -49,43 +50,38 @@ struct Run<'a> {
     said: String,
 }
 
-impl Run<'_> {
-    /// A project under git with notes, one task and a gate.
-    fn prepare(&self) -> Result<(), String> {
-        let RealAgent {
-            program,
-            driver,
-            patience_s,
-            ..
-        } = self.agent;
-        // Some try again for a minute without a word when a stream is cut, and only then give up.
-        let idle_s = if self.case == Case::Cut {
-            CUT_PATIENCE_S
-        } else {
-            *patience_s
-        };
-        output(self.place.bare("git")?.args(["init", "--quiet"]))?;
-        self.place.write("README.md", "A project.\n")?;
-        let note = |n: usize| {
-            format!("### mem-17373{n:05}-0000\n> {MEMORY} {n}.\n<!-- tags: quokka | created: 2025-01-20 -->\n\n")
-        };
-        let notes: String = (0..MEMORIES).map(note).collect();
-        self.place
-            .write(".agent/memories.md", &format!("# Memories\n\n## Context\n\n{notes}"))?;
-        self.place.write(
-            ".ralph.toml",
-            &format!(
-                "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
-                 [verify]\ncommands = [\"grep -q made {FILE}\"]\n\n\
-                 [execution]\nverify = {}\n\n\
-                 [limits]\nidle_time = \"{idle_s}s\"\niteration_time = \"{}s\"\n",
-                self.case == Case::Verified,
-                idle_s * 2
-            ),
-        )?;
-        output(self.place.bare("ralph")?.args(["task", "add", "Make the file"])).map(drop)
-    }
+/// A project under git with notes, one task and a gate; the id of the task.
+fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, String> {
+    let RealAgent {
+        program,
+        driver,
+        patience_s,
+        ..
+    } = agent;
+    // Some try again for a minute without a word when a stream is cut, and only then give up.
+    let idle_s = if case == Case::Cut { CUT_PATIENCE_S } else { *patience_s };
+    place.write("README.md", "A project.\n")?;
+    let note = |n: usize| {
+        format!("### mem-17373{n:05}-0000\n> {MEMORY} {n}.\n<!-- tags: quokka | created: 2025-01-20 -->\n\n")
+    };
+    let notes: String = (0..MEMORIES).map(note).collect();
+    place.write(".agent/memories.md", &format!("# Memories\n\n## Context\n\n{notes}"))?;
+    place.write(
+        ".ralph.toml",
+        &format!(
+            "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
+             [verify]\ncommands = [\"grep -q made {FILE}\"]\n\n\
+             [execution]\nverify = {}\n\n\
+             [limits]\nidle_time = \"{idle_s}s\"\niteration_time = \"{}s\"\n",
+            case == Case::Verified,
+            idle_s * 2
+        ),
+    )?;
+    place.put_under_git()?;
+    output(place.bare("ralph")?.args(["task", "add", "Make the file"]))
+}
 
+impl Run<'_> {
     fn go(&mut self) -> Result<(), String> {
         let code = self.run()?;
         let expected = (self.agent.differs)(self.case).unwrap_or_else(|| self.case.expected());

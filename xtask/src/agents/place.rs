@@ -8,7 +8,11 @@ use std::process::{Command, Stdio};
 use ralph_process::command;
 use tempfile::TempDir;
 
+use crate::child::output;
 use crate::programs::target_folder;
+
+/// The id of every project.
+const PROJECT_ID: &str = "00112233445566778899aabbccddeeff";
 
 /// The folders of a project.
 #[derive(Debug)]
@@ -35,6 +39,26 @@ impl Place {
     /// The project.
     pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
+    }
+
+    /// Commits the project, and gives it an id, so that the folder of its checkouts is known.
+    pub(crate) fn put_under_git(&self) -> Result<(), String> {
+        let who = ["-c", "user.name=check", "-c", "user.email=check@localhost"];
+        output(self.bare("git")?.args(["init", "--quiet"]))?;
+        output(self.bare("git")?.args(["add", "--all"]))?;
+        output(
+            self.bare("git")?
+                .args(who)
+                .args(["commit", "--quiet", "--message", "The project"]),
+        )?;
+        let project = self.project().canonicalize().map_err(|error| error.to_string())?;
+        self.write(".git/ralph/project", &format!("{PROJECT_ID}\n{}\n", project.display()))
+    }
+
+    /// The checkout of a task.
+    pub(crate) fn checkout(&self, task: &str) -> PathBuf {
+        let project = self.home().join(".local/state/ralph").join(PROJECT_ID);
+        project.join("work").join(task)
     }
 
     /// The home.

@@ -6,6 +6,7 @@
 mod extract;
 mod history;
 mod interrupt;
+mod isolate;
 mod knowledge;
 mod learnings;
 mod live;
@@ -50,7 +51,7 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let parts = ["--knowledge", "--learnings", "--extract", "--live"];
+    let parts = ["--knowledge", "--learnings", "--extract", "--live", "--isolate"];
     let named: Vec<&str> = parts.into_iter().chain(["--quick"]).collect();
     let flags = Flags::parse(words, &named, &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
@@ -92,6 +93,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     }
     if takes_all || flags.has("--extract") {
         extract::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all || flags.has("--isolate") {
+        isolate::take(&mut figures, &programs, runs)?;
     }
     if takes_all {
         let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };

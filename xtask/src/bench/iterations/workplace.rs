@@ -15,7 +15,7 @@ use crate::child::{Running, output};
 use crate::programs::Programs;
 use crate::sys::Usage;
 
-/// How many files of work there are.
+/// How many files of work there are, usually.
 const FILES: usize = 200;
 /// Files in memory are synced at once, so a history of a hundred thousand iterations is written there.
 const MEMORY: &str = "/dev/shm";
@@ -32,7 +32,7 @@ const DATABASE: [&str; 2] = ["progress.db", "progress.db-wal"];
 /// also leaves a long note that becomes a file, or it fails and says how.
 const AGENT: &str = r#"
 id=$(sed -n '/^## Assigned Task/{n;n;s/.*(\(t-[0-9a-f]*\)).*/\1/p;q}')
-echo "$RALPH_ITERATION" > work.txt
+echo "$RALPH_RUN_ID $RALPH_ITERATION" > work.txt
 if [ "$1" = file ]; then
     text="It reads lines, and the last one need not end."
     echo "<knowledge tags=\"parser\" title=\"The parser, part $RALPH_ITERATION\">$text</knowledge>"
@@ -136,6 +136,16 @@ impl<'a> Workplace<'a> {
         notes: usize,
         versions: Versions,
     ) -> Result<Self, String> {
+        Self::with_files(programs, past, notes, (FILES, versions))
+    }
+
+    /// Makes a project of so many notes and so many files of work.
+    pub(super) fn with_files(
+        programs: &'a Programs,
+        past: &'a Past,
+        notes: usize,
+        (files, versions): (usize, Versions),
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot make a project: {error}");
         let folder = tempfile::Builder::new().prefix("ralph-bench-").tempdir();
         let place = Self {
@@ -144,8 +154,8 @@ impl<'a> Workplace<'a> {
             folder: folder.map_err(failed)?,
         };
         corpus::write(&with_folder(place.path(".agent/memories.md"))?, notes).map_err(failed)?;
-        for number in 0..FILES {
-            let path = place.path(&format!("src/part_{}/mod_{number}.rs", number % 10));
+        for number in 0..files {
+            let path = place.path(&format!("src/part_{}/mod_{number}.rs", number % 100));
             write(&with_folder(path)?, &format!("//! Part {number}.\n"))?;
         }
         write(&place.path("agent.sh"), AGENT)?;
@@ -174,6 +184,11 @@ impl<'a> Workplace<'a> {
     fn git(&self, words: &[&str]) -> Result<(), String> {
         let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
         output(command("git").args(who).args(words).current_dir(self.folder.path())).map(drop)
+    }
+
+    /// Takes back what runs in the project itself have changed.
+    pub(super) fn reset(&self) -> Result<(), String> {
+        self.git(&["reset", "--quiet", "--hard"])
     }
 
     /// Waits until the times of the notes can be trusted, and lets the index know it.
