@@ -388,6 +388,60 @@ fn a_shallow_project_and_a_linked_worktree_have_checkouts_too() {
 }
 
 #[test]
+fn a_partial_clone_has_checkouts_without_what_it_has_not_fetched() {
+    let origin = Project::with_files(&[("in/a.txt", "one\n"), ("out/b.txt", "another\n")]);
+    origin.git("config uploadpack.allowFilter true");
+    let partial = Project::new();
+    let url = format!("file://{}", origin.root.display());
+    partial.git(&format!("clone -q --filter=blob:none --sparse {url} ."));
+    partial.git("sparse-checkout set in");
+    partial.identify();
+    let missing = |project: &Project| project.git("rev-list --objects --all --missing=print").contains("\n?");
+    assert!(missing(&partial));
+    let fixture = Fixture::of(partial);
+    fixture.write("in/a.txt", "two\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert_eq!(fixture.project.git("show --name-only --format= HEAD"), "in/a.txt\n");
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+    assert!(missing(&fixture.project), "nothing was fetched for it");
+}
+
+#[test]
+fn files_of_git_lfs_are_whole_in_a_checkout_and_pointers_in_its_commit() {
+    let is_installed = ralph_process::command("git").args(["lfs", "version"]).output();
+    if !is_installed.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: git-lfs is not installed");
+        return;
+    }
+    let project = Project::new();
+    project.git("init -q -b main");
+    project.identify();
+    project.git("lfs install --local");
+    project.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    project.write("a.bin", "large\n");
+    project.git("add --all");
+    project.git("commit -qm first");
+    assert!(project.git("show HEAD:a.bin").starts_with("version https://git-lfs"));
+    let fixture = Fixture::of(project);
+    assert_eq!(fixture.read("a.bin").as_deref(), Some("large\n"));
+    fixture.write("b.bin", "also large\n");
+    let commit = fixture.committed();
+    assert_eq!(fixture.land(&commit), Landed::Done);
+    assert!(
+        fixture
+            .project
+            .git("show HEAD:b.bin")
+            .starts_with("version https://git-lfs")
+    );
+    assert_eq!(
+        fs::read_to_string(fixture.project.root.join("b.bin")).unwrap(),
+        "also large\n"
+    );
+    assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
 fn a_sparse_project_has_sparse_checkouts_and_keeps_the_rest() {
     let project = Project::with_files(&[("in/a.txt", "one\n"), ("out/b.txt", "one\n")]);
     project.git("sparse-checkout set in");

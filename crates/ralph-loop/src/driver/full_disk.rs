@@ -21,8 +21,10 @@ enum Obstacle {
 
 /// The folders that have to have room.
 pub(super) fn places(site: &Site<'_>) -> Places {
-    let database = site.database.parent().map(Path::to_owned);
-    Places(database.into_iter().chain([site.root.clone()]).collect())
+    let database = site.database.parent();
+    let checkouts = site.isolation.as_ref().and_then(|isolation| isolation.work.parent());
+    let folders = database.into_iter().chain([site.root.as_path()]).chain(checkouts);
+    Places(folders.map(Path::to_owned).collect())
 }
 
 /// Whether a run began.

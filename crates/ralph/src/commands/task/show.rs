@@ -2,11 +2,12 @@
 
 use clap::Args;
 use ralph_model::{Attempt, Evidence, Outcome, Task, TaskId, TaskLogLine, TaskStatus};
-use ralph_store::{Store, TaskFilter, Which};
+use ralph_store::{RollbackTarget, Store, TaskFilter, Which};
 use serde::Serialize;
 
 use super::attempts::Attempts;
 use super::{blockers, commits_of_others_here, find_to_read, view};
+use crate::commands::rollback::short_commit;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::{Line, Style};
@@ -36,6 +37,10 @@ struct Whole {
     parts: Vec<TaskId>,
     /// What confirmed the work; none where the task is not done by a run.
     evidence: Option<Evidence>,
+    /// The commit that holds the work; none where none has landed.
+    commit: Option<String>,
+    /// The branch of work that has not landed.
+    branch: Option<String>,
     /// The attempts that failed since it was last done, the oldest first.
     failed_attempts: Vec<Attempt>,
     log: Vec<TaskLogLine>,
@@ -54,6 +59,8 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             why_not_ready,
             parts: parts.into_iter().map(|part| part.id).collect(),
             evidence: evidence(&store, &task)?,
+            commit: commit_of(&store, &id)?,
+            branch: store.checkout_of(&id)?.map(|checkout| checkout.branch),
             failed_attempts: store.failed_attempts(&id)?,
             log: store.task_log(&id)?,
             task,
@@ -121,6 +128,15 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     if let Some(evidence) = evidence(store, task)? {
         line(format!("evidence: {evidence}"));
     }
+    let id = &task.id;
+    if let Some(commit) = commit_of(store, id)? {
+        let commit = short_commit(&commit);
+        line(format!(
+            "commit: {commit}: `ralph diff {id}` shows it, `ralph undo {id}` reverts it"
+        ));
+    } else if let Some(checkout) = store.checkout_of(id)? {
+        line(format!("branch: {}: `ralph diff {id}` shows it", checkout.branch));
+    }
     if let Some(unverified) = &task.unverified {
         line(format!("unverified: {}", unverified.words()));
         line(format!(
@@ -161,6 +177,12 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     line(format!("created: {:.0}", task.created_at));
     line(format!("updated: {:.0}", task.updated_at));
     Ok(lines)
+}
+
+/// The commit that holds the work of a task.
+fn commit_of(store: &Store, task: &TaskId) -> Result<Option<String>, CommandError> {
+    let commits = store.commits_of(&RollbackTarget::Task(task.clone()))?;
+    Ok(commits.into_iter().next().map(|commit| commit.commit))
 }
 
 /// What confirmed the work of a task that a run has done.
