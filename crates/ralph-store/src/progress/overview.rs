@@ -81,6 +81,8 @@ pub struct Overview {
     pub waiting: Vec<TaskNews>,
     /// The done tasks that a person has to review: those that keep others waiting first, then the most urgent.
     pub unverified: Vec<FinishedTask>,
+    /// How many done and verified tasks have code that no person has reviewed.
+    pub to_review: u32,
     /// How many lessons wait for a person.
     pub waiting_learnings: u32,
     /// How many tasks and changes agents propose.
@@ -164,6 +166,12 @@ impl Store {
                     .optional()?,
                 waiting: waiting(&moment)?,
                 unverified: finished_tasks(&moment, Which::Unverified)?,
+                to_review: moment
+                    .prepare_cached(
+                        "SELECT count(*) FROM tasks WHERE to_review AND status = 'done' AND unverified IS NULL
+                           AND id IN (SELECT task FROM commits WHERE rollback IS NULL)",
+                    )?
+                    .query_row([], |row| row.get(0))?,
                 waiting_learnings: moment
                     .prepare_cached(&format!("SELECT count(*) {WAITING_LESSONS}"))?
                     .query_row([], |row| row.get(0))?,

@@ -198,6 +198,8 @@ fn next(
         "ralph run    # pick up what was killed".to_owned()
     } else if open_tasks {
         "ralph run    # go on with the open tasks".to_owned()
+    } else if overview.is_some_and(|overview| overview.to_review > 0) {
+        "ralph review    # the code of the finished tasks".to_owned()
     } else if waiting_lessons > 0 || proposals > 0 || contradictions.is_some_and(|pairs| pairs > 0) {
         "ralph review    # what waits for your word".to_owned()
     } else if !context.project.root.join(paths::CONFIG).exists() {

@@ -276,6 +276,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
         "unverified": overview.unverified,
+        "to_review": overview.to_review,
         "waiting_learnings": overview.waiting_learnings,
         "proposals": overview.proposals,
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
