@@ -6,6 +6,7 @@ use rusqlite::{Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use super::RollbackTarget;
+use super::plan::TASKS;
 use crate::StoreError;
 use crate::progress::Store;
 use crate::progress::columns::word_at;
@@ -46,11 +47,14 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn commits_of(&self, target: &RollbackTarget) -> Result<Vec<TaskCommit>, StoreError> {
-        let sql = "SELECT id, task, base FROM commits
-                   WHERE rollback IS NULL AND (run = ?1 AND (?2 IS NULL OR iteration = ?2) OR task = ?3) ORDER BY seq DESC";
+        let sql = format!(
+            "SELECT id, task, base FROM commits
+             WHERE rollback IS NULL AND (run = ?1 AND (?2 IS NULL OR iteration = ?2) OR task IN {TASKS})
+             ORDER BY seq DESC"
+        );
         let found = self
             .connection
-            .prepare_cached(sql)
+            .prepare_cached(&sql)
             .and_then(|mut statement| statement.query_map(target.values(), read)?.collect());
         self.sql(found)
     }

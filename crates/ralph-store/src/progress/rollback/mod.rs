@@ -33,7 +33,7 @@ pub enum RollbackTarget {
     Run(RunId),
     /// One iteration of a run.
     Iteration(RunId, u32),
-    /// Every attempt at a task.
+    /// Every attempt at a task and its subtasks.
     Task(TaskId),
 }
 

@@ -10,12 +10,21 @@ use crate::progress::authorship::author_at;
 use crate::progress::columns::word_at;
 use crate::progress::note_log::{NoteAction, NoteFile, Presence};
 
+/// The task `?3` and everything below it.
+pub(super) const TASKS: &str = "(WITH RECURSIVE whole(id) AS (
+        SELECT ?3 UNION SELECT tasks.id FROM whole CROSS JOIN tasks ON tasks.parent = whole.id)
+    SELECT id FROM whole)";
+
 /// The rows of a table that belong to the target: a run (`?1`), one iteration of it (`?2`), or all of a task (`?3`).
-const OF_TARGET: &str = "coalesce(run = ?1 AND (?2 IS NULL OR iteration = ?2)
-    OR (run, iteration) IN (SELECT run_id, iteration FROM journal WHERE task_id = ?3), 0)";
+fn of_target() -> String {
+    format!(
+        "coalesce(run = ?1 AND (?2 IS NULL OR iteration = ?2)
+             OR (run, iteration) IN (SELECT run_id, iteration FROM journal WHERE task_id IN {TASKS}), 0)"
+    )
+}
 
 impl RollbackTarget {
-    /// The values of [`OF_TARGET`].
+    /// The values of [`of_target`].
     pub(super) fn values(&self) -> (Option<&str>, Option<u32>, Option<&str>) {
         match self {
             Self::Run(run) => (Some(run.as_str()), None, None),
@@ -73,16 +82,17 @@ pub(super) fn plan(connection: &Connection, worktree: &str, target: &RollbackTar
         plan_note(&mut plan, worktree, &rows);
     }
     plan_learnings(connection, &mut plan, target)?;
+    let of_target = of_target();
     plan.proposals = connection
         .prepare_cached(&format!(
-            "SELECT id FROM proposals WHERE state = 'open' AND {OF_TARGET} ORDER BY seq"
+            "SELECT id FROM proposals WHERE state = 'open' AND {of_target} ORDER BY seq"
         ))?
         .query_map(target.values(), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     plan.tasks = connection
         .prepare_cached(&format!(
             "SELECT * FROM tasks WHERE status = 'proposed' AND id IN (
-                 SELECT task FROM task_log WHERE author = 'agent' AND {OF_TARGET})
+                 SELECT task FROM task_log WHERE author = 'agent' AND {of_target})
              ORDER BY seq"
         ))?
         .query_map(target.values(), read_task)?
@@ -92,10 +102,11 @@ pub(super) fn plan(connection: &Connection, worktree: &str, target: &RollbackTar
 
 /// The rows of every note that was changed in the target, by file and note, each in their order.
 fn note_rows(connection: &Connection, target: &RollbackTarget) -> rusqlite::Result<Vec<Vec<LogRow>>> {
+    let of_target = of_target();
     let sql = format!(
-        "SELECT note_log.*, worktree, path, {OF_TARGET} AS is_targets
+        "SELECT note_log.*, worktree, path, {of_target} AS is_targets
          FROM note_log JOIN note_files ON note_files.id = note_log.file
-         WHERE (file, note) IN (SELECT file, note FROM note_log WHERE {OF_TARGET})
+         WHERE (file, note) IN (SELECT file, note FROM note_log WHERE {of_target})
          ORDER BY file, note, seq"
     );
     let mut groups: Vec<Vec<LogRow>> = Vec::new();
@@ -159,8 +170,9 @@ fn plan_note(plan: &mut RollbackPlan, worktree: &str, rows: &[LogRow]) {
 
 /// Learnings whose only sources are in the target. One that a person has judged or changed stays.
 fn plan_learnings(connection: &Connection, plan: &mut RollbackPlan, target: &RollbackTarget) -> rusqlite::Result<()> {
-    let sql = "WITH entries AS (
-                   SELECT id FROM journal WHERE run_id = ?1 AND (?2 IS NULL OR iteration = ?2) OR task_id = ?3)
+    let sql = format!(
+        "WITH entries AS (
+                   SELECT id FROM journal WHERE run_id = ?1 AND (?2 IS NULL OR iteration = ?2) OR task_id IN {TASKS})
                SELECT id, status, reason, superseded_by, pruned_from,
                    EXISTS (SELECT 1 FROM learning_log
                            WHERE learning_log.learning = learnings.id AND author = 'human'
@@ -169,8 +181,9 @@ fn plan_learnings(connection: &Connection, plan: &mut RollbackPlan, target: &Rol
                WHERE status NOT IN ('rejected', 'pruned') AND source <> 'human'
                  AND seq IN (SELECT learning FROM learning_sources WHERE journal IN entries)
                  AND seq NOT IN (SELECT learning FROM learning_sources WHERE journal NOT IN entries)
-               ORDER BY seq";
-    let mut statement = connection.prepare_cached(sql)?;
+               ORDER BY seq"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
     let (run, iteration, task) = target.values();
     let values = params![run, iteration, task, ROLLED_BACK, UNDONE];
     let rows = statement.query_map(values, |row| {

@@ -174,6 +174,31 @@ fn a_run_is_undone_as_a_whole() {
     assert_eq!(memories(&scene).len(), 5);
 }
 
+#[test]
+fn a_list_is_undone_with_all_its_items() {
+    let scene = project(&Script::new().turn([
+        write("{task}.txt", "work\n"),
+        run("ralph remember \"memory of $RALPH_ITERATION\""),
+        say(DONE),
+    ]));
+    scene.env.write("PLAN.md", "- [ ] one\n- [ ] two\n");
+    commit(&scene, "plan");
+    assert_eq!(scene.run(&["PLAN.md", "--trust"]).code, Some(0));
+    let list = json(&scene.env, &["task", "list", "--all", "--json"])[0].clone();
+    assert_eq!(
+        (&list["title"], &list["status"]),
+        (&"PLAN.md".into(), &"done".into()),
+        "{list}"
+    );
+    let id = undo(&scene, list["id"].as_str().unwrap());
+    assert_eq!(scene.env.git(["diff", "--stat", "HEAD~4", "HEAD"]), "");
+    assert_eq!(memories(&scene), [""; 0]);
+    assert_eq!(status(&scene, list["id"].as_str().unwrap()), "pending");
+    undo(&scene, &id);
+    assert_eq!(status(&scene, list["id"].as_str().unwrap()), "done");
+    assert_eq!(memories(&scene).len(), 2);
+}
+
 /// Waits for a finished task and the keys below it.
 fn asked(terminal: &mut Terminal, title: &str) {
     terminal.shows("+work");
