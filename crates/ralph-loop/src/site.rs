@@ -73,7 +73,10 @@ impl Site<'_> {
             let notes = self.notes.iter().filter_map(|notebook| notebook.path.parent());
             let own = [self.knowledge.catalogue.knowledge.as_path(), self.runs.as_path()];
             let folders: BTreeSet<PathBuf> = notes.chain(own).map(PathBuf::from).chain(database).collect();
-            return folders.into_iter().collect();
+            // A sandbox fails whose folders do not exist, and one below another is in it anyway.
+            let is_inside = |folder: &Path| folder.ancestors().skip(1).any(|above| folders.contains(above));
+            let needed = folders.iter().filter(|folder| folder.is_dir() && !is_inside(folder));
+            return needed.cloned().collect();
         }
         database
             .filter(|folder| !folder.starts_with(&self.root))

@@ -61,6 +61,10 @@ impl Runner<'_> {
         let Some(isolation) = &self.site.isolation else {
             return Ok(());
         };
+        // An agent in a sandbox can write to folders that are there, and cannot make them.
+        for folder in self.site.notes.iter().filter_map(|notebook| notebook.path.parent()) {
+            std::fs::create_dir_all(folder)?;
+        }
         let base = match &isolation.base {
             Some(base) => base.clone(),
             None => {
