@@ -11,6 +11,10 @@ CREATE TABLE commits (
     rollback  TEXT
 ) STRICT;
 CREATE INDEX commits_by_task ON commits (task, seq);
+INSERT INTO commits (id, task, base, run, iteration)
+    SELECT done_commit, tasks.id, done_worktree, run_id, iteration FROM tasks
+    LEFT JOIN journal ON journal.id = (SELECT max(last.id) FROM journal AS last WHERE last.task_id = tasks.id)
+    WHERE done_commit IS NOT NULL AND done_worktree LIKE 'refs/%' ORDER BY tasks.seq;
 
 -- Done tasks that no person has looked at since a run finished them.
 ALTER TABLE tasks ADD COLUMN to_review INTEGER NOT NULL DEFAULT 0 CHECK (to_review IN (0, 1));

@@ -21,9 +21,6 @@ pub(crate) fn accept(context: &Context<'_>, store: &mut Store, task: &TaskId) ->
     let Some(record) = record else {
         return Ok(());
     };
-    if let Some(commit) = &done.commit {
-        store.record_commit(task, commit, &record.base)?;
-    }
     if let Some(folder) = StateFolder::find(&context.project) {
         remove_checkout(&context.project.root, &folder.work(), (task, &record.branch))?;
     }
@@ -42,15 +39,14 @@ fn land(context: &Context<'_>, record: &CheckoutRecord) -> Result<DoneIn, Comman
     let base = Base::new(record.base.clone());
     let commit = land_branch(&context.project.root, &base, (&record.branch, &record.base_commit))
         .map_err(|error| refused(&record.task, &record.branch, &error))?;
-    context.ui.status(&format!(
-        "Landed the work of {} on {} as {}.",
-        record.task,
-        base.branch(),
-        short_commit(&commit)
-    ));
+    let (task, branch) = (&record.task, base.branch());
+    context.ui.status(&match &commit {
+        Some(commit) => format!("Landed the work of {task} on {branch} as {}.", short_commit(commit)),
+        None => format!("{branch} has the work of {task} already."),
+    });
     Ok(DoneIn {
         worktree: record.base.clone(),
-        commit: Some(commit),
+        commit,
     })
 }
 

@@ -234,23 +234,6 @@ impl ProjectFiles {
         !self.own.notes.iter().chain(&self.own.hidden).any(is_own)
     }
 
-    /// Whether git has a file in what is checked out as it is on disk; also where it is neither there nor on disk.
-    #[must_use]
-    pub fn is_as_committed(&self, file: &str) -> bool {
-        let asks = |arguments: &[&str]| {
-            let answer = Git::question(&self.root).run(arguments);
-            answer.is_ok_and(|answer| answer.status.success())
-        };
-        if !asks(&["rev-parse", "--verify", "--quiet", "HEAD"]) {
-            return false;
-        }
-        let is_on_disk = std::fs::symlink_metadata(self.root.join(file)).is_ok();
-        match (asks(&["cat-file", "-e", &format!("HEAD:./{file}")]), is_on_disk) {
-            (true, true) => asks(&["--literal-pathspecs", "diff", "--quiet", "HEAD", "--", file]),
-            (in_git, on_disk) => in_git == on_disk,
-        }
-    }
-
     /// Whether a file is there and was written after a moment.
     #[must_use]
     pub fn is_written_after(&self, file: &str, moment: SystemTime) -> bool {

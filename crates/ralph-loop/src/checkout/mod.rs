@@ -31,7 +31,9 @@ pub(crate) use extras::Extras;
 pub use landing::Base;
 pub(crate) use landing::{LandError, Landed, finish_landing, land, tip_of};
 pub(crate) use notes::NoteEdit;
-pub use revert::{BranchError, Change, Prepared, commit_changes, is_in, land_branch, remove_checkout};
+pub use revert::{
+    BranchError, Change, Prepared, Tell, commit_changes, is_in, land_branch, remove_checkout, repair_landing,
+};
 pub(crate) use work::{Brought, CommitOptions, Committed};
 
 /// The file in the git directory of a checkout that holds the path of the project.

@@ -7,6 +7,7 @@ use ralph_process::git::{Git, GitError};
 
 use super::landing::{LandError, Landed, land, tip_of};
 use super::work::{Merged, as_somebody, merge_trees};
+use super::worktrees::{self, Updated};
 use super::{Base, Checkout};
 use crate::changes::commit_of;
 
@@ -86,8 +87,8 @@ impl Change {
 pub struct Prepared {
     base: Base,
     tip: String,
-    /// One for each change, in their order. One that changes nothing is the commit before it.
-    pub commits: Vec<String>,
+    /// One for each change, in their order; none for a change that the branch has already.
+    pub commits: Vec<Option<String>>,
 }
 
 impl Prepared {
@@ -105,13 +106,15 @@ impl Prepared {
                 let base = base.branch().to_owned();
                 return Err(BranchError::Conflict { base, files });
             }
-            // Where nothing changes, a command that was killed before it could say so has done it.
-            if commit_tree_of(root, &last)? != tree {
-                let call = ["commit-tree", tree.as_str(), "-p", &last, "-m", &change.message];
-                let commit = as_somebody(git(), root)?.run(call)?.text()?;
-                commit.trim().clone_into(&mut last);
+            // Where nothing changes, a command that was killed before it could say so has done it, or somebody else has.
+            if commit_tree_of(root, &last)? == tree {
+                commits.push(None);
+                continue;
             }
-            commits.push(last.clone());
+            let call = ["commit-tree", tree.as_str(), "-p", &last, "-m", &change.message];
+            let commit = as_somebody(git(), root)?.run(call)?.text()?;
+            commit.trim().clone_into(&mut last);
+            commits.push(Some(last.clone()));
         }
         let base = base.clone();
         Ok(Self { base, tip, commits })
@@ -122,10 +125,9 @@ impl Prepared {
     /// # Errors
     /// When a local change is in the way, or git fails; then nothing has changed.
     pub fn land(&self, root: &Path) -> Result<bool, BranchError> {
-        let last = self.commits.last().unwrap_or(&self.tip);
-        if *last == self.tip {
+        let Some(last) = self.commits.iter().flatten().next_back() else {
             return Ok(true);
-        }
+        };
         match land(root, &self.base, (&self.tip, last))? {
             Landed::Done => Ok(true),
             Landed::InTheWay(said) => Err(BranchError::InTheWay(said)),
@@ -134,11 +136,16 @@ impl Prepared {
     }
 }
 
-/// Lands the work of a branch, which began at a commit of the base, as one commit. Returns that commit.
+/// Lands the work of a branch, which began at a commit of the base, as one commit. Returns that commit; none where the base has
+/// all of it already.
 ///
 /// # Errors
 /// When it conflicts, a local change is in the way, or git fails; then nothing has changed.
-pub fn land_branch(root: &Path, base: &Base, (branch, base_commit): (&str, &str)) -> Result<String, BranchError> {
+pub fn land_branch(
+    root: &Path,
+    base: &Base,
+    (branch, base_commit): (&str, &str),
+) -> Result<Option<String>, BranchError> {
     let reference = format!("refs/heads/{branch}");
     let work = commit_of(root, &reference)?.ok_or_else(|| BranchError::Missing(branch.to_owned()))?;
     let message = Git::question(root).run(["log", "-1", "--format=%B", &work])?.text()?;
@@ -147,9 +154,23 @@ pub fn land_branch(root: &Path, base: &Base, (branch, base_commit): (&str, &str)
         since: base_commit.to_owned(),
         message: message.trim_end().to_owned(),
     };
+    let named = change.message.lines().next_back().unwrap_or_default().to_owned();
     let prepared = commit_changes(root, base, &[change], &mut |_| Ok(()))?;
-    Ok(prepared.commits.last().unwrap_or(&prepared.tip).clone())
+    if let [Some(commit)] = prepared.commits.as_slice() {
+        return Ok(Some(commit.clone()));
+    }
+    // A command that was killed may have landed it: its message ends with the same line.
+    let (grep, range) = (
+        format!("--grep={named}"),
+        format!("{base_commit}..{}", base.reference()),
+    );
+    let call = ["log", "-1", "--format=%H", "--fixed-strings", &grep, &range];
+    let found = Git::question(root).run(call)?.text()?;
+    Ok(Some(found.trim().to_owned()).filter(|commit| !commit.is_empty()))
 }
+
+/// Puts commits on record that are about to land, one for each change.
+pub type Tell<'a> = dyn FnMut(&[Option<String>]) -> Result<(), String> + 'a;
 
 /// Commits changes on a branch, also where it moves meanwhile. Each time the commits are told before the branch moves.
 ///
@@ -159,7 +180,7 @@ pub fn commit_changes(
     root: &Path,
     base: &Base,
     changes: &[Change],
-    tell: &mut dyn FnMut(&[String]) -> Result<(), String>,
+    tell: &mut Tell<'_>,
 ) -> Result<Prepared, BranchError> {
     for _ in 0..TRIES {
         let prepared = Prepared::on(root, base, changes)?;
@@ -169,6 +190,25 @@ pub fn commit_changes(
         }
     }
     Err(BranchError::Git(format!("{} moves all the time", base.branch())))
+}
+
+/// Takes back what a landing that was killed has written into worktrees, where the branch does not have its last commit.
+///
+/// # Errors
+/// When git fails, or the files cannot be restored.
+pub fn repair_landing(root: &Path, base: &Base, (first, last): (&str, &str)) -> Result<(), BranchError> {
+    if is_in(root, base, last)? {
+        return Ok(());
+    }
+    let old = parent_of(root, first)?;
+    for folder in worktrees::on(root, base.reference())? {
+        if worktrees::repair(&folder, &old, last)? == Updated::Yes
+            && let Err(said) = worktrees::update(&folder, last, &old)?
+        {
+            return Err(BranchError::InTheWay(said));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a commit is in a branch.

@@ -493,7 +493,9 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
     let branch = fixture.checkout.keep_branch("ralph/t-0a1b2c-fix-it", &commit).unwrap();
     fixture.project.write("b.txt", "user\n");
     fixture.project.git("commit -qam second");
-    let landed = land_branch(&fixture.project.root, &base, (&branch, &fixture.base_commit)).unwrap();
+    let landed = land_branch(&fixture.project.root, &base, (&branch, &fixture.base_commit))
+        .unwrap()
+        .unwrap();
     assert_eq!(fixture.tip(), landed);
     assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nsecond\nfirst\n");
     // A later commit of another file does not keep it from being undone.
@@ -501,7 +503,7 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
     fixture.project.git("commit -qam third");
     let undo = Change::undoing(&fixture.project.root, &landed, "Undo: Fix it".to_owned()).unwrap();
     let undone = commit_changes(&fixture.project.root, &base, &[undo], &mut |_| Ok(())).unwrap();
-    assert_eq!(undone.commits, [fixture.tip()]);
+    assert_eq!(undone.commits, [Some(fixture.tip())]);
     assert_eq!(fs::read_to_string(fixture.project.root.join("a.txt")).unwrap(), "one\n");
     assert_eq!(
         fs::read_to_string(fixture.project.root.join("b.txt")).unwrap(),

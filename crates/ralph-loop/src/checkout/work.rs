@@ -263,16 +263,21 @@ impl Checkout {
 }
 
 /// Lets git commit also where it does not know who the user is.
-pub(super) fn as_somebody(mut git: Git, folder: &Path) -> Result<Git, LandError> {
-    if !has_identity(folder)? {
-        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
-            git = git.env(name, FALLBACK_NAME);
-        }
-        for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-            git = git.env(name, FALLBACK_EMAIL);
-        }
+pub(super) fn as_somebody(git: Git, folder: &Path) -> Result<Git, LandError> {
+    Ok(match has_identity(folder)? {
+        true => git,
+        false => as_ralph(git),
+    })
+}
+
+fn as_ralph(mut git: Git) -> Git {
+    for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
+        git = git.env(name, FALLBACK_NAME);
     }
-    Ok(git)
+    for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+        git = git.env(name, FALLBACK_EMAIL);
+    }
+    git
 }
 
 /// Two commits merged without a worktree.
@@ -282,22 +287,22 @@ pub(super) struct Merged {
     pub(super) files: Vec<String>,
 }
 
-/// Merges what a commit has changed since a base into another commit.
+/// Merges what a commit has changed since a base into another commit, which has that base among its ancestors.
 pub(super) fn merge_trees(
     git: &dyn Fn() -> Git,
     (ours, theirs): (&str, &str),
     base: &str,
 ) -> Result<Merged, LandError> {
-    let merge = |base: Option<&str>| {
+    let merge = |base: Option<&str>, theirs: &str| {
         let mut call = vec!["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
         call.extend(base);
         call.extend([ours, theirs]);
         git().run(call)
     };
-    let mut answer = merge(Some(&format!("--merge-base={base}")))?;
+    let mut answer = merge(Some(&format!("--merge-base={base}")), theirs)?;
     if answer.status.code() == Some(USAGE) {
-        // Git before 2.40 finds the base by itself, which is this one unless the history of the base was rewritten.
-        answer = merge(None)?;
+        // Git before 2.40 finds the base by itself.
+        answer = merge(None, &on_base(git, theirs, base)?)?;
     }
     if !matches!(answer.status.code(), Some(0 | 1)) {
         return Err(answer.failure().into());
@@ -310,6 +315,15 @@ pub(super) fn merge_trees(
         tree,
         files: files.into_iter().collect(),
     })
+}
+
+/// A commit with the files of one commit whose only parent is another one.
+pub(super) fn on_base(git: &dyn Fn() -> Git, files_of: &str, parent: &str) -> Result<String, LandError> {
+    let tree = format!("{files_of}^{{tree}}");
+    let commit = as_ralph(git())
+        .run(["commit-tree", &tree, "-p", parent, "-m", "base"])?
+        .text()?;
+    Ok(commit.trim().to_owned())
 }
 
 fn said(answer: &GitAnswer) -> String {

@@ -78,9 +78,9 @@ impl Runner<'_> {
                 unreviewed: self.store.evidence_changes()?,
             },
             rules: self.site.rules.clone(),
-            changed_earlier: match current.place {
+            before_task: match current.place {
                 Place::Checkout => None,
-                Place::Project => Some(self.changed_earlier(&current.task)?),
+                Place::Project => self.before_task(current),
             },
             gates: match gates {
                 Gates::Run => Some(self.gate_runner(current, baseline.clone())?),
@@ -104,11 +104,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The files that earlier attempts at a task changed, of those that a guardrail denies.
-    fn changed_earlier(&self, task: &TaskId) -> Result<BTreeSet<String>, RunError> {
-        let history = self.store.journal_of_task(task)?;
-        let files = history.into_iter().flat_map(|row| row.row.files_modified);
-        Ok(files.filter(|file| self.site.rules.denies(file)).collect())
+    /// What the files were before the first attempt of this run at a task.
+    fn before_task(&mut self, current: &Current) -> Option<Snapshot> {
+        let before = current
+            .before
+            .as_deref()
+            .and_then(|json| serde_json::from_str::<Snapshot>(json).ok())?;
+        let first = self.before_tasks.entry(current.task.clone()).or_insert(before);
+        Some(first.clone())
     }
 
     /// When the run of an iteration was dead for sure: it would have given another sign by then, in the database or in the
@@ -183,8 +186,8 @@ struct Examination {
     changed_before: bool,
     basis: BasisCheck,
     rules: Rules,
-    /// What earlier attempts changed, where the work is in the project itself.
-    changed_earlier: Option<BTreeSet<String>>,
+    /// What was before the first attempt at the task, where the work is in the project itself.
+    before_task: Option<Snapshot>,
     gates: Option<GateRunner>,
 }
 
@@ -208,7 +211,7 @@ impl Examination {
             files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
         }
         self.leave_out_strangers(&mut files, sender);
-        let denied = self.denied(&files);
+        let denied = self.denied();
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
         Examined {
             files: files.iter().map(|file| recorded_name(file)).collect(),
@@ -221,15 +224,12 @@ impl Examination {
         }
     }
 
-    /// Why a guardrail refuses these changes and those of earlier attempts. What is again as git has it does not count.
-    fn denied(&self, files: &BTreeSet<String>) -> Option<String> {
-        let earlier = self.changed_earlier.as_ref()?;
-        let denied = files.union(earlier).filter(|file| self.rules.denies(file));
-        let changed: Vec<&str> = denied
-            .filter(|file| !self.files.is_as_committed(file))
-            .map(String::as_str)
-            .collect();
-        self.rules.refusal(&changed)
+    /// Why a guardrail refuses what all attempts of the run have changed. What is again as it was does not count.
+    fn denied(&self) -> Option<String> {
+        let before = self.before_task.as_ref().filter(|_| !self.rules.is_empty())?;
+        let changes = self.files.changes(before, &self.files.snapshot());
+        let files: Vec<&str> = changes.files.iter().map(String::as_str).collect();
+        self.rules.refusal(&files)
     }
 
     /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.

@@ -17,7 +17,7 @@ mod turn;
 mod upkeep;
 mod verify;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -91,6 +91,8 @@ pub struct Runner<'a> {
     sentence: Option<(End, String)>,
     /// What git ran by itself when the run began.
     programs_at_start: GitPrograms,
+    /// What the files were before the first attempt of this run at each task in the project itself.
+    before_tasks: BTreeMap<TaskId, Snapshot>,
     /// The reference on which work of checkouts lands.
     base: Option<Base>,
 }
@@ -170,6 +172,7 @@ impl<'a> Runner<'a> {
             open_at_start: BTreeSet::new(),
             sentence: None,
             programs_at_start: GitPrograms::default(),
+            before_tasks: BTreeMap::new(),
             base: None,
         })
     }

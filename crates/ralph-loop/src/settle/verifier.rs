@@ -4,9 +4,7 @@ use ralph_agent::TurnEnd;
 use ralph_model::config::duration_text;
 use ralph_model::{Outcome, StopReason, TaskKind, Verdict};
 
-use super::{
-    Facts, Fate, Ruling, StopRun, Then, broken_off, gates_interrupted, interrupted, over_the_task_limit, set, told,
-};
+use super::{Facts, Fate, Ruling, StopRun, Then, broken_off, gates_interrupted, interrupted, set, told};
 use crate::summary::{StopCause, Verification};
 
 /// How many of the files that a verifier changed are named.
@@ -107,12 +105,6 @@ fn kept_from_looking(facts: &Facts<'_>, found: &Verification) -> Option<Ruling> 
             Some(over_the_limit(said.unwrap_or(
                 "A limit of the run was reached while the verifier looked at the work.",
             )))
-        }
-        (Some(StopCause::TaskLimit), _) => {
-            let said = found.limit.as_deref();
-            Some(over_the_task_limit(
-                said.unwrap_or("The attempts at the task have used what a task may use."),
-            ))
         }
         (None, end @ (TurnEnd::UsageLimit { .. } | TurnEnd::Transient(_) | TurnEnd::Auth(_) | TurnEnd::Billing(_))) => {
             let ruling = broken_off(end, facts);

@@ -101,11 +101,9 @@ impl State {
             Some((StopCause::Timeout, None))
         } else if limits.idle_time.is_some_and(|most| since(working.last_sign) >= most) {
             Some((StopCause::Idle, None))
-        } else if let Some(reached) = self.used_up(working.used, at) {
-            Some((StopCause::RunLimit, Some(reached)))
         } else {
-            self.task_used_up(&working.current, working.used)?;
-            Some((StopCause::TaskLimit, None))
+            let reached = self.used_up(working.used, at)?;
+            Some((StopCause::RunLimit, Some(reached)))
         }
     }
 

@@ -53,7 +53,12 @@ impl State {
             }
             _ => {}
         }
-        match (working.stop, self.cause_to_stop(&working, at)) {
+        // The verifier is not stopped for the task: work that is finished has been paid for.
+        let over_task_limit = || {
+            let reached = self.task_used_up(&working.current, working.used);
+            reached.map(|_| (StopCause::TaskLimit, None))
+        };
+        match (working.stop, self.cause_to_stop(&working, at).or_else(over_task_limit)) {
             (None, Some((cause, reached))) => {
                 self.reached = reached;
                 self.stop_agent(working, cause)

@@ -107,6 +107,16 @@ const LAST_WORD: &str = "
         SELECT text, at, 0 FROM task_log WHERE seq = (SELECT max(seq) FROM task_log WHERE task = tasks.id)
     ) WHERE text <> '' ORDER BY at DESC, rank DESC LIMIT 1";
 
+/// Done and verified tasks whose code no person has reviewed.
+const TO_REVIEW: &str = "SELECT count(*) FROM tasks WHERE to_review AND status = 'done' AND unverified IS NULL
+    AND id IN (SELECT task FROM commits WHERE rollback IS NULL)";
+const PROPOSALS: &str = "SELECT (SELECT count(*) FROM proposals WHERE state = 'open')
+    + (SELECT count(*) FROM tasks WHERE status = 'proposed')";
+
+fn number(connection: &Connection, sql: &str) -> rusqlite::Result<u32> {
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
 impl Store {
     /// What there is since a row of the journal (0 for all of it), and how things stand, seen from a worktree. What was taken
     /// over from another tool is no news.
@@ -166,21 +176,9 @@ impl Store {
                     .optional()?,
                 waiting: waiting(&moment)?,
                 unverified: finished_tasks(&moment, Which::Unverified)?,
-                to_review: moment
-                    .prepare_cached(
-                        "SELECT count(*) FROM tasks WHERE to_review AND status = 'done' AND unverified IS NULL
-                           AND id IN (SELECT task FROM commits WHERE rollback IS NULL)",
-                    )?
-                    .query_row([], |row| row.get(0))?,
-                waiting_learnings: moment
-                    .prepare_cached(&format!("SELECT count(*) {WAITING_LESSONS}"))?
-                    .query_row([], |row| row.get(0))?,
-                proposals: moment
-                    .prepare_cached(
-                        "SELECT (SELECT count(*) FROM proposals WHERE state = 'open')
-                             + (SELECT count(*) FROM tasks WHERE status = 'proposed')",
-                    )?
-                    .query_row([], |row| row.get(0))?,
+                to_review: number(&moment, TO_REVIEW)?,
+                waiting_learnings: number(&moment, &format!("SELECT count(*) {WAITING_LESSONS}"))?,
+                proposals: number(&moment, PROPOSALS)?,
                 tasks: counts(
                     &moment,
                     "SELECT status AS word, count(*) AS n FROM tasks

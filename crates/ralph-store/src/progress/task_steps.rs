@@ -138,6 +138,10 @@ pub(super) fn reopen(
 ) -> rusqlite::Result<()> {
     raise_fence(transaction, id)?;
     forget(transaction, id)?;
+    // What has landed is not landed again, and the next attempt begins at the tip of the base.
+    transaction
+        .prepare_cached("DELETE FROM checkouts WHERE task = ?1 AND landing IS NOT NULL")?
+        .execute([id.as_str()])?;
     transaction
         .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
         .execute([id.as_str()])?;

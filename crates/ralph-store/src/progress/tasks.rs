@@ -7,6 +7,7 @@ use rusqlite::Transaction;
 use super::Store;
 use super::evidence_changes::forget;
 use super::rings::ring;
+use super::rollback::put_commit;
 use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
 use super::task_rows::{ids, log};
@@ -23,6 +24,13 @@ pub struct DoneIn {
     pub worktree: String,
     /// The commit that was checked out; none without git.
     pub commit: Option<String>,
+}
+
+impl DoneIn {
+    /// Whether the commit landed on a reference, and is the task's own.
+    fn has_landed(&self) -> bool {
+        self.worktree.starts_with("refs/")
+    }
 }
 
 /// What changes about a task; what is not named stays.
@@ -145,6 +153,9 @@ impl Store {
             accept(transaction, id, now)?;
             finish(transaction, id, (done, "Done: a person said so."), now)?;
             add_commit(transaction, id, done, now)?;
+            if let (true, Some(commit)) = (done.has_landed(), &done.commit) {
+                put_commit(transaction, id, (commit, Some(&done.worktree)))?;
+            }
             existing(transaction, id)
         })
     }

@@ -10,7 +10,7 @@ use super::plan::TASKS;
 use crate::StoreError;
 use crate::progress::Store;
 use crate::progress::columns::word_at;
-use crate::progress::task_steps::{put_guidance, reopen};
+use crate::progress::task_steps::reopen;
 use crate::progress::transitions::{Said, say};
 
 /// A commit that holds the work of a task.
@@ -35,8 +35,8 @@ pub struct CommitStep {
     pub subject: String,
     /// The reference on which it is undone.
     pub base: String,
-    /// The commit that undoes it, or brings it back.
-    pub landing: String,
+    /// The commit that undoes it, or brings it back; none where the base has that already.
+    pub landing: Option<String>,
     /// Why the task was unverified.
     pub unverified: Option<String>,
 }
@@ -57,14 +57,6 @@ impl Store {
             .prepare_cached(&sql)
             .and_then(|mut statement| statement.query_map(target.values(), read)?.collect());
         self.sql(found)
-    }
-
-    /// Puts on record that a commit which a person has landed holds the work of a task.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn record_commit(&mut self, task: &TaskId, commit: &str, base: &str) -> Result<(), StoreError> {
-        self.write(|transaction| put_commit(transaction, task, (commit, Some(base))))
     }
 }
 
@@ -90,18 +82,13 @@ pub(in crate::progress) fn put_commit(
 pub(super) fn undo(
     transaction: &Transaction<'_>,
     (rollback, step): (&RollbackId, &CommitStep),
-    comment: Option<&str>,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE commits SET rollback = ?3 WHERE id = ?1 AND task = ?2")?
         .execute(params![step.commit, step.task.as_str(), rollback.as_str()])?;
-    let sentence = format!("Undone by {rollback}: commit {} reverts its work.", step.landing);
-    reopen(transaction, &step.task, &sentence, now)?;
-    match comment {
-        Some(comment) => put_guidance(transaction, &step.task, comment, now),
-        None => Ok(()),
-    }
+    let sentence = format!("Undone by {rollback}: commit {} is reverted.", step.commit);
+    reopen(transaction, &step.task, &sentence, now)
 }
 
 /// Records that the work of a commit is back, in another commit, and that its task is done.
@@ -114,12 +101,18 @@ pub(super) fn redo(
     let unverified = unverified.map(|reason| Unverified::from_parts(reason, Vec::new()));
     let said = Said::Done {
         worktree: Some(&step.base),
-        commit: Some(&step.landing),
+        commit: step.landing.as_deref(),
         unverified: unverified.as_ref(),
     };
-    let sentence = format!("Done in commit {}: {rollback} was undone.", step.landing);
+    let sentence = match &step.landing {
+        Some(landing) => format!("Done in commit {landing}: {rollback} was undone."),
+        None => format!("Done: {rollback} was undone, and the base had the work already."),
+    };
     say(transaction, &step.task, (said, &sentence), now)?;
-    put_commit(transaction, &step.task, (&step.landing, Some(&step.base)))
+    match &step.landing {
+        Some(landing) => put_commit(transaction, &step.task, (landing, Some(&step.base))),
+        None => Ok(()),
+    }
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<TaskCommit> {

@@ -6,6 +6,8 @@
 mod commits;
 mod plan;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use ralph_model::{Entropy, LearningId, LearningStatus, Note, RollbackId, RollbackState, RunId, TaskId};
 use rusqlite::types::Value as SqlValue;
@@ -17,6 +19,7 @@ use super::Store;
 use super::columns::{from_json, moment, to_json, word_at};
 use super::learning_changes::set_status;
 use super::note_log::{LoggedNote, NoteAction, Presence};
+use super::task_steps::put_guidance;
 use crate::StoreError;
 
 pub(super) use commits::put_commit;
@@ -63,6 +66,9 @@ pub struct RollbackPlan {
     /// The commits that are undone, the newest first. Their tasks are reopened.
     #[serde(default)]
     pub commits: Vec<CommitStep>,
+    /// What a person says about the work, for the next attempts at these tasks.
+    #[serde(default)]
+    pub comment: Option<String>,
     /// Memories, guardrails and knowledge entries.
     pub notes: Vec<NoteStep>,
     /// Learnings that are rejected.
@@ -212,15 +218,17 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written; then nothing has changed.
-    pub fn roll_back_landed(
-        &mut self,
-        rollback: &Rollback,
-        comment: Option<&str>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub fn roll_back_landed(&mut self, rollback: &Rollback, now: Timestamp) -> Result<(), StoreError> {
         self.write(|transaction| {
+            let mut tasks = BTreeSet::new();
             for step in &rollback.plan.commits {
-                commits::undo(transaction, (&rollback.id, step), comment, now)?;
+                commits::undo(transaction, (&rollback.id, step), now)?;
+                tasks.insert(&step.task);
+            }
+            if let Some(comment) = &rollback.plan.comment {
+                for task in &tasks {
+                    put_guidance(transaction, task, comment, now)?;
+                }
             }
             roll_back(transaction, rollback, now)
         })
@@ -280,7 +288,8 @@ impl Store {
             for task in &rollback.plan.tasks {
                 put_task(transaction, task)?;
             }
-            for step in &rollback.plan.commits {
+            // The oldest first, as they have landed.
+            for step in rollback.plan.commits.iter().rev() {
                 commits::redo(transaction, (&rollback.id, step), now)?;
             }
             set_state(transaction, &rollback.id, RollbackState::Undoing)

@@ -180,7 +180,7 @@ fn undo(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result
 pub(super) fn show_changes(context: &Context<'_>, task: &FinishedTask) -> Result<(), CommandError> {
     let range = context
         .facts()?
-        .map(|store| diff::range_of(&store, &task.id))
+        .map(|store| diff::range_of(context, &store, &task.id))
         .transpose()?;
     match range.flatten() {
         Some(range) => stage::lend(|| diff::show(context, &range)).unwrap_or(Ok(())),

@@ -311,8 +311,11 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
 }
 
 fn show(context: &Context<'_>, item: &Item, head: &str) -> Result<(), CommandError> {
-    if let Item::Finished(task) = item {
-        show_changes(context, task)?;
+    if let Item::Finished(task) = item
+        && let Err(error) = show_changes(context, task)
+    {
+        // It can be decided about without them.
+        let _code = context.ui.error(&error);
     }
     let mut lines = vec![(Some(Style::Strong), head.to_owned())];
     lines.extend(item.lines(context.ui.width()));

@@ -1,7 +1,9 @@
 //! The code that an undo takes back, or brings back.
 
-use ralph_loop::{Base, BranchError, Change, Prepared, commit_changes, is_in};
-use ralph_model::{RollbackState, TaskStatus};
+use std::collections::BTreeSet;
+
+use ralph_loop::{BRANCHES, Base, BranchError, Change, Prepared, commit_changes, is_in, repair_landing};
+use ralph_model::{RollbackState, TaskId, TaskStatus};
 use ralph_process::git::Git;
 use ralph_store::{CommitStep, Rollback, RollbackTarget, Store, TaskCommit};
 
@@ -48,11 +50,20 @@ pub(super) fn plan(
     for commit in commits {
         steps.push(step(context, store, commit)?);
     }
-    for group in by_base(&steps) {
-        let changes = changes(context, group, Direction::Back)?;
-        let base = base_of(group);
-        Prepared::on(&context.project.root, &base, &changes).map_err(|error| refused(group, &error))?;
+    let bases: BTreeSet<&str> = steps.iter().map(|step| step.base.as_str()).collect();
+    if bases.len() > 1 {
+        let bases: Vec<String> = bases
+            .into_iter()
+            .map(|base| Base::new(base).branch().to_owned())
+            .collect();
+        return Err(CommandError::new(format!(
+            "nothing was changed: the commits of {target} are on {}",
+            bases.join(" and ")
+        ))
+        .hint("merge these branches first, or undo the tasks one by one"));
     }
+    let changes = changes(context, &steps, Direction::Back)?;
+    Prepared::on(&context.project.root, &base_of(&steps), &changes).map_err(|error| refused(&steps, &error))?;
     Ok(steps)
 }
 
@@ -62,24 +73,7 @@ fn step(context: &Context<'_>, store: &Store, commit: TaskCommit) -> Result<Comm
     if let Some(run) = now.as_ref().and_then(|task| task.claimed_by.as_ref()) {
         return Err(CommandError::new(format!("{task} is in progress in {run}")).hint("stop that run first"));
     }
-    let here = context.project.branch().map(|branch| format!("refs/heads/{branch}"));
-    let mut found = None;
-    for base in here.iter().chain(base.as_ref()) {
-        if is_in(&context.project.root, &Base::new(base.as_str()), &commit)? {
-            found = Some(base.clone());
-            break;
-        }
-    }
-    let Some(base) = found else {
-        let branch = base.or(here).unwrap_or_else(|| "HEAD".to_owned());
-        let branch = Base::new(branch);
-        return Err(CommandError::new(format!(
-            "commit {} of {task} is not on {}",
-            short_commit(&commit),
-            branch.branch()
-        ))
-        .hint("check out the branch that has it, or use `git revert` where history was rewritten"));
-    };
+    let base = base_with(context, base.as_deref(), (&task, &commit))?;
     let subject = Git::question(&context.project.root).run(["log", "-1", "--format=%s", &commit]);
     let subject = subject.and_then(|answer| answer.text());
     Ok(CommitStep {
@@ -90,14 +84,41 @@ fn step(context: &Context<'_>, store: &Store, commit: TaskCommit) -> Result<Comm
         commit,
         task,
         base,
-        landing: String::new(),
+        landing: None,
         unverified: now
             .and_then(|task| task.unverified)
             .map(|why| why.reason().word().to_owned()),
     })
 }
 
+/// The branch on which a commit is undone: the one where it landed, or the one that is checked out where only that has it. A
+/// branch of a run that was merged is not where the work is any more.
+fn base_with(
+    context: &Context<'_>,
+    landed_on: Option<&str>,
+    (task, commit): (&TaskId, &str),
+) -> Result<String, CommandError> {
+    let here = context.project.branch().map(|branch| format!("refs/heads/{branch}"));
+    let is_of_run = |base: &str| Base::new(base).branch().starts_with(BRANCHES);
+    let candidates = match landed_on {
+        Some(base) if is_of_run(base) => [here.as_deref(), Some(base)],
+        landed_on => [landed_on, here.as_deref()],
+    };
+    for base in candidates.into_iter().flatten() {
+        if is_in(&context.project.root, &Base::new(base), commit)? {
+            return Ok(base.to_owned());
+        }
+    }
+    let branch = Base::new(landed_on.or(here.as_deref()).unwrap_or("HEAD"));
+    let (commit, branch) = (short_commit(commit), branch.branch().to_owned());
+    Err(
+        CommandError::new(format!("commit {commit} of {task} is not on {branch}"))
+            .hint("check out the branch that has it, or use `git revert` where history was rewritten"),
+    )
+}
+
 /// Lands what undoes the commits of a rollback, or what brings them back. Each commit is on record before its branch moves.
+/// Where they cannot land, the rollback is as it was before.
 pub(super) fn land(
     context: &Context<'_>,
     store: &mut Store,
@@ -107,66 +128,67 @@ pub(super) fn land(
     if rollback.plan.commits.is_empty() {
         return Ok(());
     }
+    let before = rollback.clone();
     if direction == Direction::Forth && rollback.state != RollbackState::Relanding {
         // The commits on record are those that undid the work.
-        rollback.plan.commits.iter_mut().for_each(|step| step.landing.clear());
+        rollback.plan.commits.iter_mut().for_each(|step| step.landing = None);
         store.put_plan(rollback)?;
         store.set_rollback_state(&rollback.id, RollbackState::Relanding)?;
     }
-    let groups: Vec<Vec<CommitStep>> = by_base(&rollback.plan.commits).map(<[CommitStep]>::to_vec).collect();
-    let mut has_landed = false;
-    for group in in_order(groups, direction) {
-        let group = in_order(group, direction);
-        let landed = land_group(context, store, rollback, (&group, direction));
-        if landed.is_err() && !has_landed {
-            match direction {
-                Direction::Back => store.drop_rollback(&rollback.id)?,
-                Direction::Forth => store.set_rollback_state(&rollback.id, RollbackState::Done)?,
+    let landed = land_commits(context, store, rollback, direction);
+    if landed.is_err() {
+        match direction {
+            Direction::Back => store.drop_rollback(&rollback.id)?,
+            Direction::Forth if before.state == RollbackState::Relanding => {
+                store.set_rollback_state(&rollback.id, RollbackState::Done)?;
+            }
+            Direction::Forth => {
+                store.put_plan(&before)?;
+                store.set_rollback_state(&rollback.id, before.state)?;
             }
         }
-        landed?;
-        has_landed = true;
     }
-    Ok(())
+    landed
 }
 
-/// The newest commits first where work is undone, and last where it comes back.
-fn in_order<T>(mut all: Vec<T>, direction: Direction) -> Vec<T> {
-    if direction == Direction::Forth {
-        all.reverse();
-    }
-    all
-}
-
-fn land_group(
+fn land_commits(
     context: &Context<'_>,
     store: &mut Store,
     rollback: &mut Rollback,
-    (group, direction): (&[CommitStep], Direction),
+    direction: Direction,
 ) -> Result<(), CommandError> {
-    let (root, base) = (&context.project.root, base_of(group));
-    let last = group.last().map(|step| step.landing.as_str()).unwrap_or_default();
-    if !last.is_empty() && is_in(root, &base, last)? {
-        return Ok(());
+    // The newest first where work is undone, and last where it comes back.
+    let mut steps = rollback.plan.commits.clone();
+    if direction == Direction::Forth {
+        steps.reverse();
     }
-    let mut record = |commits: &[String]| {
-        for (landed, commit) in group.iter().zip(commits) {
-            let steps = rollback.plan.commits.iter_mut();
-            let step = steps.filter(|step| step.commit == landed.commit && step.task == landed.task);
+    let (root, base) = (&context.project.root, base_of(&steps));
+    let mut begun = steps.iter().filter_map(|step| step.landing.as_deref());
+    if let Some(first) = begun.next() {
+        let last = begun.next_back().unwrap_or(first);
+        if is_in(root, &base, last)? {
+            return Ok(());
+        }
+        repair_landing(root, &base, (first, last))?;
+    }
+    let mut record = |commits: &[Option<String>]| {
+        for (landed, commit) in steps.iter().zip(commits) {
+            let all = rollback.plan.commits.iter_mut();
+            let step = all.filter(|step| step.commit == landed.commit && step.task == landed.task);
             step.for_each(|step| step.landing.clone_from(commit));
         }
         store.put_plan(rollback).map_err(|error| error.to_string())
     };
-    let changes = changes(context, group, direction)?;
+    let changes = changes(context, &steps, direction)?;
     let landed = commit_changes(root, &base, &changes, &mut record);
-    landed.map(drop).map_err(|error| refused(group, &error))
+    landed.map(drop).map_err(|error| refused(&steps, &error))
 }
 
 /// Refuses to bring back the work of tasks that were changed since.
 pub(super) fn refuse_changed(store: &Store, rollback: &Rollback) -> Result<(), CommandError> {
     for step in &rollback.plan.commits {
         let task = store.task(&step.task)?;
-        let is_open = task.is_some_and(|task| {
+        let is_open = task.is_none_or(|task| {
             matches!(
                 task.status,
                 TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed
@@ -181,11 +203,6 @@ pub(super) fn refuse_changed(store: &Store, rollback: &Rollback) -> Result<(), C
         }
     }
     Ok(())
-}
-
-/// The commits that follow one another on the same branch.
-fn by_base(steps: &[CommitStep]) -> impl Iterator<Item = &[CommitStep]> {
-    steps.chunk_by(|one, other| one.base == other.base)
 }
 
 fn base_of(group: &[CommitStep]) -> Base {
@@ -211,7 +228,8 @@ fn changes(context: &Context<'_>, group: &[CommitStep], direction: Direction) ->
 }
 
 fn refused(group: &[CommitStep], error: &BranchError) -> CommandError {
-    let tasks: Vec<&str> = group.iter().map(|step| step.task.as_str()).collect();
+    let tasks: BTreeSet<&str> = group.iter().map(|step| step.task.as_str()).collect();
+    let tasks: Vec<&str> = tasks.into_iter().collect();
     let refused = CommandError::new(format!("nothing was changed for {}: {error}", tasks.join(", ")));
     match error {
         BranchError::Conflict { .. } => refused.hint("undo the later tasks that changed these files first"),

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use clap::Args;
 use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_model::{RollbackId, RollbackState, RunId, TaskId};
-use ralph_store::{CommitStep, Rollback, RollbackPlan, RollbackTarget, Store};
+use ralph_store::{Rollback, RollbackPlan, RollbackTarget, Store};
 
 use super::journal::{WhichIteration, find_run};
 use super::task::store_to_write;
@@ -99,7 +99,7 @@ pub(crate) fn cmd_rollback(context: &Context<'_>, args: &RollbackArgs) -> Result
     let target = target_of(&store, target)?;
     let work = Work {
         target,
-        commits: Vec::new(),
+        code: false,
         memory: true,
         comment: None,
     };
@@ -134,14 +134,9 @@ fn undo(
     store: &mut Store,
     (target, comment, memory): (RollbackTarget, Option<String>, bool),
 ) -> Result<(), CommandError> {
-    let is_begun = begun(context, store, &target)?.is_some_and(|begun| !begun.plan.commits.is_empty());
-    let commits = match is_begun {
-        true => Vec::new(),
-        false => code::plan(context, store, &target)?,
-    };
     let work = Work {
         target,
-        commits,
+        code: true,
         memory,
         comment,
     };
@@ -151,31 +146,42 @@ fn undo(
 /// What is to be rolled back.
 struct Work {
     target: RollbackTarget,
-    commits: Vec<CommitStep>,
+    /// Whether its commits are undone.
+    code: bool,
     memory: bool,
     comment: Option<String>,
 }
 
-/// A rollback of the same target that was interrupted.
-fn begun(context: &Context<'_>, store: &Store, target: &RollbackTarget) -> Result<Option<Rollback>, CommandError> {
+/// A rollback of the same that was interrupted.
+fn begun(context: &Context<'_>, store: &Store, work: &Work) -> Result<Option<Rollback>, CommandError> {
     let all = store.rollbacks(context.project.worktree_name())?;
     let is_begun = |rollback: &Rollback| matches!(rollback.state, RollbackState::Landing | RollbackState::Open);
-    Ok(all
-        .into_iter()
-        .find(|rollback| rollback.target == *target && is_begun(rollback)))
+    Ok(all.into_iter().find(|rollback| {
+        let is_same = rollback.target == work.target && rollback.plan.commits.is_empty() != work.code;
+        is_same && is_begun(rollback)
+    }))
 }
 
 fn roll_back(context: &Context<'_>, options: &Options, store: &mut Store, work: Work) -> Result<(), CommandError> {
     let worktree = context.project.worktree_name();
     take_stock(context, store)?;
-    let mut rollback = match begun(context, store, &work.target)? {
-        Some(begun) if !options.dry_run => begun,
-        _ => {
+    let mut rollback = match begun(context, store, &work)? {
+        Some(begun) if options.dry_run => {
+            let steps = described(store, &begun.plan, Direction::Back)?;
+            return report(context, options, (None, Direction::Back), (&steps, &[]));
+        }
+        Some(begun) => begun,
+        None => {
+            let commits = match work.code {
+                true => code::plan(context, store, &work.target)?,
+                false => Vec::new(),
+            };
             let mut plan = match work.memory {
                 true => store.plan_rollback(worktree, &work.target)?,
                 false => RollbackPlan::default(),
             };
-            plan.commits = work.commits;
+            plan.commits = commits;
+            plan.comment = work.comment;
             let steps = described(store, &plan, Direction::Back)?;
             let kept = plan.kept.clone();
             if options.dry_run || plan.is_empty() {
@@ -196,7 +202,7 @@ fn roll_back(context: &Context<'_>, options: &Options, store: &mut Store, work: 
     };
     if rollback.state == RollbackState::Landing {
         code::land(context, store, &mut rollback, Direction::Back)?;
-        store.roll_back_landed(&rollback, work.comment.as_deref(), context.clock().now())?;
+        store.roll_back_landed(&rollback, context.clock().now())?;
     }
     let steps = described(store, &rollback.plan, Direction::Back)?;
     let mut kept = rollback.plan.kept.clone();

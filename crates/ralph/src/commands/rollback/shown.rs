@@ -1,7 +1,9 @@
 //! What a rollback does, in words.
 
+use std::collections::BTreeSet;
+
 use ralph_loop::Base;
-use ralph_model::{count, first_line, preview};
+use ralph_model::{TaskId, count, first_line, preview};
 use ralph_notes::Knowledge;
 use ralph_store::{Kept, LoggedEntry, Rollback, RollbackPlan, StepChange, Store};
 use serde_json::{Value, json};
@@ -148,7 +150,8 @@ pub(super) fn report(
             context
                 .ui
                 .status(&format!("`{}` undoes it.", undoing_command(rollback)));
-            let (sign, what) = match rollback.plan.commits.len() {
+            let tasks: BTreeSet<&TaskId> = rollback.plan.commits.iter().map(|step| &step.task).collect();
+            let (sign, what) = match tasks.len() {
                 0 => ("🗑️ ", format!("Rolled back {}", count(steps.len(), "entry", "entries"))),
                 tasks => ("⏪", format!("Undid {}", count(tasks, "task", "tasks"))),
             };

@@ -33,6 +33,8 @@ const BEGINNING: u64 = 1 << 10;
 const GATES: &str = "verify.commands";
 /// The checks of guardrails.
 const CHECKS: &str = "guardrails.check";
+/// The checks of tasks.
+const CHECK: &str = "check";
 /// How many bytes of a script are hashed at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -69,23 +71,42 @@ pub(super) fn confirm_commands(
     )
 }
 
-/// Asks for the checks that a list of tasks names: whoever clones a project has not read them.
-pub(crate) fn confirm_checks(
-    context: &Context<'_>,
-    list: &str,
-    checks: &[String],
-    trust: bool,
-) -> Result<(), CommandError> {
+/// Asks for checks of tasks, and for the scripts that they name: whoever clones a project has not read its lists.
+pub(crate) fn confirm_checks(context: &Context<'_>, checks: &[String], trust: bool) -> Result<(), CommandError> {
+    let terms = terms_of_checks(context, checks)?;
+    confirm(context, &terms, trust, "`--trust` confirms it, until it changes")
+}
+
+/// Remembers the checks that a person has typed, so that a run does not ask about them.
+pub(crate) fn remember_checks(context: &Context<'_>, checks: &[String]) -> Result<(), CommandError> {
+    let terms = terms_of_checks(context, checks)?;
+    let Some(store) = confirmed_file() else { return Ok(()) };
+    let known = read(&store)?.remove(&name(context)).unwrap_or_default();
+    let new: Vec<&Term> = terms.iter().filter(|term| !is_in(&known, term)).collect();
+    match new.is_empty() {
+        true => Ok(()),
+        false => remember(context, &store, &new),
+    }
+}
+
+fn terms_of_checks(context: &Context<'_>, checks: &[String]) -> Result<Vec<Term>, CommandError> {
     if checks.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let restricted = Restricted {
-        key: format!("check in {list}"),
-        values: checks.to_vec(),
+        key: CHECK.to_owned(),
+        values: Vec::new(),
         commands: checks.iter().cloned().map(CommandLine::Line).collect(),
     };
-    let terms = terms(context, std::iter::once(&restricted))?;
-    confirm(context, &terms, trust, "`--trust` confirms it, until it changes")
+    let mut terms = terms(context, std::iter::once(&restricted))?;
+    terms.retain(|term| term.name != CHECK);
+    let commands = checks.iter().map(|check| Term {
+        name: format!("{CHECK} {check}"),
+        digest: hex(Sha256::new_with_prefix(check)),
+        lines: vec![format!("{CHECK} = {check}")],
+    });
+    terms.splice(0..0, commands);
+    Ok(terms)
 }
 
 /// Asks for the agent alone, before it is started without a task.
@@ -202,7 +223,7 @@ fn terms<'r>(
             found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
         }
         // Outside of the project only scripts of gates count: agents and compiled programs change with every update.
-        let is_gate = [GATES, CHECKS].contains(&restricted.key.as_str());
+        let is_gate = [GATES, CHECKS, CHECK].contains(&restricted.key.as_str());
         found.retain(|file| file.is_relative() || is_gate && is_text(file));
         scripts.extend(found);
     }

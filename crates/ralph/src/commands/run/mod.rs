@@ -15,6 +15,7 @@ mod target;
 pub(super) mod upkeep_words;
 mod verifier;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -28,9 +29,9 @@ use ralph_loop::{Finish, Guide, LockError, Order, Rules, Runner, Site, Verifier,
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
-use ralph_model::{Note, Shelf};
+use ralph_model::{AuthorKind, Extra, Note, Shelf};
 use ralph_notes::lock_path;
-use ralph_store::RunProcess;
+use ralph_store::{RunProcess, Store, TaskFilter};
 
 pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::{confirm_agent, confirmed_config};
@@ -189,6 +190,7 @@ fn begin<'a>(
     let _lock = lock.map_err(|error| refused(context, &error))?;
     let mut store = guard::open_when_unlocked(context)?;
     let target = target::resolve(context, &mut store, args.what.as_deref(), args.trust)?;
+    confirm::confirm_checks(context, &open_checks(&store)?, args.trust)?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
         return match teller {
             Some(teller) => Ok(teller.nothing_began(&idle)),
@@ -239,7 +241,15 @@ fn begin<'a>(
     }
 }
 
-/// The rules of guardrails. Their checks become gates of the run.
+/// The checks of all tasks that are not done.
+fn open_checks(store: &Store) -> Result<Vec<String>, CommandError> {
+    let open = store.tasks(&TaskFilter::default())?.into_iter();
+    let checks: BTreeSet<String> = open.flat_map(|task| task.checks).collect();
+    Ok(checks.into_iter().collect())
+}
+
+/// The rules of guardrails. Their checks become gates of the run. What an agent has written is not enforced before a person
+/// makes it theirs.
 fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<String>), CommandError> {
     let notebook = context.notebook(Shelf::Guardrails, Spelling::Own);
     let reading = notebook.read()?;
@@ -250,7 +260,28 @@ fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<Strin
         .iter()
         .filter_map(|entry| document.note(entry))
         .collect();
-    let current = notes.iter().filter(|note| !superseded.contains(note.id.as_str()));
+    let store = context.facts()?;
+    let mut current = Vec::new();
+    for note in notes.iter().filter(|note| !superseded.contains(note.id.as_str())) {
+        let has_rule = [Extra::DENY_PATH, Extra::CHECK]
+            .iter()
+            .any(|key| note.extra.get(key).is_some());
+        let changes = match &store {
+            Some(store) if has_rule => store.logged_changes(note.id.as_str())?,
+            _ => Vec::new(),
+        };
+        let last = changes.last().map(|change| &change.author);
+        // What appears in the file during an iteration may be the agent's.
+        if last.is_some_and(|author| author.run.is_some() && author.kind != AuthorKind::Human) {
+            context.ui.warning(&format!(
+                "The rule of guardrail {} is not enforced: it was written during an iteration. Add it with \
+                 `ralph guardrails add` to enforce it.",
+                note.id
+            ));
+        } else {
+            current.push(note);
+        }
+    }
     let rules = Rules::of(current).map_err(|error| {
         let file = context.project.shown(&notebook.path);
         CommandError::new(format!("{file}: {error}")).hint("`ralph guardrails edit` or an editor fixes it")

@@ -203,7 +203,7 @@ fn of_file(
     let goal = title_of_file(&context.project, path);
     let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
     if let Some(items) = &items {
-        confirm_checks(context, &goal, &checks_of(items), trust)?;
+        confirm_checks(context, &checks_of(items), trust)?;
         accept(&text, SecretPolicy::Refuse).map_err(|refusal| CommandError::from(refusal).about(typed))?;
     }
     let text = mask(&text).into_owned();

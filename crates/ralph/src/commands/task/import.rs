@@ -69,7 +69,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     };
     warn_of_missed(context.ui, &name, &text);
     let items = parse(&name, &text)?;
-    confirm_checks(context, &name, &checks_of(&items), args.trust)?;
+    confirm_checks(context, &checks_of(&items), args.trust)?;
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;

@@ -30,6 +30,7 @@ pub(crate) use view::task_row;
 
 use super::notes::text_argument;
 use super::run::own_files;
+use crate::commands::run::confirm::remember_checks;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -117,6 +118,7 @@ fn checks(context: &Context<'_>, commands: Vec<String>, policy: SecretPolicy) ->
     for command in &commands {
         accept(command, policy)?;
     }
+    remember_checks(context, &commands)?;
     Ok(commands)
 }
 

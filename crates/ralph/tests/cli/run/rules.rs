@@ -1,6 +1,6 @@
 //! Guardrails with rules: what they forbid is refused, with their text as the reason.
 
-use ralph_testkit::scripted::{Script, run, say, write};
+use ralph_testkit::scripted::{Script, append, run, say, write};
 
 use super::isolation::{add, commit, log, project};
 use super::{DONE, Scene};
@@ -184,10 +184,7 @@ fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
     commit(&scene, "plan");
     let refused = scene.ralph(&["task", "import", "PLAN.md"]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(
-        refused.stderr.contains("check in PLAN.md = grep -q right a.txt"),
-        "{refused}"
-    );
+    assert!(refused.stderr.contains("check = grep -q right a.txt"), "{refused}");
     let finished = scene.run(&["PLAN.md", "--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     let rows = outcomes_and_reasons(&scene);
@@ -210,4 +207,68 @@ fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
     scene.env.write("PLAN.md", "- [ ] whole\n  check: true\n  - [ ] part\n");
     let refused = scene.ralph(&["task", "import", "PLAN.md", "--trust"]).run();
     assert!(refused.stderr.contains("its check would never run"), "{refused}");
+}
+
+#[test]
+fn in_the_project_itself_a_commit_of_the_agent_does_not_hide_a_denied_change() {
+    let scene = project(&Script::new().turn([
+        write("commands.txt", "by hand\n"),
+        run("git -c user.name=A -c user.email=a@b commit -qam sneaky"),
+        say(DONE),
+    ]));
+    scene.env.write("commands.txt", "generated\n");
+    commit(&scene, "commands");
+    let toml = scene.env.read(".ralph.toml");
+    scene.env.write(
+        ".ralph.toml",
+        format!("{toml}[git]\nisolate = \"off\"\n[execution]\nmax_retries = 0\n"),
+    );
+    scene.env.ok(["guardrails", "add", TEXT, "--deny-path", "commands.txt"]);
+    add(&scene, "one");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    let rows = outcomes_and_reasons(&scene);
+    assert!(rows[0].1.contains(TEXT), "{rows:?}");
+}
+
+#[test]
+fn a_rule_that_an_agent_wrote_into_the_file_is_not_enforced() {
+    let rule =
+        "\n### fix-1737372000-aaaa\n> mine\n<!-- tags:  | created: 2025-01-20 -->\n<!-- ralph: deny-path=* -->\n";
+    let scene = project(&Script::new().turn([
+        append(".agent/guardrails.md", &format!("# Guardrails\n\n## Fixes\n{rule}")),
+        write("{task}.txt", "work\n"),
+        say(DONE),
+    ]));
+    add(&scene, "one");
+    assert_eq!(scene.run(&["--trust"]).code, Some(0));
+    assert!(scene.env.read(".agent/guardrails.md").contains("deny-path=*"));
+    add(&scene, "two");
+    let finished = scene.run(&["--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(
+        finished
+            .stderr
+            .contains("The rule of guardrail fix-1737372000-aaaa is not enforced"),
+        "{finished}"
+    );
+}
+
+#[test]
+fn a_script_of_a_check_is_asked_about_again_when_it_changes() {
+    let scene = project(&Script::new().turn([write("{task}.txt", "work\n"), say(DONE)]));
+    scene.env.write("ci.sh", "true\n");
+    commit(&scene, "script");
+    let added = scene.ralph(&["task", "add", "one", "--check", "sh ci.sh"]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    scene.env.write("ci.sh", "echo changed\n");
+    commit(&scene, "another script");
+    scene.run(&["--trust", "--dry-run"]);
+    let toml_confirmed = scene.run(&["--trust", "nothing else", "--limit", "1"]);
+    assert_eq!(toml_confirmed.code, Some(0), "{toml_confirmed}");
+    scene.env.write("ci.sh", "echo changed once more\n");
+    commit(&scene, "a third script");
+    let refused = scene.run(&[]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("script ci.sh"), "{refused}");
 }

@@ -253,3 +253,57 @@ fn a_review_shows_the_code_and_accepts_sends_back_or_undoes_it() {
     assert_eq!(accepted.code, Some(0), "{accepted}");
     assert_eq!(scene.ralph(&["review"]).run().stdout, "Nothing waits for you.\n");
 }
+
+#[test]
+fn work_that_was_sent_back_is_undone_and_brought_back_in_order() {
+    let scene = project(
+        &Script::new()
+            .turn([write("a.txt", "one\n"), say(DONE)])
+            .turn([write("a.txt", "two\n"), say(DONE)]),
+    );
+    let task = add(&scene, "Task");
+    assert_eq!(scene.run(&["--trust"]).code, Some(0));
+    assert_eq!(scene.ralph(&["task", "reset", &task]).run().code, Some(0));
+    assert_eq!(scene.run(&["--trust"]).code, Some(0));
+    for _ in 0..2 {
+        let id = undo(&scene, &task);
+        assert!(!exists(&scene, "a.txt"));
+        assert_eq!(status(&scene, &task), "pending");
+        undo(&scene, &id);
+        assert_eq!(scene.env.read("a.txt"), "two\n");
+        assert_eq!(status(&scene, &task), "done");
+    }
+    let shown = json(&scene.env, &["task", "show", &task, "--json"]);
+    assert_eq!(shown["commit"], scene.env.git(["rev-parse", "HEAD"]).trim(), "{shown}");
+}
+
+#[test]
+fn a_rollback_of_memory_and_an_undo_of_code_do_not_finish_each_other() {
+    let (scene, tasks) = five_landed();
+    let third = tasks[2].as_str();
+    let rolled_back = scene.ralph(&["rollback", third, "--yes"]).run();
+    assert_eq!(rolled_back.code, Some(0), "{rolled_back}");
+    assert_eq!((memories(&scene).len(), status(&scene, third).as_str()), (4, "done"));
+    let id = undo(&scene, third);
+    assert!(!exists(&scene, "shared.txt"));
+    undo(&scene, &id);
+    assert_eq!(
+        memories(&scene).len(),
+        4,
+        "the memory was rolled back by the other command"
+    );
+}
+
+#[test]
+fn a_review_goes_on_where_git_has_no_changes_to_show() {
+    let scene = project(&Script::new().turn([say(DONE)]));
+    let task = add(&scene, "Nothing");
+    assert_eq!(scene.run(&["--trust"]).code, Some(4));
+    let review = scene.ralph(&["review"]).env("NO_COLOR", "1").env("GIT_PAGER", "cat");
+    let mut terminal = Terminal::start(review, 100);
+    terminal.shows("1 of 1: a done task that is unverified");
+    terminal.shows("n send back");
+    terminal.types("y");
+    terminal.shows(&format!("Task accepted: {task}"));
+    assert_eq!(terminal.end().0, Some(0));
+}
