@@ -126,6 +126,7 @@ pub(super) struct Workplace<'a> {
     programs: &'a Programs,
     past: &'a Past,
     folder: TempDir,
+    home: TempDir,
 }
 
 impl<'a> Workplace<'a> {
@@ -147,11 +148,17 @@ impl<'a> Workplace<'a> {
         (files, versions): (usize, Versions),
     ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot make a project: {error}");
-        let folder = tempfile::Builder::new().prefix("ralph-bench-").tempdir();
+        let folder = || {
+            tempfile::Builder::new()
+                .prefix("ralph-bench-")
+                .tempdir()
+                .map_err(failed)
+        };
         let place = Self {
             programs,
             past,
-            folder: folder.map_err(failed)?,
+            folder: folder()?,
+            home: folder()?,
         };
         corpus::write(&with_folder(place.path(".agent/memories.md"))?, notes).map_err(failed)?;
         for number in 0..files {
@@ -259,6 +266,9 @@ impl<'a> Workplace<'a> {
         command
             .args(arguments)
             .env("PATH", PROGRAMS)
+            .env("HOME", self.home.path())
+            // What checkouts cost is taken by itself.
+            .env("RALPH_GIT_ISOLATE", "off")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
