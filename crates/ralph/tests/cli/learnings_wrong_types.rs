@@ -32,7 +32,7 @@ fn damaged() -> TestEnv {
         database.execute_batch(migration).unwrap();
     }
     database.pragma_update(None, "application_id", 0x7261_6c70).unwrap();
-    database.pragma_update(None, "user_version", 11).unwrap();
+    database.pragma_update(None, "user_version", 12).unwrap();
     database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
     database.execute_batch(LEARNINGS).unwrap();
     past_its_types(
