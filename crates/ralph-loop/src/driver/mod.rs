@@ -288,6 +288,8 @@ impl<'a> Runner<'a> {
     fn begin(&mut self) -> Result<(), RunError> {
         let site = self.site;
         self.open_at_start = self.store.open_tasks(&self.order.scope)?;
+        // A beginning that finds no room is repeated, so the run goes on record last.
+        self.begin_isolated()?;
         self.store.begin_run(&NewRun {
             id: self.run.clone(),
             agent: self.order.agent.name().to_owned(),
@@ -299,7 +301,6 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.programs_at_start = GitPrograms::of(&site.root);
-        self.begin_isolated()?;
         self.watch.tell(&News::Began { run: &self.run });
         self.tell_standing()
     }
