@@ -64,6 +64,8 @@ pub(super) fn listen() -> io::Result<()> {
     let found = tcgetattr(&stdin)?;
     let mut mode = found.clone();
     mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    // Otherwise Ctrl+C and Ctrl+\\ discard output that is on its way, and the cursor is not where the block was drawn.
+    mode.local_modes.insert(LocalModes::NOFLSH);
     // To read never waits: a key that was seen may be taken away by the next one, as Ctrl+C does.
     mode.special_codes[SpecialCodeIndex::VMIN] = 0;
     mode.special_codes[SpecialCodeIndex::VTIME] = 0;
