@@ -42,11 +42,7 @@ impl Checkout {
             remove_if_there(&git.join("index.lock"))?;
             fs::copy(self.index(), git.join("index")).map(drop)
         });
-        moved.map_err(|error| format!("cannot update the checkout {}: {error}", self.folder.display()))?;
-        self.in_project()
-            .run(["update-ref", &base_ref_of(&self.task), base_commit])?
-            .text()?;
-        Ok(())
+        moved.map_err(|error| format!("cannot update the checkout {}: {error}", self.folder.display()))
     }
 
     fn write_git_dir(&self, git: &Path, branch: &str, commit: &str, settings: &str) -> io::Result<()> {

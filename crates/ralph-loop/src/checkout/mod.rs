@@ -54,7 +54,8 @@ pub(crate) fn branch_of(task: &TaskId, title: &str) -> String {
     }
 }
 
-/// The reference that keeps the base of a checkout from being deleted by git.
+/// The reference that keeps the base of a checkout from being deleted by git. While the checkout moves to another base, it is
+/// the commit that the checkout gets, whose parent is the new base.
 fn base_ref_of(task: &TaskId) -> String {
     format!("refs/ralph/base/{task}")
 }
@@ -127,7 +128,8 @@ impl Checkout {
             remove_folder(folder)?;
         }
         let index = self.index();
-        for file in [self.beside("ready"), index.with_extension("index.lock"), index] {
+        self.unlock()?;
+        for file in [self.beside("ready"), index] {
             remove_if_there(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
         }
         self.delete_ref(&base_ref_of(&self.task))
@@ -142,6 +144,16 @@ impl Checkout {
     /// The index of ralph's own.
     fn index(&self) -> PathBuf {
         self.beside("index")
+    }
+
+    fn index_lock(&self) -> PathBuf {
+        self.beside("index.lock")
+    }
+
+    /// Removes the lock of that index, which git leaves when the machine loses power.
+    pub(crate) fn unlock(&self) -> Result<(), String> {
+        let lock = self.index_lock();
+        remove_if_there(&lock).map_err(|error| format!("cannot remove {}: {error}", lock.display()))
     }
 
     /// Where it is made, before it gets its name.
@@ -177,6 +189,17 @@ impl Checkout {
     /// Git on the references and objects of the project.
     fn in_project(&self) -> Git {
         Git::change(&self.project.top).setting("core.hooksPath=/dev/null")
+    }
+
+    pub(crate) fn task(&self) -> &TaskId {
+        &self.task
+    }
+
+    /// The newest commit that two commits have in common, if any.
+    pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        let answer = Git::question(&self.project.top).run(["merge-base", one, other])?;
+        let found = answer.status.success().then(|| answer.text()).transpose()?;
+        Ok(found.map(|commit| commit.trim().to_owned()))
     }
 
     /// The commit that a revision names; none where there is no such revision.

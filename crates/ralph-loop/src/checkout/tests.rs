@@ -190,6 +190,53 @@ fn a_base_that_has_moved_is_noticed_and_the_work_is_brought_onto_it() {
 }
 
 #[test]
+fn a_move_that_was_killed_before_it_was_recorded_is_repeated() {
+    let branch = "ralph/t-0a1b2c-fix-it";
+    for killed in ["before the files", "after the files", "after the record"] {
+        let mut fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+        fixture.write("a.txt", "agent\n");
+        let commit = fixture.committed();
+        fixture.project.write("b.txt", "user\n");
+        fixture.project.git("commit -qam second");
+        let (base, tip) = (fixture.base_commit.clone(), fixture.tip());
+        let checkout = fixture.checkout.clone();
+        assert_eq!(checkout.finish_move(branch, &base).unwrap(), None, "{killed}");
+        assert_eq!(
+            checkout.bring_onto(branch, (&commit, &base), &tip).unwrap(),
+            Brought::Clean
+        );
+        match killed {
+            "before the files" => {
+                fixture.write("b.txt", "one\n");
+                drop(fs::File::create(checkout.index_lock()).unwrap());
+                checkout.unlock().unwrap();
+            }
+            "after the record" => {
+                assert_eq!(checkout.finish_move(branch, &tip).unwrap(), None, "{killed}");
+                fixture.write("b.txt", "agent\n");
+            }
+            _ => {}
+        }
+        if killed != "after the record" {
+            let moved = checkout.finish_move(branch, &base).unwrap();
+            assert_eq!(moved.as_ref(), Some(&tip), "{killed}");
+            assert_eq!(fixture.read("b.txt").unwrap(), "user\n", "{killed}");
+            checkout.moved_to(&tip).unwrap();
+        }
+        assert_eq!(checkout.finish_move(branch, &tip).unwrap(), None, "{killed}");
+        fixture.base_commit = tip;
+        let commit = fixture.committed();
+        let expected = if killed == "after the record" {
+            "a.txt\nb.txt\n"
+        } else {
+            "a.txt\n"
+        };
+        let changed = fixture.project.git(&format!("show --name-only --format= {commit}"));
+        assert_eq!(changed, expected, "{killed}");
+    }
+}
+
+#[test]
 fn a_conflict_leaves_markers_in_the_checkout_and_shows_the_hunks() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("c.txt", "c\n")]);
     fixture.write("a.txt", "agent\n");

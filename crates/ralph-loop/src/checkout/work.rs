@@ -8,7 +8,7 @@ use ralph_process::git::{Git, GitAnswer};
 use ralph_process::{MARKER_VARIABLE, StopHandle};
 
 use super::worktrees::{Difference, differences};
-use super::{Checkout, LandError};
+use super::{Checkout, LandError, base_ref_of};
 use crate::changes::{OwnFiles, has_identity};
 use crate::rules::Rules;
 
@@ -168,7 +168,8 @@ impl Checkout {
         Ok(Committed::Commit(commit.trim().to_owned()))
     }
 
-    /// Brings a commit of the work, based on another one, onto the tip, in the files of the checkout.
+    /// Brings a commit of the work, based on another one, onto the tip, in the files of the checkout. The caller records the
+    /// new base and then calls [`Self::moved_to`]; until then [`Self::finish_move`] repeats the move.
     pub(crate) fn bring_onto(
         &self,
         branch: &str,
@@ -176,9 +177,10 @@ impl Checkout {
         tip: &str,
     ) -> Result<Brought, LandError> {
         let Merged { tree, files } = merge_trees(&|| self.git(), (tip, commit), base_commit)?;
-        // The work is committed, so nothing that is overwritten here is lost.
-        self.git().run(["read-tree", "--reset", "-u", &tree])?.text()?;
-        self.move_clone(branch, tip).map_err(LandError::Git)?;
+        let call = ["commit-tree", &tree, "-p", tip, "-m", "moved"];
+        let moved = as_ralph(self.git()).run(call)?.text()?;
+        self.set_base_ref(moved.trim())?;
+        self.put_files(branch, moved.trim(), tip)?;
         if files.is_empty() {
             return Ok(Brought::Clean);
         }
@@ -191,6 +193,41 @@ impl Checkout {
             hunks: clean(&hunks, CONFLICT_CHARACTERS),
             files,
         })
+    }
+
+    /// Finishes a move that was interrupted before it was recorded. Returns the new base if there was one.
+    pub(crate) fn finish_move(&self, branch: &str, base_commit: &str) -> Result<Option<String>, LandError> {
+        let base_ref = base_ref_of(&self.task);
+        let Some(moved) = self.resolve(&base_ref)?.filter(|commit| commit != base_commit) else {
+            return Ok(None);
+        };
+        let Some(tip) = self.resolve(&format!("{base_ref}^"))? else {
+            return Ok(None);
+        };
+        if tip == base_commit {
+            // It is on record, so the agent may have worked on these files since.
+            self.set_base_ref(base_commit)?;
+            return Ok(None);
+        }
+        self.put_files(branch, &moved, &tip)?;
+        Ok(Some(tip))
+    }
+
+    /// Ends a move, once the new base is recorded.
+    pub(crate) fn moved_to(&self, base_commit: &str) -> Result<(), LandError> {
+        self.set_base_ref(base_commit)
+    }
+
+    fn put_files(&self, branch: &str, commit: &str, base_commit: &str) -> Result<(), LandError> {
+        // The work is committed, so nothing that is overwritten here is lost.
+        self.git().run(["read-tree", "--reset", "-u", commit])?.text()?;
+        self.move_clone(branch, base_commit).map_err(LandError::Git)
+    }
+
+    fn set_base_ref(&self, commit: &str) -> Result<(), LandError> {
+        let call = ["update-ref", &base_ref_of(&self.task), commit];
+        self.in_project().run(call)?.text()?;
+        Ok(())
     }
 
     /// The conflicting hunks of a file, behind its name.

@@ -50,6 +50,35 @@ impl Runner<'_> {
         Checkout::of(&self.site.root, &isolation.work, task).map_err(RunError::Other)
     }
 
+    /// The record of a checkout. An update of its files that was interrupted is finished first.
+    pub(super) fn checkout_record(&mut self, checkout: &Checkout) -> Result<Option<CheckoutRecord>, RunError> {
+        let mut record = self.store.checkout_of(checkout.task())?;
+        let Some(record) = record.take_if(|_| checkout.exists()) else {
+            return Ok(record);
+        };
+        checkout.unlock().map_err(RunError::Other)?;
+        let failed = |error: LandError| RunError::Other(error.to_string());
+        let moved = checkout.finish_move(&record.branch, &record.base_commit);
+        Ok(Some(match moved.map_err(failed)? {
+            Some(base_commit) => self.record_move(checkout, record, base_commit)?,
+            None => record,
+        }))
+    }
+
+    /// Records on which commit the work of a checkout is based now.
+    fn record_move(
+        &mut self,
+        checkout: &Checkout,
+        record: CheckoutRecord,
+        base_commit: String,
+    ) -> Result<CheckoutRecord, RunError> {
+        let record = CheckoutRecord { base_commit, ..record };
+        self.store.put_checkout(&record)?;
+        let ended = checkout.moved_to(&record.base_commit);
+        ended.map_err(|error| RunError::Other(error.to_string()))?;
+        Ok(record)
+    }
+
     /// The reference on which the work of the run lands.
     fn base(&self) -> Result<Base, RunError> {
         let base = self.base.clone();
@@ -104,7 +133,7 @@ impl Runner<'_> {
     /// Makes the checkout of a task, or finds the one that earlier attempts have left.
     pub(super) fn check_out(&mut self, current: &Current) -> Result<Option<Happening>, RunError> {
         let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
-        let record = self.store.checkout_of(&current.task)?;
+        let record = self.checkout_record(&checkout)?;
         if let Some(landed) = self.landed_before(record.as_ref(), &checkout)? {
             let unverified = landed.confirmed.unverified.map(reviewed_for);
             self.store.task_has_landed(
@@ -173,13 +202,11 @@ impl Runner<'_> {
             return Ok((record, tip));
         };
         let kept = checkout.resolve(&format!("refs/heads/{}", record.branch));
-        Ok(match kept.map_err(failed)? {
-            Some(work) => (record, work),
-            None => {
-                let base_commit = tip.clone();
-                (CheckoutRecord { base_commit, ..record }, tip)
-            }
-        })
+        let work = kept.map_err(failed)?.unwrap_or_else(|| tip.clone());
+        // The checkout that is missing may have moved to another base since the branch was kept.
+        let base_commit = checkout.merge_base(&work, &tip).map_err(failed)?;
+        let base_commit = base_commit.unwrap_or_else(|| record.base_commit.clone());
+        Ok((CheckoutRecord { base_commit, ..record }, work))
     }
 
     /// The commit of a task that an earlier run has landed, or could land now.
@@ -296,7 +323,7 @@ impl Runner<'_> {
         }
         let current = &draft.current;
         let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
-        let Some(record) = self.store.checkout_of(&current.task)? else {
+        let Some(record) = self.checkout_record(&checkout)? else {
             let why = format!("the checkout of {} is not on record", current.task);
             return Ok(Some(Happening::WorkCommitted(WorkCommit::Failed(why))));
         };
@@ -348,20 +375,18 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// Records on which commit the work of a checkout is based now.
+    /// Goes on when the work of a checkout is committed, and moved if the base has moved.
     pub(super) fn work_committed(
         &mut self,
         task: &TaskId,
         result: WorkCommit,
         base_commit: Option<String>,
     ) -> Happening {
-        let recorded = match base_commit {
-            Some(base_commit) => self.store.checkout_of(task).and_then(|record| match record {
-                Some(record) => self.store.put_checkout(&CheckoutRecord { base_commit, ..record }),
-                None => Ok(()),
-            }),
-            None => Ok(()),
-        };
+        let recorded = base_commit.map_or(Ok(()), |base_commit| {
+            let record = self.store.checkout_of(task)?;
+            let moved = record.map(|record| self.record_move(&self.checkout_of(task)?, record, base_commit));
+            moved.transpose().map(drop)
+        });
         match recorded {
             Ok(()) => Happening::WorkCommitted(result),
             Err(error) => Happening::Failed(error.to_string()),
@@ -449,7 +474,7 @@ impl Runner<'_> {
             Ok(None) => return,
             Err(error) => return self.warn(&error.to_string()),
         };
-        let record = match self.store.checkout_of(&current.task) {
+        let record = match self.checkout_record(&checkout) {
             Ok(record) => record,
             Err(error) => return self.warn(&error.to_string()),
         };
@@ -541,8 +566,12 @@ impl Runner<'_> {
             match status {
                 Some(TaskStatus::Done) if is_landed => self.remove_checkout(&checkout, Some(&record)),
                 None | Some(TaskStatus::Done | TaskStatus::Failed) if checkout.exists() => {
-                    let message = format!("Work on {}\n", record.task);
-                    self.keep_work(&checkout, Some(record), &message);
+                    let record = match self.checkout_record(&checkout) {
+                        Ok(record) => record,
+                        Err(error) => return self.warn(&error.to_string()),
+                    };
+                    let message = format!("Work on {}\n", checkout.task());
+                    self.keep_work(&checkout, record, &message);
                     if let Err(error) = checkout.remove() {
                         self.warn(&error);
                     }

@@ -130,7 +130,7 @@ impl Runner<'_> {
         let landed = match (place, &self.site.isolation) {
             (Place::Checkout, Some(isolation)) => {
                 let checkout = Checkout::of(&self.site.root, &isolation.work, &record.task).map_err(RunError::Other)?;
-                let on_record = self.store.checkout_of(&record.task)?;
+                let on_record = self.checkout_record(&checkout)?;
                 self.landed_before(on_record.as_ref(), &checkout)?
             }
             _ => None,

@@ -33,7 +33,11 @@ fn work() -> Work {
     let script = Script::new().turn([if_prompt_holds("**Attempt at this task**: 1 of", fails, [later])]);
     let agent = script.install(&env.beside("agent"));
     env.write(".ralph.toml", SETTINGS);
-    Work { env, agent }
+    Work {
+        env,
+        agent,
+        outcomes: &["done"],
+    }
 }
 
 /// Runs all that is left, and checks what all the iterations have left.

@@ -15,6 +15,16 @@ pub(super) const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\"
                     <learning category=\"pitfall\">Learned of {task}.</learning>\
                     <journal>Did {task}.</journal><task-done>{task}</task-done>";
 
+/// Passes until the work of a task breaks it.
+const GATE: &str = "! grep -rsqx broken state";
+
+/// Half of the tasks break the gate in their first attempt and fix that in a later one.
+const BREAKS_GATE_AT_FIRST: &str = "mkdir -p state; if [ -e state/{task} ]; then echo fixed > state/{task}; \
+                                    else case {task} in *[0-7]) echo broken;; *) echo fine;; esac > state/{task}; fi";
+
+/// The title of what the user commits meanwhile.
+const USER_COMMIT: &str = "by the user";
+
 /// A row of the journal: its run, iteration, task and outcome.
 pub(super) type Row = (String, u32, String, String);
 
@@ -22,6 +32,8 @@ pub(super) type Row = (String, u32, String, String);
 pub(super) struct Work {
     pub(super) env: TestEnv,
     pub(super) agent: ScriptedAgent,
+    /// The outcomes that its iterations may have.
+    pub(super) outcomes: &'static [&'static str],
 }
 
 impl Work {
@@ -29,9 +41,12 @@ impl Work {
         Self::with(&[sleep(40)], "[verify]\ncommands = [\"test -d .\"]\n")
     }
 
-    /// The same in git with a first commit, so that every task has a checkout of its own.
+    /// In git with a first commit, so that every task has a checkout of its own, and with a gate that refuses work.
     fn isolated() -> Self {
-        Self::new().in_git()
+        let settings = format!("[verify]\ncommands = [{GATE:?}]\n");
+        let outcomes = &["done", "interrupted", "retried"];
+        let work = Self::with(&[run(BREAKS_GATE_AT_FIRST), sleep(40)], &settings);
+        Self { outcomes, ..work }.in_git()
     }
 
     pub(super) fn in_git(self) -> Self {
@@ -42,14 +57,15 @@ impl Work {
         self
     }
 
-    /// The change of every task is in the base exactly once, and nothing of a checkout is left.
+    /// The change of every task is in the base exactly once, the gate passes at every commit of the base, and nothing of a
+    /// checkout is left.
     #[track_caller]
     fn assert_landed_once(&self) {
         let mut titles: Vec<String> = self.query("SELECT title FROM tasks", |row| row.get(0));
         titles.push("first".to_owned());
         titles.sort();
         let log = self.env.git(["log", "--format=%s", "main"]);
-        let mut landed: Vec<&str> = log.lines().collect();
+        let mut landed: Vec<&str> = log.lines().filter(|title| *title != USER_COMMIT).collect();
         landed.sort_unstable();
         assert_eq!(landed, titles);
         for task in self.query("SELECT id FROM tasks", |row| row.get::<_, String>(0)) {
@@ -62,6 +78,14 @@ impl Work {
         assert_eq!(self.env.git(["for-each-ref", "refs/ralph", "refs/heads/ralph"]), "");
         let left = self.env.sh("ls -A \"$HOME\"/.local/state/ralph/*/work").run();
         assert_eq!(left.stdout, "");
+        let each = format!(
+            "git worktree add --quiet --detach ../each && cd ../each && \
+             for commit in $(git rev-list main); do git checkout --quiet $commit && {{ {GATE}; }} || echo $commit; done"
+        );
+        let refused = self.env.sh(&each).run();
+        assert_eq!((refused.stdout.as_str(), refused.code), ("", Some(0)), "{refused}");
+        let refused = self.journal().iter().any(|(.., outcome)| outcome == "retried");
+        assert!(refused, "no attempt broke the gate");
     }
 
     /// With something more in every turn, and with settings.
@@ -71,12 +95,28 @@ impl Work {
         let script = Script::new().turn(work.into_iter().chain(more.iter().cloned()).chain([say(SAID)]));
         let agent = script.install(&env.beside("agent"));
         env.write(".ralph.toml", settings);
-        Self { env, agent }
+        Self {
+            env,
+            agent,
+            outcomes: &["done", "interrupted"],
+        }
     }
 
     pub(super) fn add_task(&self, title: &str) {
         let added = self.env.ralph(["task", "add", title]).unfixed().run();
         assert_eq!(added.code, Some(0), "{added}");
+    }
+
+    /// The user commits a change, whatever a killed run has left in the worktree and in the index.
+    fn commit_as_user(&self, number: usize) {
+        self.env.write("user.txt", format!("{number}\n"));
+        // A git that the killed run has started may still hold the index.
+        let commit = format!(
+            "for try in $(seq 100); do \
+             git add user.txt && git -c user.name=user -c user.email=user@example.org commit --quiet -m {USER_COMMIT:?} -- user.txt && exit; sleep 0.05; done; exit 1"
+        );
+        let committed = self.env.sh(&commit).run();
+        assert_eq!(committed.code, Some(0), "{committed}");
     }
 
     pub(super) fn invocation(&self, limit: &str) -> Invocation {
@@ -154,7 +194,7 @@ impl Work {
         assert_eq!(&done.into_iter().collect::<BTreeSet<_>>(), tasks);
         let strange: Vec<_> = journal
             .iter()
-            .filter(|(.., outcome)| outcome != "done" && outcome != "interrupted")
+            .filter(|(.., outcome)| !self.outcomes.contains(&outcome.as_str()))
             .collect();
         assert!(strange.is_empty(), "{strange:?}");
         let rows: BTreeSet<(String, String)> = journal
@@ -207,6 +247,7 @@ fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
         let (finished, killed) = under_fault(&work.env, work.invocation("2"), &format!("kill:{call}"));
         if killed {
             assert_eq!(finished.code, None, "{finished}");
+            work.commit_as_user(came);
             came += 1;
             most += 1 + most / 20;
         } else {
@@ -241,6 +282,7 @@ fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
         }
         victim.kill().unwrap();
         victim.wait().unwrap();
+        work.commit_as_user(number);
         if begin.elapsed() < moment {
             longest = begin.elapsed() * 2;
         }
