@@ -31,7 +31,7 @@ mod whole_lines;
 pub use agents::agent_for;
 pub use alive::is_alive;
 pub use checkout::{
-    BRANCHES, Base, BranchError, Change, PROJECT_FILE, Prepared, Tell, commit_changes, is_in, land_branch,
+    BRANCHES, Base, BranchError, Change, PROJECT_FILE, Prepared, ReportCommits, commit_changes, is_in, land_branch,
     remove_checkout, repair_landing,
 };
 pub use driver::{Finish, Interrupter, RunError, Runner};

@@ -164,7 +164,7 @@ impl Usage {
         Some(self.cost_usd).filter(|cost| *cost > 0.0)
     }
 
-    /// What it cost for each of so many; none where nobody told, or there are none.
+    /// The cost divided by a count; none if the cost is unknown or the count is 0.
     #[must_use]
     pub fn cost_per(&self, parts: u32) -> Option<f64> {
         self.told_cost()

@@ -32,7 +32,7 @@ pub use landing::Base;
 pub(crate) use landing::{LandError, Landed, finish_landing, land, tip_of};
 pub(crate) use notes::NoteEdit;
 pub use revert::{
-    BranchError, Change, Prepared, Tell, commit_changes, is_in, land_branch, remove_checkout, repair_landing,
+    BranchError, Change, Prepared, ReportCommits, commit_changes, is_in, land_branch, remove_checkout, repair_landing,
 };
 pub(crate) use work::{Brought, CommitOptions, Committed};
 

@@ -170,21 +170,21 @@ pub fn land_branch(
 }
 
 /// Puts commits on record that are about to land, one for each change.
-pub type Tell<'a> = dyn FnMut(&[Option<String>]) -> Result<(), String> + 'a;
+pub type ReportCommits<'a> = dyn FnMut(&[Option<String>]) -> Result<(), String> + 'a;
 
-/// Commits changes on a branch, also where it moves meanwhile. Each time the commits are told before the branch moves.
+/// Commits changes on a branch, again if the branch moves meanwhile. Each time it reports the commits before the branch moves.
 ///
 /// # Errors
-/// When a change conflicts, a local change is in the way, git fails, or what is told fails; then nothing has changed.
+/// When a change conflicts, a local change is in the way, git fails, or the report fails; then nothing has changed.
 pub fn commit_changes(
     root: &Path,
     base: &Base,
     changes: &[Change],
-    tell: &mut Tell<'_>,
+    report: &mut ReportCommits<'_>,
 ) -> Result<Prepared, BranchError> {
     for _ in 0..TRIES {
         let prepared = Prepared::on(root, base, changes)?;
-        tell(&prepared.commits).map_err(BranchError::Git)?;
+        report(&prepared.commits).map_err(BranchError::Git)?;
         if prepared.land(root)? {
             return Ok(prepared);
         }

@@ -545,6 +545,9 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
         .unwrap();
     assert_eq!(fixture.tip(), landed);
     assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nsecond\nfirst\n");
+    // A command that was killed after that lands nothing again, and finds the commit.
+    let again = land_branch(&fixture.project.root, &base, (&branch, &fixture.base_commit));
+    assert_eq!((again.unwrap(), fixture.tip()), (Some(landed.clone()), landed.clone()));
     // A later commit of another file does not keep it from being undone.
     fixture.project.write("b.txt", "later\n");
     fixture.project.git("commit -qam third");
@@ -564,6 +567,38 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
         "agent\n"
     );
     assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+#[test]
+fn an_undo_that_was_killed_before_the_branch_moved_leaves_the_worktree_as_it_was() {
+    for killed in ["before", "one file", "all files", "index", "branch"] {
+        let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("mine.txt", "one\n")]);
+        fixture.write("a.txt", "agent\n");
+        fixture.write("b.txt", "agent\n");
+        let commit = fixture.committed();
+        assert_eq!(fixture.land(&commit), Landed::Done);
+        let (project, base) = (&fixture.project, Base::new(BASE));
+        project.write("mine.txt", "user\n");
+        let undo = Change::undoing(&project.root, &commit, "Undo".to_owned()).unwrap();
+        let prepared = Prepared::on(&project.root, &base, &[undo]).unwrap();
+        let [Some(undoing)] = prepared.commits.as_slice() else {
+            panic!("there is nothing to undo");
+        };
+        match killed {
+            "one file" => project.write("a.txt", "one\n"),
+            "all files" => ["a.txt", "b.txt"]
+                .map(|name| project.write(name, "one\n"))
+                .into_iter()
+                .collect(),
+            "index" => drop(project.git(&format!("read-tree -m -u {commit} {undoing}"))),
+            "branch" => assert!(prepared.land(&project.root).unwrap()),
+            _ => {}
+        }
+        repair_landing(&project.root, &base, (undoing, undoing)).unwrap();
+        let expected = if killed == "branch" { undoing } else { &commit };
+        assert_eq!(&fixture.tip(), expected, "{killed}");
+        assert_eq!(project.git("status --porcelain"), " M mine.txt\n", "{killed}");
+    }
 }
 
 #[test]

@@ -379,3 +379,19 @@ fn what_a_dead_run_left_is_looked_at_by_this_one_which_pays_for_it() {
     assert_eq!(world.settled[0].ruling.task, Fate::Done);
     assert_eq!(state.spent.input_tokens, 5);
 }
+
+#[test]
+fn a_limit_of_the_task_does_not_stop_the_verifier() {
+    let mut plan = verified_by(WhoVerifies::SameAgent);
+    plan.limits.task_tokens = Some(1000);
+    let mut world = World::with_tasks(1);
+    let state = looking(&mut world, plan);
+    let used = Usage {
+        input_tokens: 5000,
+        ..Usage::default()
+    };
+    let state = world.happens(state, Happening::Used(used), 20);
+    assert!(matches!(state.phase, Phase::Verifying(_)), "{:?}", state.phase);
+    world.happens(state, looked(TurnEnd::Finished, Some(Verdict::Pass)), 30);
+    assert_eq!(world.settled[0].ruling.task, Fate::Done);
+}

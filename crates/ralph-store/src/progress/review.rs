@@ -111,7 +111,7 @@ impl Store {
         task.map(|task| self.with_attempts(&moment, task)).transpose()
     }
 
-    /// A done task as it waits for a person; none where nobody has to look at it.
+    /// A done task that needs review; none if it does not.
     ///
     /// # Errors
     /// When the database cannot be read.

@@ -51,7 +51,7 @@ pub(super) fn show(context: &Context<'_>, range: &str) -> Result<(), CommandErro
         .arg(range)
         .status()
         .map_err(|error| CommandError::new(format!("git could not be started: {error}")))?;
-    // Whoever leaves the pager early has seen enough.
+    // The user may leave the pager early.
     let has_left = shown.signal() == Some(Signal::PIPE.as_raw()) || shown.code() == Some(PIPE_CLOSED);
     match shown.success() || has_left {
         true => Ok(()),

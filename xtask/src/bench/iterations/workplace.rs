@@ -140,7 +140,7 @@ impl<'a> Workplace<'a> {
         Self::with_files(programs, past, notes, (FILES, versions))
     }
 
-    /// Makes a project of so many notes and so many files of work.
+    /// Makes a project with this many notes and files of work.
     pub(super) fn with_files(
         programs: &'a Programs,
         past: &'a Past,

@@ -193,3 +193,42 @@ fn an_unverified_iteration_is_not_evidence_for_learnings() {
         assert_eq!(counted, uses, "{unverified:?}");
     }
 }
+
+#[test]
+fn accepted_work_that_has_landed_can_be_undone_and_reopened_work_begins_at_the_base() {
+    let mut bench = Bench::new();
+    bench.done(Some(evidence_changed()));
+    let landed = DoneIn {
+        worktree: "refs/heads/main".to_owned(),
+        commit: Some("c0ffee".to_owned()),
+    };
+    let record = CheckoutRecord {
+        task: task(),
+        branch: "ralph/t".to_owned(),
+        base: landed.worktree.clone(),
+        base_commit: "b".to_owned(),
+        landing: Some(LandingRecord {
+            commit: "c0ffee".to_owned(),
+            evidence: "{}".to_owned(),
+        }),
+    };
+    bench.store.put_checkout(&record).unwrap();
+    bench.store.finish_task(&task(), &landed, at(20)).unwrap();
+    let commits = bench.store.commits_of(&RollbackTarget::Task(task())).unwrap();
+    let expected = TaskCommit {
+        commit: "c0ffee".to_owned(),
+        task: task(),
+        base: Some("refs/heads/main".to_owned()),
+    };
+    assert_eq!(commits, [expected]);
+    bench.store.reset_task(&task(), Reach::Itself, at(21)).unwrap();
+    assert_eq!(bench.store.checkout_of(&task()).unwrap(), None);
+    // Work that has not landed is kept.
+    let waiting = CheckoutRecord {
+        landing: None,
+        ..record
+    };
+    bench.store.put_checkout(&waiting).unwrap();
+    bench.store.reset_task(&task(), Reach::Itself, at(22)).unwrap();
+    assert_eq!(bench.store.checkout_of(&task()).unwrap(), Some(waiting));
+}

@@ -1,5 +1,5 @@
 //! Settings of a project that run something or weaken protection, and the scripts that its commands name, are shown and
-//! confirmed before they count: whoever clones a project has not read them. What was confirmed is kept in the user's own
+//! confirmed before they count: a user who clones a project has not read them. What was confirmed is kept in the user's own
 //! folder, not in the project.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ pub(super) fn confirm_commands(
     )
 }
 
-/// Asks for checks of tasks, and for the scripts that they name: whoever clones a project has not read its lists.
+/// Asks for checks of tasks, and for the scripts that they name: a user who clones a project has not read its lists.
 pub(crate) fn confirm_checks(context: &Context<'_>, checks: &[String], trust: bool) -> Result<(), CommandError> {
     let terms = terms_of_checks(context, checks)?;
     confirm(context, &terms, trust, "`--trust` confirms it, until it changes")

@@ -1,9 +1,10 @@
 //! Tasks in checkouts of their own: what lands, what stays on a branch, and what of the user's is left alone.
 
+use ralph_store::{CheckoutRecord, Store};
 use ralph_testkit::scripted::{Action, Script, if_prompt_holds, run, say, write};
 
 use super::{DONE, Scene};
-use crate::json;
+use crate::{DATABASE, json};
 
 /// A project in git whose gate refuses a broken `calc.txt`.
 pub(super) fn project(script: &Script) -> Scene {
@@ -238,6 +239,51 @@ fn a_branch_of_our_name_and_a_script_that_is_not_committed_are_refused_before_th
     assert_eq!(finished.code, Some(0), "{finished}");
     let files = scene.env.git(["show", "--name-only", "--format=", "main"]);
     assert_eq!(files, "a.txt\n", "a copy is not part of the work");
+}
+
+#[test]
+fn a_checkout_that_moved_and_is_missing_is_made_again_from_its_branch_without_undoing_others() {
+    let scene = project(
+        &Script::new()
+            .turn(done([write("a.txt", "x\n"), write("calc.txt", "broken\n")]))
+            .turn(done([write("calc.txt", "whole\n")])),
+    );
+    let first = scene.run(&["one", "--trust", "--limit", "1"]);
+    assert_eq!(scene.outcomes(), ["retried"], "{first}");
+    scene.env.write("theirs.txt", "theirs\n");
+    commit(&scene, "theirs");
+    // A killed run has moved the checkout onto this commit, and then it was deleted.
+    let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
+    let (record, _) = store.checkouts().unwrap().remove(0);
+    let base_commit = scene.env.git(["rev-parse", "main"]).trim().to_owned();
+    store.put_checkout(&CheckoutRecord { base_commit, ..record }).unwrap();
+    drop(store);
+    let deleted = scene.env.sh("rm -rf \"$HOME\"/.local/state/ralph/*/work/*").run();
+    assert_eq!(deleted.code, Some(0), "{deleted}");
+    let second = scene.run(&["--trust"]);
+    assert_eq!(second.code, Some(0), "{second}");
+    assert_eq!(log(&scene), ["first", "theirs", "one"]);
+    assert_eq!(scene.env.git(["show", "--name-only", "--format=", "main"]), "a.txt\n");
+}
+
+#[test]
+fn a_git_that_cannot_be_given_a_merge_base_merges_too() {
+    let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
+    let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
+    // Git before 2.40 ends so.
+    let old = "#!/bin/sh\nPATH=${PATH#*:}\nfor word; do case $word in --merge-base=*) \
+               echo refused >> \"$HOME/refused\"; exit 129;; esac; done\nexec git \"$@\"\n";
+    scene.env.write("../old/git", old);
+    assert_eq!(scene.env.sh("chmod +x ../old/git").run().code, Some(0));
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", scene.env.beside("old").display());
+    let project = scene.env.project();
+    let invocation = scene.invocation(&["one", "--trust"]);
+    let finished = invocation.env("PROJECT", &project).env("PATH", path).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(log(&scene), ["first", "theirs", "one"]);
+    let files = scene.env.git(["show", "--name-only", "--format=", "main"]);
+    assert_eq!(files, "a.txt\n");
+    assert!(scene.env.beside("home/refused").exists(), "no merge was asked for");
 }
 
 #[test]
