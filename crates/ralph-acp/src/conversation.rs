@@ -39,6 +39,8 @@ pub(crate) struct Wishes {
     pub(crate) folders: Vec<PathBuf>,
     /// Folders outside of it in which its commands have to write.
     pub(crate) also_writable: Vec<PathBuf>,
+    /// The commands that it may run, beside ralph's own.
+    pub(crate) allowed_commands: Vec<String>,
     /// The model to choose; none leaves it to the agent.
     pub(crate) model: Option<String>,
     /// The model that it was started with.
@@ -280,7 +282,12 @@ impl Conversation {
             // It was answered then.
             return alive();
         }
-        let verdict = permission::verdict(self.wishes.access, &call, &self.wishes.folders);
+        let verdict = permission::verdict(
+            self.wishes.access,
+            &call,
+            &self.wishes.folders,
+            &self.wishes.allowed_commands,
+        );
         if verdict == Verdict::Deny {
             self.calls.deny(described);
             let denial = permission::denial(&call);

@@ -291,7 +291,7 @@ fn tools_are_told_and_their_writes_kept_unless_they_failed() {
     let expected = [
         ("edit", "/p/hello.txt"),
         ("edit", "/p/b.rs"),
-        ("execute", "bash -lc ls"),
+        ("execute", "ls"),
         ("write_file", "/p/d.rs"),
         ("other", "/p/e"),
     ];

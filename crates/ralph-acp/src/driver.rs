@@ -88,6 +88,7 @@ impl AcpAgent {
             prompt: prompt.map(str::to_owned),
             folders: names_of(turn),
             also_writable: turn.also_writable.to_vec(),
+            allowed_commands: turn.allowed_commands.to_vec(),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
             modes: self.modes(turn.access),

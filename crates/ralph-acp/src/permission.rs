@@ -7,11 +7,12 @@
 //! | edit, move: the same, they name something, and it is not git's own | no | yes | yes |
 //! | the same otherwise | no | no | yes |
 //! | think | yes | yes | yes |
-//! | execute, delete, fetch, `switch_mode`, any other | no | no | yes |
+//! | execute: a memory command of ralph, a gate, or what `[agent] allow` has | no | yes | yes |
+//! | any other execute; delete, fetch, `switch_mode`, any other | no | no | yes |
 
 use std::path::{Component, Path, PathBuf};
 
-use ralph_agent::{Access, Denial};
+use ralph_agent::{Access, Denial, is_allowed_command, permitting_line};
 use ralph_model::config::Permissions;
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ pub(crate) enum Verdict {
 }
 
 /// Whether a call is allowed without a person.
-pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf]) -> Verdict {
+pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf], allowed_commands: &[String]) -> Verdict {
     let below = |path: &PathBuf| folders.iter().find_map(|folder| below(folder, path));
     let is_inside = |path: &PathBuf| below(path).is_some();
     let is_work = |path: &PathBuf| below(path).is_some_and(|inside| !is_of_git(&inside));
@@ -39,6 +40,9 @@ pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf]) -> Verdi
         (Access::Work(Permissions::Edit), ToolKind::Edit | ToolKind::Move) => {
             !call.paths.is_empty() && !call.has_more_paths && call.paths.iter().all(is_work)
         }
+        (Access::Work(Permissions::Edit), ToolKind::Execute) => call
+            .command()
+            .is_some_and(|command| is_allowed_command(command, allowed_commands)),
         (Access::Work(Permissions::Edit) | Access::ReadOnly, _) => false,
     };
     if is_allowed { Verdict::Allow } else { Verdict::Deny }
@@ -60,10 +64,11 @@ pub(crate) fn option(options: &Value, verdict: Verdict) -> Option<&str> {
 
 /// What was not allowed, and the line that would allow it.
 pub(crate) fn denial(call: &Call) -> Denial {
+    let command = call.command().filter(|_| call.kind == ToolKind::Execute);
     Denial {
         tool: call.name(),
         about: call.about(),
-        permit: Some("permissions = \"full\" below [agent] in .ralph.toml".to_owned()),
+        permit: Some(permitting_line(command.unwrap_or_default())),
     }
 }
 
@@ -108,7 +113,11 @@ mod tests {
         call.kind = kind;
         call.paths = paths.iter().map(PathBuf::from).collect();
         let folders = [PathBuf::from("/p"), PathBuf::from("/real/p")];
-        assert_eq!(verdict(access.into(), &call, &folders), expected, "{kind:?} {paths:?}");
+        assert_eq!(
+            verdict(access.into(), &call, &folders, &[]),
+            expected,
+            "{kind:?} {paths:?}"
+        );
     }
 
     #[test]
@@ -167,7 +176,7 @@ mod tests {
             let mut call = Call::default();
             call.kind = ToolKind::Edit;
             call.paths = [PathBuf::from(path)].into();
-            [&root, &by_link].map(|folder| verdict(Permissions::Edit.into(), &call, std::slice::from_ref(folder)))
+            [&root, &by_link].map(|folder| verdict(Permissions::Edit.into(), &call, std::slice::from_ref(folder), &[]))
         };
         for path in ["src/a", "in/a", "in/new/b", "src/../c"] {
             assert_eq!(edit(path), [Verdict::Allow; 2], "{path}");

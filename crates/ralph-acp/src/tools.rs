@@ -17,6 +17,8 @@ const MOST_PATHS: usize = 64;
 /// How long the id of a call and a path may be, in bytes. Nobody has longer ones.
 const ID_BYTES: usize = 256;
 const PATH_BYTES: usize = 4_096;
+/// How long a command is kept. Nobody configures a longer one.
+const COMMAND_BYTES: usize = 16 << 10;
 /// What tools call the files that they are about, in what they are called with.
 const PATH_KEYS: [&str; 12] = [
     "path",
@@ -60,6 +62,11 @@ impl Call {
         preview(first_line(about), ABOUT_COLUMNS)
     }
 
+    /// The command that it runs, whole; none where it is not known.
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
     fn describe(&mut self, update: ToolCallUpdate) {
         let fields = update.fields;
         self.kind = fields.kind.unwrap_or(self.kind);
@@ -69,7 +76,7 @@ impl Call {
         }
         let input = fields.raw_input.as_ref();
         if let Some(command) = input.and_then(|input| input.get("command")).and_then(command) {
-            self.command = Some(preview(first_line(&command), ABOUT_COLUMNS));
+            self.command = Some(command).filter(|command| command.len() <= COMMAND_BYTES);
         }
         let locations = fields.locations.unwrap_or_default();
         let mut paths: Vec<PathBuf> = locations.into_iter().map(|location| location.path).collect();
@@ -94,19 +101,16 @@ impl Call {
     }
 }
 
-/// A command is a text, or words.
+/// A command is a text, or words; those of a shell have the text at their end.
 fn command(value: &Value) -> Option<String> {
-    let words = || {
-        Some(
-            value
-                .as_array()?
-                .iter()
-                .filter_map(Value::as_str)
-                .collect::<Vec<_>>()
-                .join(" "),
-        )
-    };
-    value.as_str().map(str::to_owned).or_else(words)
+    if let Some(text) = value.as_str() {
+        return Some(text.to_owned());
+    }
+    let words: Vec<&str> = value.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(match words.as_slice() {
+        [_, "-c" | "-lc", script] => (*script).to_owned(),
+        words => words.join(" "),
+    })
 }
 
 /// The files that are named in what a tool is called with.

@@ -126,6 +126,7 @@ mod tests {
             environment: &[],
             also_writable: &[],
             access: Access::default(),
+            allowed_commands: &[],
             marker: "",
             output_limit: None,
         };

@@ -14,23 +14,17 @@ pub fn has_option(words: &[String], option: &str) -> bool {
     })
 }
 
-/// What a rule for a command names: the program, and its first word when that is a subcommand. Variables that are set for
-/// it are none of it; many hold a secret.
-pub(crate) fn beginning(command: &str) -> Vec<String> {
+/// The words of a command, without the variables that are set for it: many hold a secret.
+pub(crate) fn words_of(command: &str) -> Vec<String> {
     let line = CommandLine::Line(first_line(command).to_owned());
     // Quotes that are not closed are closed in another line.
     let words = line
         .words()
         .unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());
-    let is_subcommand =
-        |word: &String| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
-    let mut words = words.into_iter().skip_while(|word| sets_variable(word));
-    let program = words.next();
-    let subcommand = words.next().filter(is_subcommand);
-    program.into_iter().chain(subcommand).collect()
+    words.into_iter().skip_while(|word| sets_variable(word)).collect()
 }
 
-fn sets_variable(word: &str) -> bool {
+pub(crate) fn sets_variable(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
     })

@@ -1,6 +1,7 @@
 //! Coding agents: the trait that the loop knows, and a driver for each way of speaking to one. How a turn ended is told
 //! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
 
+mod allowed;
 mod claude;
 mod codex;
 mod command;
@@ -17,6 +18,7 @@ mod turn;
 
 use ralph_model::config::Permissions;
 
+pub use allowed::{MEMORY_COMMANDS, is_allowed_command, permitting_line};
 pub use claude::{ClaudeAgent, claude_usage_limit};
 pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
@@ -26,9 +28,10 @@ pub use find::{
 };
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
 pub use lenient::is_readable;
+pub use ralph_model::Denial;
 pub use replay::{hear_again, replay};
 pub use said::Said;
-pub use turn::{Access, Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+pub use turn::{Access, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// A coding agent that can be started.
 pub trait Agent {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_model::config::Permissions;
-use ralph_model::{Usage, deserialize_moment, serialize_moment};
+use ralph_model::{Denial, Usage, deserialize_moment, serialize_moment};
 use serde::{Deserialize, Serialize};
 
 /// What an agent is given.
@@ -26,6 +26,8 @@ pub struct Turn<'a> {
     pub also_writable: &'a [PathBuf],
     /// What it may do without asking.
     pub access: Access,
+    /// The commands that it may run without asking, beside [ralph's own](crate::MEMORY_COMMANDS).
+    pub allowed_commands: &'a [String],
     /// The random word that stands in the environment too, by which its descendants are found.
     pub marker: &'a str,
     /// How many bytes it may print.
@@ -162,17 +164,6 @@ pub enum TurnEnd {
     OutputLimit,
     /// It was stopped.
     Stopped,
-}
-
-/// A tool that an agent was not allowed to use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Denial {
-    /// The tool.
-    pub tool: String,
-    /// What it was for, in a few words.
-    pub about: String,
-    /// The line that would permit it, where one is known.
-    pub permit: Option<String>,
 }
 
 /// Why an agent cannot be started.

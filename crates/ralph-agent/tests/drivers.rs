@@ -107,6 +107,7 @@ impl Stage {
             environment: &environment,
             also_writable: &[],
             access: Permissions::Edit.into(),
+            allowed_commands: &[],
             marker: &self.marker(),
             output_limit: self.output_limit,
         };
@@ -256,7 +257,9 @@ fn claude_is_heard_in_its_records() {
     assert!(told.contains(&TurnEvent::Used(end.usage)));
     assert_eq!(
         stage.script.call(1).arguments.join(" "),
-        "-p --output-format stream-json --verbose --permission-mode acceptEdits --model big"
+        "-p --output-format stream-json --verbose --permission-mode acceptEdits --allowedTools Bash(ralph remember:*) \
+         Bash(ralph recall:*) Bash(ralph memory:*) Bash(ralph guardrails:*) Bash(ralph scratchpad:*) \
+         Bash(ralph knowledge:*) --model big"
     );
     assert_eq!(stage.script.prompts(), ["the prompt ü"]);
 }

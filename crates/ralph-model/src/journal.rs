@@ -255,9 +255,22 @@ pub struct NewJournalRow {
     pub error_category: Option<ErrorCategory>,
     /// How many sigils could not be read.
     pub malformed_sigils: u32,
+    /// What the agent was not allowed to do.
+    pub denials: Vec<Denial>,
     /// When it was settled.
     #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
+}
+
+/// A tool that an agent was not allowed to use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The tool.
+    pub tool: String,
+    /// What it was for: a command, a path, or a URL.
+    pub about: String,
+    /// The narrowest line that permits it, if one is known.
+    pub permit: Option<String>,
 }
 
 /// A row of the journal.

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    Difficulty, ErrorCategory, Evidence, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason, TaskId,
-    Usage,
+    Denial, Difficulty, ErrorCategory, Evidence, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason,
+    TaskId, Usage,
 };
 use ralph_store::{JournalFilter, Settlement, Store, encode_term};
 
@@ -62,6 +62,11 @@ fn row(run: u64, iteration: u32, outcome: Outcome) -> NewJournalRow {
         difficulty: Some(Difficulty::Hard),
         error_category: Some(ErrorCategory::TestFailure),
         malformed_sigils: 5,
+        denials: vec![Denial {
+            tool: "Bash".to_owned(),
+            about: "make".to_owned(),
+            permit: Some("allow = [\"make\"]".to_owned()),
+        }],
         created_at: at(i64::from(iteration)),
     }
 }

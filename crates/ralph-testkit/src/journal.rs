@@ -28,6 +28,7 @@ pub fn journal_row(run: RunId, iteration: u32) -> NewJournalRow {
         difficulty: None,
         error_category: None,
         malformed_sigils: 0,
+        denials: Vec::new(),
         created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
     }
 }

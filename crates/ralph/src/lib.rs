@@ -12,6 +12,7 @@ mod classes;
 mod cli;
 mod commands;
 mod context;
+mod denied;
 mod env;
 mod error;
 mod git;

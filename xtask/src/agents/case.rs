@@ -9,6 +9,13 @@ pub(super) const FILE: &str = "made.txt";
 /// What it is to hold.
 pub(super) const CONTENT: &str = "made\n";
 
+/// The gate of the project.
+pub(super) const GATE: &str = "grep -c made made.txt README.md";
+/// What only the gate prints.
+pub(super) const GATE_OUTPUT: &str = "made.txt:1";
+/// The note that the agent stores.
+pub(super) const NOTE: &str = "An emu lays green eggs.";
+
 /// The file that a session which may change nothing tries to write.
 pub(super) const MEDDLED: &str = "meddled.txt";
 
@@ -32,6 +39,8 @@ pub(super) enum Case {
     Hang,
     /// A tool is used that nobody permitted.
     Denied,
+    /// The agent stores a note with ralph and runs the gate.
+    Permitted,
     /// What the account may use is used up for a long time.
     UsageLimit,
     /// The service is broken.
@@ -73,7 +82,7 @@ impl Expected {
 }
 
 impl Case {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Works,
         Self::Unauthorized,
         Self::RateLimited,
@@ -81,6 +90,7 @@ impl Case {
         Self::Cut,
         Self::Hang,
         Self::Denied,
+        Self::Permitted,
         Self::UsageLimit,
         Self::ServerError,
         Self::Billing,
@@ -98,6 +108,7 @@ impl Case {
             Self::Cut => "cut",
             Self::Hang => "hang",
             Self::Denied => "denied",
+            Self::Permitted => "permitted",
             Self::UsageLimit => "usage",
             Self::ServerError => "500",
             Self::Billing => "billing",
@@ -131,6 +142,11 @@ impl Case {
                 "python3 -c \"open('{}', 'w')\"",
                 denied_file(project)
             ))],
+            Self::Permitted => vec![Scenario::WritesAndRuns {
+                path: checkout.join(FILE),
+                content: CONTENT.to_owned(),
+                commands: vec![format!("ralph remember '{NOTE}'"), GATE.to_owned()],
+            }],
             Self::UsageLimit => vec![Scenario::Fails(Failure::UsageLimit { resets_at: RESETS_AT })],
             Self::ServerError => vec![Scenario::Fails(Failure::ServerError)],
             Self::Billing => vec![Scenario::Fails(Failure::Billing)],
@@ -150,7 +166,7 @@ impl Case {
     /// What becomes of a run with an agent that says what happens to it.
     pub(super) fn expected(self) -> Expected {
         match self {
-            Self::Works => Expected::row(0, "done", "task_done"),
+            Self::Works | Self::Permitted => Expected::row(0, "done", "task_done"),
             Self::Verified => Expected {
                 told: vec!["looks at the work", "verifier passed"],
                 ..Expected::row(0, "done", "task_done")

@@ -6,7 +6,7 @@ use ralph_testkit::model::{Asked, ModelServer};
 use serde_json::Value;
 
 use super::RealAgent;
-use super::case::{CONTENT, Case, Expected, FILE, MEDDLED, denied_file};
+use super::case::{CONTENT, Case, Expected, FILE, GATE, GATE_OUTPUT, MEDDLED, NOTE, denied_file};
 use super::install::Installed;
 use super::place::Place;
 use crate::child::output;
@@ -70,7 +70,7 @@ fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, Strin
         ".ralph.toml",
         &format!(
             "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
-             [verify]\ncommands = [\"grep -q made {FILE}\"]\n\n\
+             [verify]\ncommands = [\"{GATE}\"]\n\n\
              [execution]\nverify = {}\n\n\
              [limits]\nidle_time = \"{idle_s}s\"\niteration_time = \"{}s\"\n",
             case == Case::Verified,
@@ -99,6 +99,7 @@ impl Run<'_> {
         match self.case {
             Case::Works => self.has_worked(),
             Case::Verified => self.was_looked_at(&asked),
+            Case::Permitted => self.was_permitted(&asked),
             Case::Overflow => self.has_less_memory(&asked),
             Case::Denied if std::path::Path::new(&denied_file(&self.place.project())).exists() => {
                 Err("the file that nobody permitted is there".to_owned())
@@ -188,6 +189,18 @@ impl Run<'_> {
             Ok(())
         } else {
             Err(format!("what it used is {}", row["usage"]))
+        }
+    }
+
+    /// The note is stored, and the model got the output of the gate.
+    fn was_permitted(&self, asked: &[Asked]) -> Result<(), String> {
+        let notes = self.place.read(".agent/memories.md")?;
+        if !notes.contains(NOTE) {
+            return Err("the note is not stored".to_owned());
+        }
+        match asked.last().is_some_and(|asked| asked.body.contains(GATE_OUTPUT)) {
+            true => Ok(()),
+            false => Err("the gate was not run".to_owned()),
         }
     }
 

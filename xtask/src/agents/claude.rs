@@ -31,7 +31,7 @@ fn differs(case: Case) -> Option<Expected> {
     match case {
         // The line that permits it is told.
         Case::Denied => Some(Expected {
-            told: vec!["not allowed to use Bash", "\"allow\": [\"Bash(python3:*)\"]"],
+            told: vec!["not allowed to use Bash", "allow = [\"python3 -c "],
             ..case.expected()
         }),
         _ => None,

@@ -128,6 +128,11 @@ impl ToolInput {
         self.text("command")
     }
 
+    /// The address that it fetches.
+    pub(super) fn url(&self) -> Option<&str> {
+        self.text("url")
+    }
+
     /// Any text in it, the first.
     pub(super) fn first_text(&self) -> Option<&str> {
         self.0.values().find_map(Value::as_str)

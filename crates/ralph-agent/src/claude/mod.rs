@@ -15,6 +15,7 @@ use ralph_model::{Clock, Usage, first_line, preview};
 use ralph_process::{Ended, HowEnded, Input};
 use serde_json::Value;
 
+use crate::allowed::MEMORY_COMMANDS;
 use crate::command_words::has_option;
 use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
 use crate::lenient::read_record;
@@ -72,6 +73,7 @@ impl ClaudeAgent {
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
         words.extend(self.words_about(turn.access).iter().copied().map(String::from));
+        words.extend(self.allowing_words(turn));
         if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
         }
@@ -91,6 +93,35 @@ impl ClaudeAgent {
                 .unwrap_or_default(),
         }
     }
+}
+
+impl ClaudeAgent {
+    /// The words that let it run ralph's memory commands and what is configured.
+    fn allowing_words(&self, turn: &Turn<'_>) -> Vec<String> {
+        if turn.access != Access::Work(Permissions::Edit) || self.permissions(Permissions::Edit).is_none() {
+            return Vec::new();
+        }
+        let memory = MEMORY_COMMANDS.iter().map(|verb| format!("Bash(ralph {verb}:*)"));
+        let exact = turn.allowed_commands.iter().filter_map(|command| exact_rule(command));
+        let option = std::iter::once("--allowedTools".to_owned());
+        option.chain(memory).chain(exact).collect()
+    }
+}
+
+/// The rule that lets it run exactly this command; none where it has no such rule.
+fn exact_rule(command: &str) -> Option<String> {
+    let command = command.trim();
+    // It takes every asterisk for a wildcard, however it is written.
+    (!command.contains(['*', '\n'])).then(|| {
+        let mut rule = String::from("Bash(");
+        for character in command.chars() {
+            if matches!(character, '\\' | '(' | ')') {
+                rule.push('\\');
+            }
+            rule.push(character);
+        }
+        rule + ")"
+    })
 }
 
 impl Agent for ClaudeAgent {

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use ralph_model::preview;
 
 use super::events::{RateLimit, ResultRecord, ToolInput};
+use super::exact_rule;
 use super::limits::{self, Spent};
-use crate::command_words::beginning;
+use crate::allowed::{FULL_PERMISSIONS, permitting_line};
 use crate::moments;
 use crate::{Denial, TurnEnd};
 
@@ -141,16 +142,36 @@ fn described(result: &ResultRecord, message: String) -> String {
 
 /// A tool that was not permitted, and the line of `.claude/settings.json` that permits it.
 pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
-    let rule = match (tool, input.command().map(beginning).unwrap_or_default().as_slice()) {
-        ("Bash", words @ [_, ..]) => format!("Bash({}:*)", words.join(" ")),
-        _ => tool.to_owned(),
+    let rule = match tool {
+        "Bash" => None,
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => input.path().and_then(file_rule),
+        "WebFetch" => input
+            .url()
+            .and_then(host_of)
+            .map(|host| format!("WebFetch(domain:{host})")),
+        _ => Some(tool.to_owned()),
     };
-    let rule = serde_json::Value::from(rule);
+    let permit = match (input.command(), rule) {
+        (Some(command), None) if exact_rule(command).is_some() => permitting_line(command),
+        (_, Some(rule)) => {
+            let rule = serde_json::Value::from(rule);
+            format!("\"permissions\": {{\"allow\": [{rule}]}} in .claude/settings.json, committed")
+        }
+        (_, None) => FULL_PERMISSIONS.to_owned(),
+    };
     Denial {
         tool: tool.to_owned(),
         about: input.about(),
-        permit: Some(format!(
-            "\"permissions\": {{\"allow\": [{rule}]}} in .claude/settings.json"
-        )),
+        permit: Some(permit),
     }
+}
+
+/// The rule that lets it change exactly this file.
+fn file_rule(path: &str) -> Option<String> {
+    (path.starts_with('/') && !path.contains(['*', '(', ')', '\\'])).then(|| format!("Edit(/{path})"))
+}
+
+fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    rest.split(['/', '?', '#', ':']).next().filter(|host| !host.is_empty())
 }

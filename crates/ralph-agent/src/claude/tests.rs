@@ -321,22 +321,25 @@ fn denied_tools_are_named_with_the_line_that_permits_them() {
         [
             (
                 "cargo test --all",
-                r#""permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json"#
+                r#"allow = ["cargo test --all"] below [agent] in .ralph.toml"#
             ),
             (
                 "http://x",
-                r#""permissions": {"allow": ["WebFetch"]} in .claude/settings.json"#
+                r#""permissions": {"allow": ["WebFetch(domain:x)"]} in .claude/settings.json, committed"#
             ),
-            (
-                "./run.sh 3",
-                r#""permissions": {"allow": ["Bash(./run.sh:*)"]} in .claude/settings.json"#
-            ),
+            ("./run.sh 3", r#"allow = ["./run.sh 3"] below [agent] in .ralph.toml"#),
         ]
     );
 }
 
+const ALLOWED: &str = "--allowedTools Bash(ralph remember:*) Bash(ralph recall:*) Bash(ralph memory:*) \
+                       Bash(ralph guardrails:*) Bash(ralph scratchpad:*) Bash(ralph knowledge:*) \
+                       Bash(make test) Bash(python3 -c \"print\\(1\\)\")";
+
 #[test]
 fn the_words_of_the_command_are_completed() {
+    // A rule with an asterisk would permit more than this command.
+    let allowed = ["make test", "python3 -c \"print(1)\"", "ls *.rs"].map(str::to_owned);
     let check = |command: &str, access: Access, model, expected: &str| {
         let agent = ClaudeAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
         let turn = Turn {
@@ -347,6 +350,7 @@ fn the_words_of_the_command_are_completed() {
             environment: &[],
             also_writable: &[],
             access,
+            allowed_commands: &allowed,
             marker: "",
             output_limit: None,
         };
@@ -356,7 +360,7 @@ fn the_words_of_the_command_are_completed() {
         "claude",
         Permissions::Edit.into(),
         None,
-        "claude -p --output-format stream-json --verbose --permission-mode acceptEdits",
+        &format!("claude -p --output-format stream-json --verbose --permission-mode acceptEdits {ALLOWED}"),
     );
     check(
         "claude --print --bare",
@@ -390,18 +394,32 @@ fn one_whose_command_says_what_it_may_do_cannot_be_kept_to_looking() {
 }
 
 #[test]
-fn a_permit_names_no_variable_of_the_command() {
-    let check = |command: &str, rule: &str| {
-        let input = serde_json::json!({ "command": command }).to_string();
+fn a_permit_is_the_narrowest_that_there_is() {
+    let check = |name: &str, input: serde_json::Value, expected: &str| {
         let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"toolu_1"}"#;
-        let end = end_of(0, &[&tool("Bash", &input), denied, SUCCESS]);
-        let expected = format!("\"permissions\": {{\"allow\": [\"{rule}\"]}} in .claude/settings.json");
-        assert_eq!(end.denials[0].permit.as_deref(), Some(expected.as_str()), "{command}");
+        let end = end_of(0, &[&tool(name, &input.to_string()), denied, SUCCESS]);
+        assert_eq!(end.denials[0].permit.as_deref(), Some(expected), "{input}");
     };
-    check("GH_TOKEN=abc gh pr list", "Bash(gh pr:*)");
-    check("A='x y' B=2 make -j4", "Bash(make:*)");
-    check("TOKEN=abc", "Bash");
-    check("git push origin", "Bash(git push:*)");
+    let full = "permissions = \"full\" below [agent] in .ralph.toml";
+    let rule = |rule: &str| format!("\"permissions\": {{\"allow\": [\"{rule}\"]}} in .claude/settings.json, committed");
+    check("Bash", serde_json::json!({"command": "GH_TOKEN=abc gh pr list"}), full);
+    check("Bash", serde_json::json!({"command": "ls *.rs | xargs rm"}), full);
+    check(
+        "Bash",
+        serde_json::json!({"command": "git push origin"}),
+        r#"allow = ["git push origin"] below [agent] in .ralph.toml"#,
+    );
+    check(
+        "Write",
+        serde_json::json!({"file_path": "/etc/x"}),
+        &rule("Edit(//etc/x)"),
+    );
+    check(
+        "WebFetch",
+        serde_json::json!({"url": "https://a.example:8080/b"}),
+        &rule("WebFetch(domain:a.example)"),
+    );
+    check("mcp__x__y", serde_json::json!({"command": "z"}), &rule("mcp__x__y"));
 }
 
 #[test]

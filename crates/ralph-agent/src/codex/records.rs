@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::errors::codex_error;
 use super::events::{Envelope, Item, ToolUse};
-use crate::command_words::beginning;
+use crate::command_words::words_of;
 use crate::launch::{Heard, Listener, end_of_process};
 use crate::lenient::read_record;
 use crate::newest::{Newest, short};
@@ -232,7 +232,7 @@ fn described(message: &str) -> String {
 /// A tool that was not permitted, and the line that permits it: a rule of its own for a command, a folder more for a file.
 fn denial(item: &Item, tool: &ToolUse) -> Denial {
     let folder = || Path::new(&item.changes.first()?.path).parent();
-    let permit = match beginning(&item.script()).as_slice() {
+    let permit = match words_of(&item.script()).as_slice() {
         [] => folder().map(|folder| format!("--add-dir {} in [agent] command", folder.display())),
         words => {
             let pattern = Value::from(words.to_vec());

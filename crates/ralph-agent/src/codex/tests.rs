@@ -174,7 +174,7 @@ fn a_write_that_failed_is_none_and_what_is_declined_is_named_with_the_line_that_
             denial(
                 "shell",
                 "cargo test --all",
-                r#"prefix_rule(pattern = ["cargo","test"], decision = "allow") in ~/.codex/rules/default.rules"#
+                r#"prefix_rule(pattern = ["cargo","test","--all"], decision = "allow") in ~/.codex/rules/default.rules"#
             ),
         ]
     );
@@ -190,6 +190,7 @@ fn words_for(command: &str, access: impl Into<Access>, model: Option<&str>, also
         environment: &[],
         also_writable,
         access: access.into(),
+        allowed_commands: &[],
         marker: "",
         output_limit: None,
     };

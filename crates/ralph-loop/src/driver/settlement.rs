@@ -24,6 +24,9 @@ use crate::state::{Draft, Happening, Place};
 use crate::summary::TurnSummary;
 use crate::watch::{News, Watch};
 
+/// How many denials of an iteration are on record.
+const MOST_DENIALS: usize = 20;
+
 /// What a settlement means for tasks that were split.
 enum Parts {
     /// This one has so many parts that are not done.
@@ -69,7 +72,6 @@ impl Runner<'_> {
             "unverified": draft.unverified,
             "gates": draft.gates,
             "verification": draft.verification,
-            "denials": draft.turn.denials,
             "session": draft.turn.session,
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
@@ -189,6 +191,7 @@ impl Runner<'_> {
                 difficulty: captured.difficulty,
                 error_category: failed.category,
                 malformed_sigils: captured.malformed,
+                denials: turn.denials.iter().take(MOST_DENIALS).cloned().collect(),
                 created_at: now,
             },
             fence: current.fence,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
 use ralph_memory::capture::{clean, last_words, read_captured, read_control};
+use ralph_model::config::Config;
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
@@ -34,6 +35,15 @@ const DENIAL_CHARACTERS: usize = 300;
 pub(super) const SESSION_CHARACTERS: usize = 200;
 /// The most that is kept of what it says about its end, in characters.
 const END_CHARACTERS: usize = 600;
+
+/// The commands that the agent of an iteration may run without asking.
+fn allowed_commands(config: &Config, current: &Current) -> Vec<String> {
+    [&config.verify.commands, &current.checks, &config.agent.allow]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect()
+}
 
 impl Runner<'_> {
     /// Starts the agent that is prepared, unless it is started already and only not on record.
@@ -77,6 +87,7 @@ impl Runner<'_> {
                 environment: &environment,
                 also_writable: &site.writable_outside(),
                 access: config.agent.permissions.into(),
+                allowed_commands: &allowed_commands(config, &turn.current),
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },

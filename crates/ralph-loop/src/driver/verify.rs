@@ -59,6 +59,7 @@ impl Runner<'_> {
                 environment: &environment,
                 also_writable: &[],
                 access: Access::ReadOnly,
+                allowed_commands: &[],
                 marker: &current.marker,
                 output_limit: site.config.limits.output_bytes.map(|bytes| bytes.0),
             },

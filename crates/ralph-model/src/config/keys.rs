@@ -203,7 +203,9 @@ const AGENT: &[Key] = &[
     key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#), No,
         "Its models from the weakest to the strongest; without them the agent takes its own."),
     key!(agent.permissions: Permissions, Is("\"edit\""), Unless(&["edit"]),
-        "What it may do without asking: edit the project's files, or everything."),
+        "What it may do without asking: edit the project's files and run the gates, or everything."),
+    key!(agent.allow: Vec<String>, Unset(r#"["npm run build"]"#), Runs,
+        "Commands that it may also run without asking, exactly as they are written here."),
     key!(agent.env: Environment, Is("\"inherit\""), Unless(&["clean"]),
         "Whether it gets your environment or only what an agent needs."),
 ];
@@ -348,6 +350,7 @@ mod tests {
                 "agent.command",
                 "agent.kind",
                 "agent.permissions",
+                "agent.allow",
                 "agent.env",
                 "verify.commands",
                 "verify.verifier",

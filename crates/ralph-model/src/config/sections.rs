@@ -198,6 +198,8 @@ pub struct Agent {
     pub models: Vec<String>,
     /// What it may do unasked.
     pub permissions: Permissions,
+    /// Commands that it may run unasked, beside the gates.
+    pub allow: Vec<String>,
     /// Which environment it gets.
     pub env: Environment,
 }

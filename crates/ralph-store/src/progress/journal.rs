@@ -293,6 +293,7 @@ pub(super) const LAST_COUNTED: &str =
 pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
     let files: String = row.get("files_modified")?;
     let tags: String = row.get("tags")?;
+    let denials: String = row.get("denials")?;
     Ok(JournalRow {
         id: row.get("id")?,
         prompt_sha256: row.get("prompt_sha256")?,
@@ -323,6 +324,7 @@ pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
             difficulty: word_in(row, "difficulty", Difficulty::parse)?,
             error_category: word_in(row, "error_category", ErrorCategory::parse)?,
             malformed_sigils: count_at(row, "malformed_sigils")?,
+            denials: from_json(&denials, "denials")?,
             created_at: time_at(row, "created_at")?,
         },
     })

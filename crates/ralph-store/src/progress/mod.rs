@@ -7,6 +7,7 @@ mod captures;
 mod checkouts;
 mod claims;
 mod columns;
+mod denials;
 mod drawn_lessons;
 mod evidence_changes;
 mod feature_error;

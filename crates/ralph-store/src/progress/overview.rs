@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use ralph_model::{Outcome, RunId, TaskId, TaskStatus, Usage};
+use ralph_model::{Denial, Outcome, RunId, TaskId, TaskStatus, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
+use super::denials::denials_since;
 use super::pauses::{Pause, all_pauses};
 use super::review::{FinishedTask, WAITING_LESSONS, Which, finished_tasks};
 use super::runs::{Run, read_run};
@@ -87,6 +88,8 @@ pub struct Overview {
     pub waiting_learnings: u32,
     /// How many tasks and changes agents propose.
     pub proposals: u32,
+    /// What agents were not allowed to do since, the newest first.
+    pub denials: Vec<Denial>,
     /// How many tasks stand how, those that have children left out.
     pub tasks: BTreeMap<TaskStatus, u32>,
 }
@@ -179,6 +182,7 @@ impl Store {
                 to_review: number(&moment, TO_REVIEW)?,
                 waiting_learnings: number(&moment, &format!("SELECT count(*) {WAITING_LESSONS}"))?,
                 proposals: number(&moment, PROPOSALS)?,
+                denials: denials_since(&moment, since_journal)?,
                 tasks: counts(
                     &moment,
                     "SELECT status AS word, count(*) AS n FROM tasks

@@ -1,12 +1,13 @@
 //! What waits for a person: tasks that have failed, and lessons that nobody has judged.
 
-use ralph_model::{Attempt, Evidence, Learning, Signature, TaskId, Unverified, Usage};
+use ralph_model::{Attempt, Denial, Evidence, Learning, Signature, TaskId, Unverified, Usage};
 use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Store;
 use super::attempts::failed_attempts;
 use super::columns::{count_at, from_json, number_at, word_at};
+use super::denials::denials_of_task;
 use super::learning_reading::read_learning;
 use super::overview::{TaskNews, waiting};
 use super::task_rows::read_unverified;
@@ -27,6 +28,8 @@ pub struct FailedTask {
     pub same: u32,
     /// The tasks that wait for it.
     pub holds_up: Vec<TaskId>,
+    /// What agents were not allowed to do, the newest first.
+    pub denials: Vec<Denial>,
     /// The attempts that failed since it was last done, the oldest first.
     pub failed_attempts: Vec<Attempt>,
 }
@@ -52,6 +55,8 @@ pub struct FinishedTask {
     pub commit: Option<String>,
     /// The injected entries that agents said they relied on.
     pub memory_used: Vec<String>,
+    /// What agents were not allowed to do, the newest first.
+    pub denials: Vec<Denial>,
 }
 
 /// What waits for a person.
@@ -126,6 +131,7 @@ impl Store {
         Ok(FailedTask {
             same: failing_the_same_way(&failed_attempts),
             holds_up: self.waiting_for(&task.id)?,
+            denials: self.sql(denials_of_task(moment, &task.id))?,
             id: task.id,
             title: task.title,
             reason: task.reason,
@@ -163,8 +169,10 @@ pub(super) fn finished_tasks(connection: &Connection, which: Which) -> rusqlite:
         )?
         .query_map([which == Which::ToReview], |row| {
             let memory_used: String = row.get("memory_used")?;
+            let id = word_at(row, "id", TaskId::parse)?;
             Ok(FinishedTask {
-                id: word_at(row, "id", TaskId::parse)?,
+                denials: denials_of_task(connection, &id)?,
+                id,
                 title: row.get("title")?,
                 unverified: read_unverified(row)?,
                 attempts: count_at(row, "attempts")?,

@@ -33,6 +33,7 @@ fn journal(store: &mut Store, task: &TaskId) -> i64 {
         difficulty: None,
         error_category: None,
         malformed_sigils: 0,
+        denials: Vec::new(),
         created_at: now(),
     };
     store.settle(&Settlement::new(row, 0)).unwrap().journal

@@ -82,7 +82,10 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
     };
     let passes = || Reply::text(format!("{ANSWER}\n\n<verify-pass/>\n"));
     let or_none = |call: Option<ToolCall>| match call {
-        Some(call) => Reply::call(call),
+        Some(call) => Reply::call(ToolCall {
+            number: conversation.tool_results,
+            ..call
+        }),
         None => {
             let offered = conversation.tools.iter().map(|tool| tool.name.as_str());
             Reply::text(format!(
@@ -93,12 +96,23 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
     };
     match scenario {
         Scenario::Says(text) => Reply::text(text.replace("{task}", task)),
-        Scenario::Writes { .. } | Scenario::Calls { .. } if conversation.has_tool_results => done(),
+        Scenario::Writes { .. } | Scenario::Calls { .. } if conversation.tool_results > 0 => done(),
         Scenario::Writes { path, content } => or_none(tool::to_write(&conversation.tools, path, content)),
+        Scenario::WritesAndRuns {
+            path,
+            content,
+            commands,
+        } => match conversation.tool_results {
+            0 => or_none(tool::to_write(&conversation.tools, path, content)),
+            results => match commands.get(results - 1) {
+                Some(command) => or_none(tool::to_run(&conversation.tools, command)),
+                None => done(),
+            },
+        },
         Scenario::Calls { tool, input } => Reply::call(ToolCall::new(tool, input.clone())),
-        Scenario::Runs(_) if conversation.has_tool_results => Reply::text("The command came to its end."),
+        Scenario::Runs(_) if conversation.tool_results > 0 => Reply::text("The command came to its end."),
         Scenario::Runs(command) => or_none(tool::to_run(&conversation.tools, command)),
-        Scenario::Meddles { .. } if conversation.has_tool_results => passes(),
+        Scenario::Meddles { .. } if conversation.tool_results > 0 => passes(),
         Scenario::Meddles { path } => {
             let write = tool::to_write(&conversation.tools, path, "meddled\n");
             let command = format!("echo meddled > '{}'", path.display());

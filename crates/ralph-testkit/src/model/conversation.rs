@@ -20,8 +20,8 @@ pub(super) struct Conversation {
     pub(super) task: Option<AssignedTask>,
     /// The tools that may be called.
     pub(super) tools: Vec<OfferedTool>,
-    /// Whether a tool has answered already.
-    pub(super) has_tool_results: bool,
+    /// How many tool calls were answered already.
+    pub(super) tool_results: usize,
     /// The form that the answer is to have, where the agent wants JSON.
     pub(super) schema: Option<Value>,
 }
@@ -54,7 +54,7 @@ pub(super) enum InputForm {
 #[derive(Debug, Default)]
 struct Said {
     user: Vec<String>,
-    has_tool_results: bool,
+    tool_results: usize,
 }
 
 impl Conversation {
@@ -88,7 +88,7 @@ impl Conversation {
             task,
             prompt,
             tools,
-            has_tool_results: said.has_tool_results,
+            tool_results: said.tool_results,
             schema: schema.into_iter().find(|schema| !schema.is_null()).cloned(),
         }
     }
@@ -126,7 +126,7 @@ fn read_messages(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
     }
     for message in list(&body["messages"]) {
         let parts = list(&message["content"]);
-        said.has_tool_results |= parts.iter().any(|part| part["type"] == "tool_result");
+        said.tool_results += parts.iter().filter(|part| part["type"] == "tool_result").count();
         if message["role"] == "user" {
             said.user.extend(texts(&message["content"]));
         }
@@ -138,7 +138,7 @@ fn read_chat(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
         offer(tools, &tool["function"]["name"], &tool["function"]["parameters"]);
     }
     for message in list(&body["messages"]) {
-        said.has_tool_results |= message["role"] == "tool";
+        said.tool_results += usize::from(message["role"] == "tool");
         if message["role"] == "user" {
             said.user.extend(texts(&message["content"]));
         }
@@ -154,7 +154,7 @@ fn read_responses(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
     }
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
-        said.has_tool_results |= kind.ends_with("_output");
+        said.tool_results += usize::from(kind.ends_with("_output"));
         if kind == "message" && item["role"] == "user" {
             said.user.extend(texts(&item["content"]));
         }
@@ -185,7 +185,7 @@ fn read_gemini(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
     }
     for content in list(&body["contents"]) {
         let parts = list(&content["parts"]);
-        said.has_tool_results |= parts.iter().any(|part| part["functionResponse"].is_object());
+        said.tool_results += parts.iter().filter(|part| part["functionResponse"].is_object()).count();
         if content["role"] == "user" {
             said.user.extend(texts(&content["parts"]));
         }

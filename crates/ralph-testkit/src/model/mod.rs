@@ -62,6 +62,15 @@ pub enum Scenario {
         /// What it is to hold.
         content: String,
     },
+    /// Does the same, and runs commands with the agent's own shell before it says so.
+    WritesAndRuns {
+        /// The file, from the root.
+        path: PathBuf,
+        /// What it is to hold.
+        content: String,
+        /// The commands.
+        commands: Vec<String>,
+    },
     /// Runs a command with the agent's own shell, then says that it came to its end, but nothing about the task.
     Runs(String),
     /// Calls the tool of this name, then says that the task is done.

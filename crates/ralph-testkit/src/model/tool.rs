@@ -26,6 +26,8 @@ const PATCHER: &str = "apply_patch";
 pub(super) struct ToolCall {
     pub(super) name: String,
     pub(super) input: Input,
+    /// How many calls the conversation had before.
+    pub(super) number: usize,
 }
 
 /// What a tool is called with.
@@ -40,7 +42,13 @@ impl ToolCall {
         Self {
             name: name.to_owned(),
             input: Input::Object(input),
+            number: 0,
         }
+    }
+
+    /// Its id, which no other call of the conversation has.
+    pub(super) fn id(&self, prefix: &str) -> String {
+        format!("{prefix}_scripted_{}", self.number)
     }
 
     /// The input as an object; a text stands for itself.
@@ -74,6 +82,7 @@ pub(super) fn to_write(tools: &[OfferedTool], path: &Path, content: &str) -> Opt
         let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();
         let patch = format!("*** Begin Patch\n*** Add File: {file}\n{lines}*** End Patch\n");
         return Some(ToolCall {
+            number: 0,
             name: name.clone(),
             input: Input::Text(patch),
         });
@@ -104,6 +113,7 @@ pub(super) fn to_run(tools: &[OfferedTool], command: &str) -> Option<ToolCall> {
         json!(command)
     );
     Some(ToolCall {
+        number: 0,
         name: script.name.clone(),
         input: Input::Text(text),
     })

@@ -126,11 +126,15 @@ impl Client {
         }
     }
 
-    /// Asks whether it may use a tool of a kind, and says whether it may. An edit is of the file that its title ends with.
+    /// Asks whether it may use a tool of a kind, and says whether it may. An edit is of the file that its title ends with;
+    /// what is executed is the title.
     pub(super) fn may(&mut self, kind: &str, title: &str) -> bool {
         let mut call = json!({"toolCallId": format!("asked-{}", self.asked), "kind": kind, "title": title});
         if let ("edit", Some((_, file))) = (kind, title.rsplit_once(' ')) {
             call["locations"] = json!([{ "path": file }]);
+        }
+        if kind == "execute" {
+            call["rawInput"] = json!({ "command": title });
         }
         let options = json!([
             {"optionId": "yes-always", "name": "Always", "kind": "allow_always"},

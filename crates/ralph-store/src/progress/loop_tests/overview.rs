@@ -60,6 +60,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             unverified: Vec::new(),
             agent_notes: 0,
             proposals: 0,
+            denials: Vec::new(),
             to_review: 0,
             waiting_learnings: 4,
             tasks: [(TaskStatus::Failed, 2)].into(),

@@ -12,10 +12,10 @@ const INSERT: &str = "
     INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
                          changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at, terms,
-                         prompt_sha256, unverified)
+                         prompt_sha256, unverified, denials)
     VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
             :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at, :terms,
-            (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified)
+            (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified, :denials)
     RETURNING id";
 
 /// Writes the row; its number is the answer.
@@ -47,6 +47,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":difficulty": row.difficulty.map(ralph_model::Difficulty::word),
             ":category": row.error_category.map(ralph_model::ErrorCategory::word),
             ":malformed": row.malformed_sigils,
+            ":denials": to_json(&row.denials)?,
             ":at": moment(row.created_at),
             ":unverified": settlement.is_unverified(),
             ":terms": journal_terms(&searched(settlement)),

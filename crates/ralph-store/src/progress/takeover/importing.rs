@@ -329,6 +329,7 @@ impl Import<'_> {
             difficulty: None,
             error_category: None,
             malformed_sigils: 0,
+            denials: Vec::new(),
             created_at: iteration.created_at,
         })
     }

@@ -53,7 +53,7 @@ fn blocks(answer: &Answer) -> Vec<Value> {
 }
 
 fn tool_block(tool: &ToolCall, input: Value) -> Value {
-    let mut block = json!({ "type": "tool_use", "id": "toolu_scripted", "name": tool.name });
+    let mut block = json!({ "type": "tool_use", "id": tool.id("toolu"), "name": tool.name });
     block["input"] = input;
     block
 }

@@ -8,7 +8,7 @@ use crate::model::answer::{Answer, AnswerEnd, Counted};
 pub(super) fn render(conversation: &Conversation, answer: &Answer) -> (Events, Value) {
     let calls = answer.tool.as_ref().map(|tool| {
         let function = json!({ "name": tool.name, "arguments": tool.object().to_string() });
-        json!([{ "index": 0, "id": "call_scripted", "type": "function", "function": function }])
+        json!([{ "index": 0, "id": tool.id("call"), "type": "function", "function": function }])
     });
     let chunk = |choices: Value| {
         json!({

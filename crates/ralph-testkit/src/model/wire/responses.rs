@@ -79,11 +79,11 @@ fn items(answer: &Answer) -> Vec<Value> {
 fn call(tool: &ToolCall) -> Value {
     match &tool.input {
         Input::Object(input) => json!({
-            "type": "function_call", "id": "fc_scripted", "call_id": "call_scripted", "name": tool.name,
+            "type": "function_call", "id": tool.id("fc"), "call_id": tool.id("call"), "name": tool.name,
             "arguments": input.to_string(), "status": "completed"
         }),
         Input::Text(text) => json!({
-            "type": "custom_tool_call", "id": "ctc_scripted", "call_id": "call_scripted", "name": tool.name,
+            "type": "custom_tool_call", "id": tool.id("ctc"), "call_id": tool.id("call"), "name": tool.name,
             "input": text, "status": "completed"
         }),
     }

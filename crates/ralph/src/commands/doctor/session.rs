@@ -146,6 +146,7 @@ impl<'a> Visit<'a> {
             environment: &self.environment,
             also_writable: &[],
             access: config.permissions.into(),
+            allowed_commands: &[],
             marker: &self.marker,
             output_limit: Some(OUTPUT_LIMIT),
         };

@@ -2,7 +2,7 @@
 
 use ralph_memory::learn::Conflict;
 use ralph_model::{
-    ErrorCategory, FailedGate, JournalRow, Learning, Task, TaskId, TaskType, Unverified, count, with_figures,
+    Denial, ErrorCategory, FailedGate, JournalRow, Learning, Task, TaskId, TaskType, Unverified, count, with_figures,
 };
 use ralph_store::{FailedTask, FinishedTask, Proposal};
 
@@ -10,6 +10,7 @@ use super::super::rollback::short_commit;
 use super::super::task::{attempts_in_short, in_short};
 use super::inbox::{FileProblem, GoneNote, Proposed};
 use super::proposals::command_line;
+use crate::denied;
 use crate::ui::{Line, text_columns};
 use crate::wrap::{folded, folded_within};
 
@@ -17,6 +18,8 @@ use crate::wrap::{folded, folded_within};
 const SENTENCE_LINES: usize = 3;
 /// How many each of a failed task may have: with all its attempts it stands on a screen of 24.
 const LINES_OF_FAILED: usize = 2;
+/// How many denials of a task are shown.
+const MOST_DENIALS: usize = 2;
 /// How many iterations are named that told a lesson, the last ones.
 const MOST_TOLD: usize = 3;
 /// What stands before a title, and before a text below it.
@@ -33,7 +36,15 @@ pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
     let attempts = attempts_in_short(task, width.saturating_sub(indent)).into_iter();
     lines.extend(attempts.map(|(style, line)| (style, format!("{:indent$}{line}", ""))));
     lines.extend(sentence(&held_up(&task.holds_up), width));
+    lines.extend(denied(&task.denials, width));
     lines
+}
+
+fn denied(denials: &[Denial], width: usize) -> Vec<Line> {
+    let denials = denials.iter().take(MOST_DENIALS);
+    denials
+        .flat_map(|denial| sentence(&format!("denied: {}", denied::line(denial)), width))
+        .collect()
 }
 
 /// A done task: why it is unverified, what confirmed the work, what it cost, and which memory it used.
@@ -57,6 +68,7 @@ pub(super) fn finished(task: &FinishedTask, width: usize) -> Vec<Line> {
     parts.extend((tokens > 0).then(|| format!("{tokens} tokens")));
     lines.extend(sentence(&parts.join(", "), width));
     lines.extend(sentence(&labelled("memory used", &task.memory_used.join(", ")), width));
+    lines.extend(denied(&task.denials, width));
     lines
 }
 

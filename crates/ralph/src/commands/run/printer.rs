@@ -17,6 +17,7 @@ use ralph_model::{
 use ralph_store::{AgentNote, NoteAction, Store, StoreError, Wait};
 
 use crate::context::Context;
+use crate::denied;
 use crate::error::CommandError;
 use crate::pause_words::countdown;
 use crate::ui::Line;
@@ -359,13 +360,7 @@ impl<'a> Printer<'a> {
         // The first of them is the reason already when it kept the agent from its task.
         let told = usize::from(ruling.stop == StopReason::PermissionDenied);
         for denial in turn.denials.iter().skip(told) {
-            let permit = denial.permit.as_deref().map(|line| format!("; to permit it: {line}"));
-            let about = self.short(first_line(&denial.about));
-            self.line(&format!(
-                "not allowed: {} {about}{}",
-                self.short(&denial.tool),
-                permit.unwrap_or_default()
-            ));
+            self.line(&format!("denied: {}", denied::line(denial)));
         }
         if task == Some(TaskStatus::Failed) {
             self.line("It is left for you: all attempts are used up.");

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::open_runs::{RunState, at_work, sentence};
 use super::titled;
 use crate::commands::task::in_short;
+use crate::denied;
 use crate::pause_words::standing as standing_pause;
 
 /// How many runs that have not ended are shown.
@@ -60,6 +61,7 @@ pub(super) fn lines(
     lines.extend(waiting(&overview.waiting, named));
     lines.extend(unverified(&overview.unverified, named));
     lines.extend(lessons(overview, contradictions));
+    lines.extend(denied(overview, named));
     lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
     lines
 }
@@ -107,6 +109,18 @@ pub(super) fn more(all: usize, named: usize) -> Option<String> {
 
 fn name(task: &TaskNews) -> String {
     format!("  {}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS))
+}
+
+/// What agents were not allowed to do, with the lines that permit it.
+fn denied(overview: &Overview, named: usize) -> Vec<(&'static str, String)> {
+    if overview.denials.is_empty() {
+        return Vec::new();
+    }
+    let head = count(overview.denials.len(), "tool call was denied", "tool calls were denied");
+    let shown = overview.denials.iter().take(named).flat_map(denied::lines);
+    let shown = shown.map(|line| format!("  {line}"));
+    let more = more(overview.denials.len(), named);
+    titled("Denied", std::iter::once(head).chain(shown).chain(more))
 }
 
 fn learned(overview: &Overview) -> Option<String> {
@@ -279,6 +293,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "to_review": overview.to_review,
         "waiting_learnings": overview.waiting_learnings,
         "proposals": overview.proposals,
+        "denials": overview.denials,
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
     })
 }

@@ -1,7 +1,7 @@
 //! `task show`: all that is known of a task.
 
 use clap::Args;
-use ralph_model::{Attempt, Evidence, Outcome, Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_model::{Attempt, Denial, Evidence, Outcome, Task, TaskId, TaskLogLine, TaskStatus};
 use ralph_store::{RollbackTarget, Store, TaskFilter, Which};
 use serde::Serialize;
 
@@ -9,6 +9,7 @@ use super::attempts::Attempts;
 use super::{blockers, commits_of_others_here, find_to_read, view};
 use crate::commands::rollback::short_commit;
 use crate::context::Context;
+use crate::denied;
 use crate::error::CommandError;
 use crate::ui::{Line, Style};
 
@@ -41,6 +42,8 @@ struct Whole {
     commit: Option<String>,
     /// The branch of work that has not landed.
     branch: Option<String>,
+    /// What agents were not allowed to do, the newest first.
+    denials: Vec<Denial>,
     /// The attempts that failed since it was last done, the oldest first.
     failed_attempts: Vec<Attempt>,
     log: Vec<TaskLogLine>,
@@ -61,6 +64,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             evidence: evidence(&store, &task)?,
             commit: commit_of(&store, &id)?,
             branch: store.checkout_of(&id)?.map(|checkout| checkout.branch),
+            denials: store.denials_of_task(&id)?,
             failed_attempts: store.failed_attempts(&id)?,
             log: store.task_log(&id)?,
             task,
@@ -77,6 +81,13 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         lines.push((None, String::new()));
         lines.push((Some(Style::Strong), "Checks".to_owned()));
         lines.extend(task.checks.iter().map(|check| (None, format!("  {check}"))));
+    }
+    let denials = store.denials_of_task(&id)?;
+    if !denials.is_empty() {
+        lines.push((None, String::new()));
+        lines.push((Some(Style::Strong), "Denied".to_owned()));
+        let denied = denials.iter().flat_map(denied::lines);
+        lines.extend(denied.map(|line| (None, format!("  {line}"))));
     }
     if !parts.is_empty() {
         lines.push((None, String::new()));

@@ -3,9 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, if_allowed, raw, remember, run, say, say_in_chunks, write};
+use ralph_testkit::scripted::{Script, append, if_allowed, raw, remember, run, say, say_in_chunks, write};
 
 use super::{DONE, Scene, diligent, normal};
+use crate::json;
 
 #[test]
 fn without_any_agent_it_is_said_what_can_be_installed() {
@@ -286,10 +287,46 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: run the tests
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: "permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json
+    11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: allow = ["cargo test --all"] below [agent] in .ralph.toml
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     "#);
+    for command in [&["status"][..], &["task", "show", "t-025cc1"], &["review"]] {
+        let shown = scene.ralph(command).run().stdout;
+        let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            joined.contains("Bash: cargo test --all")
+                && joined.contains("to permit it: allow = [\"cargo test --all\"] below [agent] in .ralph.toml"),
+            "{shown}"
+        );
+    }
+    let status = json(&scene.env, &["status", "--json"]);
+    assert_eq!(status["runs"]["denials"][0]["about"], "cargo test --all");
+}
+
+#[test]
+fn an_agent_that_asks_may_run_memory_commands_gates_checks_and_what_is_allowed() {
+    let commands = [
+        "ralph recall parser",
+        "true",
+        "test -e a.txt",
+        "make it so",
+        "make it",
+        "ralph status",
+    ];
+    let ask = |command: &&str| if_allowed("execute", command, [append("ran.txt", &format!("{command}\n"))], []);
+    let turn = commands.iter().map(ask).chain([write("a.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&Script::new().speaking_acp().turn(turn));
+    let config = "[agent]\nkind = \"acp\"\nallow = [\"make it so\"]\n";
+    scene.env.write(crate::USER_CONFIG, config);
+    let added = scene.ralph(&["task", "add", "one", "--check", "test -e a.txt"]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    let finished = scene.run(&[]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        scene.env.read("ran.txt"),
+        "ralph recall parser\ntrue\ntest -e a.txt\nmake it so\n"
+    );
 }
 
 #[test]
@@ -318,7 +355,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     11:20:00 [t-025cc1]   edit a.txt
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
-    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: permissions = "full" below [agent] in .ralph.toml
+    11:20:00 [t-025cc1] denied: execute: cargo test; to permit it: allow = ["cargo test"] below [agent] in .ralph.toml
     "#);
     assert_eq!(scene.env.read("a.txt"), "x");
 }
