@@ -41,6 +41,8 @@ pub(crate) struct Wishes {
     pub(crate) also_writable: Vec<PathBuf>,
     /// The commands that it may run, beside ralph's own.
     pub(crate) allowed_commands: Vec<String>,
+    /// Whether a command that it asks for is told only as the title of the call.
+    pub(crate) titles_are_commands: bool,
     /// The model to choose; none leaves it to the agent.
     pub(crate) model: Option<String>,
     /// The model that it was started with.
@@ -277,7 +279,10 @@ impl Conversation {
         }
         let described = params.get("toolCall").unwrap_or(&Value::Null);
         self.said.tool();
-        let call = self.calls.describe(described).cloned().unwrap_or_default();
+        let mut call = self.calls.describe(described).cloned().unwrap_or_default();
+        if self.wishes.titles_are_commands {
+            call.take_title_for_command();
+        }
         if self.stage == Stage::Past {
             // It was answered then.
             return alive();

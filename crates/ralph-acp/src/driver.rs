@@ -89,6 +89,7 @@ impl AcpAgent {
             folders: names_of(turn),
             also_writable: turn.also_writable.to_vec(),
             allowed_commands: turn.allowed_commands.to_vec(),
+            titles_are_commands: self.speaker.titles_are_commands(),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
             modes: self.modes(turn.access),

@@ -51,6 +51,8 @@ pub(crate) struct Speaker {
     deciding_options: &'static [&'static str],
     /// Variables that are set unless the user has set them.
     environment: &'static [(&'static str, &'static str)],
+    /// Whether a command that it asks for is told only as the title of the call.
+    titles_are_commands: bool,
     /// The variable that holds rules about what it asks for, and the tools that it is to ask for.
     asks_by: Option<(&'static str, &'static [Asked])>,
 }
@@ -67,6 +69,9 @@ enum Asked {
 /// Those by whom the service is asked a second and a third time, and not for many minutes: the loop waits better.
 const FEW_RETRIES: &[(&str, &str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
 
+/// A login shell sets PATH anew on many systems, and then `ralph` is not found.
+const NO_LOGIN_SHELL: &[(&str, &str)] = &[("CODEX_CONFIG", r#"{"allow_login_shell":false}"#)];
+
 /// What Claude Code changes anything with.
 const CHANGING_TOOLS: &[&str] = &["Bash", "Edit", "MultiEdit", "Write", "NotebookEdit"];
 
@@ -78,6 +83,7 @@ const SPEAKERS: &[Speaker] = &[
         edit_modes: &["autoEdit", "auto_edit"],
         full_modes: &["yolo"],
         deciding_options: &["--approval-mode", "--yolo", "-y"],
+        titles_are_commands: true,
         ..Speaker::any("gemini")
     },
     Speaker {
@@ -132,6 +138,7 @@ const SPEAKERS: &[Speaker] = &[
         read_only_modes: &["read-only"],
         edit_modes: &["agent", "auto"],
         full_modes: &["agent-full-access", "full-access"],
+        environment: NO_LOGIN_SHELL,
         ..Speaker::any("codex-acp")
     },
 ];
@@ -150,6 +157,7 @@ impl Speaker {
             full_modes: &["bypassPermissions", "yolo", "agent-full-access"],
             deciding_options: &[],
             environment: &[],
+            titles_are_commands: false,
             asks_by: None,
         }
     }
@@ -209,6 +217,11 @@ impl Speaker {
         } else {
             NEVER_OR_BY_ITSELF
         }
+    }
+
+    /// Whether a command that it asks for is told only as the title of the call.
+    pub(crate) fn titles_are_commands(&self) -> bool {
+        self.titles_are_commands
     }
 
     /// Whether it is known what it asks for.

@@ -67,12 +67,22 @@ impl Call {
         self.command.as_deref()
     }
 
+    /// Lets its title be the command, where it is one that runs something and says nothing else of it.
+    pub(crate) fn take_title_for_command(&mut self) {
+        if self.kind == ToolKind::Execute && self.command.is_none() {
+            self.command = Some(self.title.clone());
+        }
+    }
+
     fn describe(&mut self, update: ToolCallUpdate) {
         let fields = update.fields;
         self.kind = fields.kind.unwrap_or(self.kind);
         self.name = fields.name.or(self.name.take());
         if let Some(title) = fields.title {
-            self.title = preview(first_line(&title), ABOUT_COLUMNS);
+            self.title = match title.len() <= COMMAND_BYTES {
+                true => title,
+                false => preview(first_line(&title), ABOUT_COLUMNS),
+            };
         }
         let input = fields.raw_input.as_ref();
         if let Some(command) = input.and_then(|input| input.get("command")).and_then(command) {

@@ -41,6 +41,10 @@ pub(super) enum Case {
     Denied,
     /// The agent stores a note with ralph and runs the gate.
     Permitted,
+    /// `ralph setup claude` was run, and every note is in a request once.
+    SetUp,
+    /// The same with `--without-memory`: no note is in a request.
+    WithoutMemory,
     /// What the account may use is used up for a long time.
     UsageLimit,
     /// The service is broken.
@@ -82,7 +86,7 @@ impl Expected {
 }
 
 impl Case {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Works,
         Self::Unauthorized,
         Self::RateLimited,
@@ -91,6 +95,8 @@ impl Case {
         Self::Hang,
         Self::Denied,
         Self::Permitted,
+        Self::SetUp,
+        Self::WithoutMemory,
         Self::UsageLimit,
         Self::ServerError,
         Self::Billing,
@@ -109,6 +115,8 @@ impl Case {
             Self::Hang => "hang",
             Self::Denied => "denied",
             Self::Permitted => "permitted",
+            Self::SetUp => "setup",
+            Self::WithoutMemory => "without",
             Self::UsageLimit => "usage",
             Self::ServerError => "500",
             Self::Billing => "billing",
@@ -125,7 +133,7 @@ impl Case {
             content: CONTENT.to_owned(),
         };
         match self {
-            Self::Works => vec![writes],
+            Self::Works | Self::SetUp | Self::WithoutMemory => vec![writes],
             Self::Verified => vec![
                 writes,
                 Scenario::Meddles {
@@ -155,6 +163,19 @@ impl Case {
         }
     }
 
+    /// Whether it is about an agent of this name.
+    pub(super) fn concerns(self, agent: &str) -> bool {
+        !matches!(self, Self::SetUp | Self::WithoutMemory) || agent.starts_with("claude")
+    }
+
+    /// Further arguments of the run.
+    pub(super) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::WithoutMemory => &["--without-memory"],
+            _ => &[],
+        }
+    }
+
     /// How many iterations the run may have.
     pub(super) fn iterations(self) -> &'static str {
         match self {
@@ -166,7 +187,7 @@ impl Case {
     /// What becomes of a run with an agent that says what happens to it.
     pub(super) fn expected(self) -> Expected {
         match self {
-            Self::Works | Self::Permitted => Expected::row(0, "done", "task_done"),
+            Self::Works | Self::Permitted | Self::SetUp | Self::WithoutMemory => Expected::row(0, "done", "task_done"),
             Self::Verified => Expected {
                 told: vec!["looks at the work", "verifier passed"],
                 ..Expected::row(0, "done", "task_done")

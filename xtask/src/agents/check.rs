@@ -77,8 +77,24 @@ fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, Strin
             idle_s * 2
         ),
     )?;
+    if matches!(case, Case::SetUp | Case::WithoutMemory) {
+        output(place.bare("ralph")?.args(["setup", "claude", "--yes"]))?;
+    }
     place.put_under_git()?;
     output(place.bare("ralph")?.args(["task", "add", "Make the file"]))
+}
+
+/// Every request about the task has the first memory so many times.
+fn has_notes(asked: &[Asked], wanted: usize) -> Result<(), String> {
+    let first = format!("{MEMORY} 1.");
+    let about_task = asked.iter().filter(|asked| asked.body.contains("## Assigned Task"));
+    let counts: Vec<usize> = about_task.map(|asked| asked.body.matches(&first).count()).collect();
+    match !counts.is_empty() && counts.iter().all(|count| *count == wanted) {
+        true => Ok(()),
+        false => Err(format!(
+            "the requests had the memory {counts:?} times, and {wanted} is wanted"
+        )),
+    }
 }
 
 impl Run<'_> {
@@ -100,6 +116,8 @@ impl Run<'_> {
             Case::Works => self.has_worked(),
             Case::Verified => self.was_looked_at(&asked),
             Case::Permitted => self.was_permitted(&asked),
+            Case::SetUp => has_notes(&asked, 1),
+            Case::WithoutMemory => has_notes(&asked, 0),
             Case::Overflow => self.has_less_memory(&asked),
             Case::Denied if std::path::Path::new(&denied_file(&self.place.project())).exists() => {
                 Err("the file that nobody permitted is there".to_owned())
@@ -115,6 +133,7 @@ impl Run<'_> {
         let ended = run
             .args([&format!("--kill-after={STOP_LIMIT_S}"), RUN_LIMIT_S])
             .args(["ralph", "run", "--trust", "--limit", self.case.iterations()])
+            .args(self.case.arguments())
             .envs(variables)
             .stdout(Stdio::piped())
             .output()
@@ -198,7 +217,7 @@ impl Run<'_> {
         if !notes.contains(NOTE) {
             return Err("the note is not stored".to_owned());
         }
-        match asked.last().is_some_and(|asked| asked.body.contains(GATE_OUTPUT)) {
+        match asked.iter().any(|asked| asked.body.contains(GATE_OUTPUT)) {
             true => Ok(()),
             false => Err("the gate was not run".to_owned()),
         }

@@ -98,7 +98,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let jobs: Vec<(&RealAgent, &Installed, Case)> = ready
         .iter()
         .flat_map(|(agent, installed)| cases.iter().map(move |case| (*agent, installed, *case)))
-        .filter(|(agent, _, case)| !agent.too_slow.contains(case))
+        .filter(|(agent, _, case)| !agent.too_slow.contains(case) && case.concerns(agent.name))
         .collect();
     let table = run_all(jobs, &programs, table);
     println!("\n{table}");

@@ -15,9 +15,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::{Occasion, PrimeFormat, prime};
-use ralph_model::Shelf;
+use ralph_model::{Actor, Shelf};
 use ralph_serve::hooks::session_start::{self, SessionStart, Situation};
 
+use crate::actor;
 use crate::cli::Global;
 use crate::context::{Context, find_project};
 use crate::env;
@@ -43,7 +44,8 @@ impl HookCommand {
 /// Give the notes of earlier sessions to one that begins
 ///
 /// Reads the agent's JSON from standard input and answers with JSON. Whatever goes wrong, it prints nothing and ends
-/// with 0, so that the session goes on; the reason is kept in .ralph/hook-trouble.json until it works again.
+/// with 0, so that the session goes on; the reason is kept in .ralph/hook-trouble.json until it works again. Inside a
+/// `ralph run` it prints nothing, because the prompt has the notes.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph hook session-start < /dev/null                    # what is given here
@@ -61,6 +63,10 @@ pub(crate) fn run(global: &Global, command: &HookCommand) -> ExitCode {
 }
 
 fn cmd_session_start(global: &Global) {
+    // A run has put the notes into the prompt, or has left them out on purpose.
+    if actor::find(global) != Actor::Person {
+        return;
+    }
     let ui = Ui::silent();
     let input = guarded(read_input);
     let cwd = input.as_ref().ok().and_then(|input| input.cwd.clone());

@@ -359,3 +359,15 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     "#);
     assert_eq!(scene.env.read("a.txt"), "x");
 }
+
+#[test]
+fn a_hook_inside_a_run_adds_nothing_to_the_prompt() {
+    let hook = "ralph hook session-start < /dev/null > hook.txt";
+    let scene = Scene::new(&Script::new().turn([run(hook), say(DONE)]));
+    scene.env.ok(["remember", "the parser is slow"]);
+    let outside = scene.ralph(&["hook", "session-start"]).run();
+    assert!(outside.stdout.contains("the parser is slow"), "{outside}");
+    let finished = scene.run(&["a text"]);
+    assert_eq!(scene.env.read("hook.txt"), "", "{finished}");
+    assert_eq!(scene.agent.prompt(1).matches("the parser is slow").count(), 1);
+}
