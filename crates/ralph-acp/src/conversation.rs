@@ -481,6 +481,7 @@ impl Listener for Conversation {
             session: self.session.take(),
             model: self.model.take(),
             writes: self.calls.writes(),
+            hint: None,
             stderr_tail: ended.stderr_tail,
             left_running: ended.left,
         }

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_agent::{
@@ -22,6 +24,8 @@ pub struct AcpAgent {
     name: String,
     words: Vec<String>,
     speaker: Speaker,
+    /// Whether a program that is not known has said that it has a read-only mode.
+    offers_read_only: OnceLock<bool>,
     clock: Arc<dyn Clock + Send + Sync>,
 }
 
@@ -35,6 +39,7 @@ impl AcpAgent {
         Ok(Self {
             name: program_name(&words).to_owned(),
             speaker: Speaker::of(&words),
+            offers_read_only: OnceLock::new(),
             words,
             clock,
         })
@@ -118,7 +123,16 @@ impl Agent for AcpAgent {
     }
 
     fn can_be_read_only(&self) -> bool {
-        self.permissions(Permissions::Edit).is_some()
+        self.permissions(Permissions::Edit).is_some() || self.offers_read_only.get() == Some(&true)
+    }
+
+    fn offers_read_only(&self, turn: &Turn<'_>, limit: Duration) -> bool {
+        *self.offers_read_only.get_or_init(|| {
+            let modes = self.modes(Access::ReadOnly);
+            let met = self.get_to_know(turn, limit, &AtomicBool::new(false));
+            let offered = met.ok().and_then(|met| met.modes).map(|modes| modes.offered);
+            offered.is_some_and(|offered| offered.iter().any(|mode| modes.contains(&mode.as_str())))
+        })
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

@@ -84,7 +84,8 @@ impl AcpAgent {
             }
             if !is_stopped && (began.elapsed() > limit || stop.load(Ordering::SeqCst)) {
                 is_stopped = true;
-                running.stop();
+                // A program that does not speak ACP would take the end of its input for the end of a prompt.
+                running.kill();
             }
         }
         let learned = known.lock().unwrap_or_else(PoisonError::into_inner).take();

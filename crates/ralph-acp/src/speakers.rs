@@ -9,7 +9,7 @@
 //! | copilot | `--acp` | in the session | `--deny-tool` for writing and commands | asks, and is answered | the same |
 //! | claude-agent-acp | | in the session | mode `default`, else `plan`, without the tools that change anything | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
 //! | codex-acp | | in the session | mode `read-only` | mode `agent` | mode `agent-full-access` |
-//! | any other | | in the session | cannot be | any of these modes, if it is offered | the same |
+//! | any other | | in the session | mode `read-only` or `plan`, if it is offered | any of these modes, if it is offered | the same |
 //!
 //! A mode that is not offered is not asked for; but one who is to change nothing does not work in any other. What an agent
 //! asks is answered by `permission.rs` in every mode.
@@ -19,8 +19,9 @@
 //! Code's `plan` it would be told to end with a plan, where a verdict is wanted: that mode is the second best. Tools of MCP
 //! servers are taken from claude-agent-acp alone; with the others those that a user's settings permit by name stay.
 //!
-//! What `edit` comes to: a command is asked for, and refused, with all of them but codex-acp, whose sandbox lets commands
-//! run and write in the project and among the system's temporary files, and nowhere else. What a user's own settings of an
+//! What `edit` comes to: a command is asked for with all of them but codex-acp, and refused unless it is one of ralph's memory
+//! commands, a gate, a check or one of `[agent] allow`. The sandbox of codex-acp lets all commands run and write in the
+//! project and among the system's temporary files, and nowhere else. What a user's own settings of an
 //! agent permit by name (a command, a tool of an MCP server), it does without asking. Of a program that is not known nobody
 //! can say what it asks for.
 
@@ -166,7 +167,10 @@ impl Speaker {
     pub(crate) fn of(words: &[String]) -> Self {
         let program = program_name(words);
         let known = SPEAKERS.iter().find(|speaker| speaker.program == program);
-        known.copied().unwrap_or(Self::any(""))
+        known.copied().unwrap_or(Self {
+            read_only_modes: &["read-only", "plan"],
+            ..Self::any("")
+        })
     }
 
     /// The words that start it for a turn: those of the user, with what is missing.

@@ -5,7 +5,7 @@ use ralph_model::{Usage, beginning_in_words};
 use ralph_process::{Ended, Input};
 
 use crate::launch::{Heard, Launch, Listener, MOST_TEXT, end_of_process, launch};
-use crate::{Agent, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEvent, TurnSink};
+use crate::{Agent, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// What stands in a word for the path of a file with the prompt.
 const PROMPT_FILE: &str = "{prompt_file}";
@@ -75,6 +75,15 @@ impl Agent for CommandAgent {
     }
 }
 
+/// What helps with a program that speaks ACP and is taken for one that answers in plain text.
+const SPEAKS_ACP: &str = "If it speaks ACP, set `kind = \"acp\"` below [agent] in .ralph.toml.";
+
+/// Whether a text begins as the answer of a program that expects JSON-RPC.
+fn is_json_rpc(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    serde_json::from_str::<serde_json::Value>(first).is_ok_and(|value| value.get("jsonrpc").is_some())
+}
+
 /// Takes every line for the agent's own text.
 #[derive(Default)]
 pub(crate) struct PlainText {
@@ -93,8 +102,15 @@ impl Listener for PlainText {
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
         let (messages, before_last_tool, left_out) = self.said.take();
+        let is_silent = messages.iter().all(|message| message.trim().is_empty());
+        let end = match end_of_process(&ended) {
+            TurnEnd::Finished if messages.iter().any(|message| is_json_rpc(message)) => {
+                TurnEnd::Garbage(format!("it printed JSON-RPC. {SPEAKS_ACP}"))
+            }
+            end => end,
+        };
         EndOfTurn {
-            end: end_of_process(&ended),
+            end,
             messages,
             before_last_tool,
             left_out,
@@ -103,6 +119,7 @@ impl Listener for PlainText {
             session: None,
             model: self.model.take(),
             writes: Vec::new(),
+            hint: is_silent.then(|| SPEAKS_ACP.to_owned()),
             stderr_tail: ended.stderr_tail,
             left_running: ended.left,
         }
@@ -165,6 +182,23 @@ mod tests {
             swept: 0,
             left: vec![4_242],
         })
+    }
+
+    #[test]
+    fn a_program_that_speaks_acp_is_recognized_by_its_silence_and_by_json_rpc() {
+        let exited = |lines: &[&str]| end_of(HowEnded::Exited(0), lines);
+        let silent = exited(&["", " "]);
+        assert_eq!(
+            (silent.end, silent.hint.as_deref()),
+            (TurnEnd::Finished, Some(SPEAKS_ACP))
+        );
+        let error = exited(&[r#"{"jsonrpc":"2.0","error":{"code":-32700}}"#]);
+        assert_eq!(
+            error.end,
+            TurnEnd::Garbage(format!("it printed JSON-RPC. {SPEAKS_ACP}"))
+        );
+        let spoken = exited(&["done", r#"{"jsonrpc":"2.0"}"#]);
+        assert_eq!((spoken.end, spoken.hint), (TurnEnd::Finished, None));
     }
 
     #[test]

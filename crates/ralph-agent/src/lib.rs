@@ -16,6 +16,8 @@ mod replay;
 mod said;
 mod turn;
 
+use std::time::Duration;
+
 use ralph_model::config::Permissions;
 
 pub use allowed::{MEMORY_COMMANDS, is_allowed_command, permitting_line};
@@ -52,6 +54,12 @@ pub trait Agent {
     /// Whether a turn of it can be kept from changing anything. Whose command says itself what it may do, or of whom nobody
     /// knows it, cannot.
     fn can_be_read_only(&self) -> bool {
+        false
+    }
+
+    /// Starts it to find out whether a turn of it can be kept from changing anything, where nothing else tells. Nothing is
+    /// prompted. Afterwards [`Self::can_be_read_only`] tells the same.
+    fn offers_read_only(&self, _turn: &Turn<'_>, _limit: Duration) -> bool {
         false
     }
 

@@ -104,6 +104,9 @@ pub struct EndOfTurn {
     pub model: Option<String>,
     /// The files that its write calls named.
     pub writes: Vec<PathBuf>,
+    /// What may help where it said nothing.
+    #[serde(default)]
+    pub hint: Option<String>,
     /// The end of what it printed as errors.
     pub stderr_tail: String,
     /// The pids of its processes that are still there, because they may not be ended.

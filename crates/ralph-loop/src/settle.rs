@@ -366,7 +366,9 @@ fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
             "The agent ended without saying whether the task is done.",
         )
     } else {
-        blocked(StopReason::EmptyAnswer, "The agent said nothing at all.")
+        let hint = turn.hint.as_ref().map(|hint| format!(" {hint}"));
+        let why = format!("The agent said nothing.{}", hint.unwrap_or_default());
+        blocked(StopReason::EmptyAnswer, why)
     }
 }
 

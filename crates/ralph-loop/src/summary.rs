@@ -26,6 +26,9 @@ pub struct TurnSummary {
     pub captured: Captured,
     /// Whether it said anything at all.
     pub spoke: bool,
+    /// What may help where it said nothing.
+    #[serde(default)]
+    pub hint: Option<String>,
     /// The end of what it said last, without sigils.
     #[serde(default)]
     pub last_words: String,
@@ -54,6 +57,7 @@ impl TurnSummary {
             control: Control::default(),
             captured: Captured::default(),
             spoke: false,
+            hint: None,
             last_words: String::new(),
             denials: Vec::new(),
             usage: Usage::default(),

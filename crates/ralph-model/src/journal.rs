@@ -47,7 +47,7 @@ word_enum! {
         NoSigil = "no_sigil",
         /// The agent spoke of another task than the assigned one.
         WrongTask = "wrong_task",
-        /// The agent said nothing at all.
+        /// The agent said nothing.
         EmptyAnswer = "empty_answer",
         /// The model refused.
         Refusal = "refusal",

@@ -376,6 +376,7 @@ impl Listener for Records {
             session: self.session.take(),
             model: self.model.take(),
             writes: self.writes(),
+            hint: None,
             stderr_tail: ended.stderr_tail,
             left_running: ended.left,
         }

@@ -202,6 +202,7 @@ impl Listener for Records {
             session: self.session.take(),
             model: self.model.take(),
             writes: std::mem::take(&mut self.writes).into_iter().collect(),
+            hint: None,
             stderr_tail: ended.stderr_tail,
             left_running: ended.left,
         }

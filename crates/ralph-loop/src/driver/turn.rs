@@ -318,6 +318,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         control,
         captured,
         spoke,
+        hint: end.hint,
         last_words,
         denials,
         usage: end.usage,

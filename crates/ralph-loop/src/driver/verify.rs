@@ -48,8 +48,7 @@ impl Runner<'_> {
             // The models are those of the agent that works.
             current.model = None;
         }
-        let environment = environment(site, &current)?;
-        let sender = self.sender.clone();
+        let (environment, sender) = (environment(site, &current)?, self.sender.clone());
         let started = agent.start(
             &ralph_agent::Turn {
                 prompt: &prompt,

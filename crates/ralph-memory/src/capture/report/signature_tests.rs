@@ -285,7 +285,7 @@ fn without_an_output_the_reason_counts() {
     assert_eq!(signature(&timeout("30 s")), signature(&timeout("45 s")));
     assert_ne!(
         signature(&timeout("30 s")),
-        signature(&silent("The agent said nothing at all."))
+        signature(&silent("The agent said nothing."))
     );
 }
 

@@ -27,6 +27,8 @@ pub(super) const NAME: &str = "session";
 
 /// How long an agent may take until there is a session; the slowest take half a minute on a busy machine.
 const SESSION_LIMIT: Duration = Duration::from_secs(60);
+/// How long a program may take to answer in ACP if that is what it speaks.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// How long it may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// How much of a version is shown.
@@ -85,8 +87,18 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     ));
     match driver {
         Driver::Acp => visit.open_session(&command, report),
+        Driver::Command if config.agent.kind.is_none() && visit.speaks_acp(&command)? => {
+            let found = "it speaks ACP, and is spoken to as a program that answers in plain text";
+            report.add(Finding::error(found).mend("set kind = \"acp\" below [agent] in .ralph.toml"));
+            Ok(())
+        }
         _ => visit.ask_version(&words, driver, report),
     }
+}
+
+fn acp_agent(command: &CommandLine) -> Result<AcpAgent, CommandError> {
+    let clock = Arc::new(ProgramClock::from_environment()?);
+    AcpAgent::new(command, clock).map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// How an agent is installed that is not there.
@@ -134,23 +146,32 @@ impl<'a> Visit<'a> {
         &self.patient.context.project.root
     }
 
-    fn open_session(&self, command: &CommandLine, report: &mut Report) -> Result<(), CommandError> {
-        let clock = Arc::new(ProgramClock::from_environment()?);
-        let agent = AcpAgent::new(command, clock).map_err(|error| CommandError::new(error.to_string()))?;
-        let config = &self.patient.context.configured.agent;
-        let turn = Turn {
+    /// The turn in which an agent says who it is.
+    fn turn(&self) -> Turn<'_> {
+        Turn {
             prompt: "",
             prompt_file: Path::new(""),
             model: None,
             folder: self.folder(),
             environment: &self.environment,
             also_writable: &[],
-            access: config.permissions.into(),
+            access: self.patient.context.configured.agent.permissions.into(),
             allowed_commands: &[],
             marker: &self.marker,
             output_limit: Some(OUTPUT_LIMIT),
-        };
-        match agent.get_to_know(&turn, SESSION_LIMIT, &self.is_interrupted) {
+        }
+    }
+
+    /// Whether a program of which nothing is known answers in ACP.
+    fn speaks_acp(&self, command: &CommandLine) -> Result<bool, CommandError> {
+        let met = acp_agent(command)?.get_to_know(&self.turn(), PROBE_LIMIT, &self.is_interrupted);
+        Ok(met.is_ok_and(|met| met.protocol.is_some()))
+    }
+
+    fn open_session(&self, command: &CommandLine, report: &mut Report) -> Result<(), CommandError> {
+        let agent = acp_agent(command)?;
+        let config = &self.patient.context.configured.agent;
+        match agent.get_to_know(&self.turn(), SESSION_LIMIT, &self.is_interrupted) {
             Err(error) => {
                 report.add(Finding::error(error.to_string()).mend(mend_missing(&command.words().unwrap_or_default())));
             }

@@ -29,9 +29,9 @@ use ralph_loop::{Finish, Guide, LockError, Order, Rules, Runner, Site, Verifier,
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
-use ralph_model::{AuthorKind, Extra, Note, Shelf};
+use ralph_model::{AuthorKind, Extra, Note, Shelf, Task};
 use ralph_notes::lock_path;
-use ralph_store::{RunProcess, Store, TaskFilter};
+use ralph_store::{RunProcess, TaskFilter};
 
 pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::{confirm_agent, confirmed_config};
@@ -171,10 +171,7 @@ fn begin<'a>(
     mut teller: Option<&mut Teller<'a>>,
 ) -> Result<ExitCode, CommandError> {
     let mut config = configured(&context.configured, args);
-    let is_in_place = config.git.isolate == Isolate::Off || context.project.worktree.is_none();
-    if config.git.commit == Commit::Task && is_in_place {
-        can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
-    }
+    refuse_impossible_commits(context, &config)?;
     let (rules, checks) = rules(context, &mut config)?;
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);
@@ -190,7 +187,9 @@ fn begin<'a>(
     let _lock = lock.map_err(|error| refused(context, &error))?;
     let mut store = guard::open_when_unlocked(context)?;
     let target = target::resolve(context, &mut store, args.what.as_deref(), args.trust)?;
-    confirm::confirm_checks(context, &open_checks(&store)?, args.trust)?;
+    let open_tasks = store.tasks(&TaskFilter::default())?;
+    let is_work_left = !open_tasks.is_empty();
+    confirm::confirm_checks(context, &checks_of(open_tasks), args.trust)?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
         return match teller {
             Some(teller) => Ok(teller.nothing_began(&idle)),
@@ -201,6 +200,10 @@ fn begin<'a>(
     let before = guard::DatabaseBefore::of(context, &store);
     let isolation = isolation::chosen(context, &config, &store, &target.scope)?;
     drop(store);
+    let verifier = match is_work_left {
+        true => verifier::asked(context, &config, agent.driver.as_ref(), verifier)?,
+        false => verifier,
+    };
     announce(context, &config, (&agent, &verifier), args);
     let site = Site {
         isolation,
@@ -235,17 +238,28 @@ fn begin<'a>(
     if args.told_as == ToldAs::Words {
         printer.close(&end)?;
     }
+    exit_code(end).map_err(|error| before.hint(context, error))
+}
+
+fn exit_code(end: End) -> Result<ExitCode, CommandError> {
     match end {
-        End::Error(reason) => Err(before.hint(context, CommandError::new(reason))),
+        End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
 }
 
-/// The checks of all tasks that are not done.
-fn open_checks(store: &Store) -> Result<Vec<String>, CommandError> {
-    let open = store.tasks(&TaskFilter::default())?.into_iter();
-    let checks: BTreeSet<String> = open.flat_map(|task| task.checks).collect();
-    Ok(checks.into_iter().collect())
+/// Work in the project itself is committed there; whether that is possible is known before the run.
+fn refuse_impossible_commits(context: &Context<'_>, config: &Config) -> Result<(), CommandError> {
+    let is_in_place = config.git.isolate == Isolate::Off || context.project.worktree.is_none();
+    match config.git.commit == Commit::Task && is_in_place {
+        true => can_commit(&context.project.root).map_err(|error| cannot_commit(&error)),
+        false => Ok(()),
+    }
+}
+
+fn checks_of(tasks: Vec<Task>) -> Vec<String> {
+    let checks: BTreeSet<String> = tasks.into_iter().flat_map(|task| task.checks).collect();
+    checks.into_iter().collect()
 }
 
 /// The rules of guardrails. Their checks become gates of the run. What an agent has written is not enforced before a person

@@ -1,16 +1,21 @@
 //! Who looks at finished work: the agent that is named for it, else the one that does the work, if it can be kept from
 //! changing anything.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ralph_agent::Agent;
+use ralph_agent::environment::inherited;
+use ralph_agent::{Access, Agent, Turn};
 use ralph_loop::{Verifier, agent_for};
+use ralph_model::Entropy;
 use ralph_model::config::Config;
 
 use crate::context::Context;
+use crate::env;
 use crate::error::CommandError;
 use crate::programs::find_program;
-use crate::surroundings::ProgramClock;
+use crate::surroundings::{ProgramClock, ProgramEntropy};
 
 /// The verifier of a run.
 pub(super) struct ChosenVerifier {
@@ -54,6 +59,39 @@ pub(super) fn chosen(
     Ok(ChosenVerifier {
         sentence: Some(format!("Verifier: {} (configured), read-only.", agent.name())),
         verifier: Verifier::Another(agent),
+    })
+}
+
+/// How long an agent may take until it has said which modes it offers.
+const OFFER_LIMIT: Duration = Duration::from_secs(60);
+
+/// Asks a worker of which nothing is known whether it offers a read-only mode, in which it can verify.
+pub(super) fn asked(
+    context: &Context<'_>,
+    config: &Config,
+    worker: &dyn Agent,
+    chosen: ChosenVerifier,
+) -> Result<ChosenVerifier, CommandError> {
+    let is_wanted = config.execution.verify && config.verify.verifier.is_none();
+    if !is_wanted || !matches!(chosen.verifier, Verifier::Nobody) {
+        return Ok(chosen);
+    }
+    let mut entropy = ProgramEntropy::from_environment()?;
+    let turn = Turn {
+        prompt: "",
+        prompt_file: Path::new(""),
+        model: None,
+        folder: &context.project.root,
+        environment: &inherited(env::all(), config.agent.env),
+        also_writable: &[],
+        access: Access::ReadOnly,
+        allowed_commands: &[],
+        marker: &format!("{:016x}-{}", entropy.next_bits(), std::process::id()),
+        output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
+    };
+    Ok(match worker.offers_read_only(&turn, OFFER_LIMIT) {
+        true => of_the_worker(worker),
+        false => chosen,
     })
 }
 

@@ -229,6 +229,18 @@ fn whoever_has_confirmed_a_run_has_confirmed_its_agent() {
 }
 
 #[test]
+fn a_program_of_an_unknown_name_that_speaks_acp_is_found_out() {
+    let (env, agent) = with_agent(&Script::new().speaking_acp().turn([say("never")]), "");
+    assert_snapshot!(session(&env), @r#"
+    exit 1
+      ok       [agent] (configured), spoken to as "command"
+      error    it speaks ACP, and is spoken to as a program that answers in plain text
+               → set kind = "acp" below [agent] in .ralph.toml
+    "#);
+    assert_eq!(agent.turns(), 0);
+}
+
+#[test]
 fn an_agent_that_prints_without_end_is_stopped() {
     let env = with_program("exec /usr/bin/yes", "acp");
     assert_snapshot!(session(&env), @r#"

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, append, if_allowed, raw, remember, run, say, say_in_chunks, write};
+use ralph_testkit::scripted::{Script, append, exit, if_allowed, raw, remember, run, say, say_in_chunks, write};
 
 use super::{DONE, Scene, diligent, normal};
 use crate::json;
@@ -370,4 +370,38 @@ fn a_hook_inside_a_run_adds_nothing_to_the_prompt() {
     let finished = scene.run(&["a text"]);
     assert_eq!(scene.env.read("hook.txt"), "", "{finished}");
     assert_eq!(scene.agent.prompt(1).matches("the parser is slow").count(), 1);
+}
+
+#[test]
+fn an_unknown_acp_program_verifies_where_it_offers_a_read_only_mode() {
+    let modes = |modes: &[&str]| {
+        let offered: Vec<_> = modes
+            .iter()
+            .map(|mode| serde_json::json!({"id": mode, "name": mode}))
+            .collect();
+        serde_json::json!({"modes": {"currentModeId": modes[0], "availableModes": offered}}).to_string()
+    };
+    for (offered, verifies) in [
+        (&["code", "plan"][..], true),
+        (&["code", "read-only"], true),
+        (&["code"], false),
+    ] {
+        let script = Script::new().speaking_acp().offering(&modes(offered));
+        let scene = Scene::new(&script.turn([write("a.txt", "x"), say(DONE)]));
+        scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"acp\"\n");
+        let finished = scene.run(&["a text"]);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let said = ["Verifier: scripted-agent, read-only.", "verifier passed"];
+        for said in said {
+            assert_eq!(finished.stderr.contains(said), verifies, "{offered:?}: {finished}");
+        }
+    }
+}
+
+#[test]
+fn a_silent_program_that_may_speak_acp_is_told_apart() {
+    let scene = Scene::new(&Script::new().turn([exit(0)]));
+    let finished = scene.run(&["a text", "--limit", "1"]);
+    let hint = "The agent said nothing. If it speaks ACP, set `kind = \"acp\"` below [agent] in .ralph.toml.";
+    assert!(finished.stderr.contains(hint), "{finished}");
 }

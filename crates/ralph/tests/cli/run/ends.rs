@@ -86,7 +86,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
         .turn([say("<task-done>t-000000</task-done>")])
         .turn([say("I did something.")]);
     let scene = Scene::new(&script);
-    assert_snapshot!(scene.run(&["one"]), @"
+    assert_snapshot!(scene.run(&["one"]), @r#"
     exit 4
     --- stdout
     The rest is for you: 1 task has failed.
@@ -101,7 +101,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent said nothing at all.
+    11:20:00 [t-025cc1] blocked: The agent said nothing. If it speaks ACP, set `kind = "acp"` below [agent] in .ralph.toml.
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
     11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
@@ -109,7 +109,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
-    ");
+    "#);
     assert_eq!(scene.outcomes(), ["failed", "blocked", "blocked", "blocked"]);
 }
 
@@ -209,7 +209,7 @@ fn each_end_of_a_codex_turn_has_its_consequence() {
         .filter(|told| told.starts_with("blocked") || told.starts_with("interrupted") || told.starts_with("failed"))
         .collect();
     assert_snapshot!(told.join("\n"), @r#"
-    blocked: The agent said nothing at all.
+    blocked: The agent said nothing.
     interrupted: The prompt was too long for the model; the next one has half the memory.
     blocked: The agent's answer was cut at its longest.
     blocked: The agent was not allowed to use shell (git push). This line permits it: prefix_rule(pattern = ["git","push"], decision = "allow") in ~/.codex/rules/default.rules
