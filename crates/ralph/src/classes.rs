@@ -31,6 +31,8 @@ const CLASSES: &[(&str, Class)] = &[
     ("init", Refused),
     ("setup claude", Refused),
     ("doctor", ReadUnlessChanging),
+    ("config", Read),
+    ("config set", Refused),
     ("demo", Refused),
     ("demo-agent", Read),
     ("task add", TaskAdd),
@@ -134,17 +136,19 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// The commands below one that have no commands below them.
+    /// The commands that can be given: those without commands below them, and those that work without one.
     fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
         let below: Vec<&clap::Command> = command.get_subcommands().collect();
         if below.is_empty() {
             return vec![words.to_owned()];
         }
+        let works_alone = !words.is_empty() && !command.is_subcommand_required_set();
+        let own = works_alone.then(|| words.to_owned());
         let below = below.into_iter().flat_map(|command| {
             let words = format!("{words} {}", command.get_name());
             leaves(command, words.trim())
         });
-        below.collect()
+        own.into_iter().chain(below).collect()
     }
 
     #[test]

@@ -6,9 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ralph_model::Actor;
 
 use crate::commands::{
-    blame, branches, completions, demo, diff, doctor, feature, guardrails, hook, import, init, journal, knowledge,
-    learnings, memory, merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup, stats, status,
-    task, why,
+    blame, branches, completions, config, demo, diff, doctor, feature, guardrails, hook, import, init, journal,
+    knowledge, learnings, memory, merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup,
+    stats, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -105,6 +105,7 @@ pub(crate) enum Command {
     Rollback(rollback::RollbackArgs),
     Stats(stats::StatsArgs),
     Prompt(prompt::PromptArgs),
+    Config(config::ConfigArgs),
     /// Take over what another tool has on record
     #[command(subcommand)]
     Import(import::ImportCommand),

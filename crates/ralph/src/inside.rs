@@ -9,6 +9,7 @@ use ralph_store::{LearningError, NewProposal, ProposedCommand, Store, Wait};
 
 use crate::classes::Class;
 use crate::cli::{Command, Global, ToolsCommand};
+use crate::commands::config::ConfigCommand;
 use crate::commands::feature::FeatureCommand;
 use crate::commands::guardrails::GuardrailsCommand;
 use crate::commands::hook::HookCommand;
@@ -236,6 +237,10 @@ fn words(command: &Command) -> &'static str {
         Command::Init(_) => "init",
         Command::Setup(SetupCommand::Claude(_)) => "setup claude",
         Command::Doctor(_) => "doctor",
+        Command::Config(args) => match args.command {
+            Some(ConfigCommand::Set(_)) => "config set",
+            None => "config",
+        },
         Command::Demo(_) => "demo",
         Command::DemoAgent(_) => "demo-agent",
         Command::Task(command) => words_of_task(command),

@@ -23,10 +23,12 @@ mod merge_setup;
 mod numbers;
 mod paths;
 mod pause_words;
+mod probe;
 mod programs;
 mod quick;
 pub mod reference;
 mod settings;
+mod shorthand;
 mod state_folder;
 mod stories;
 mod surroundings;
@@ -49,7 +51,7 @@ use crate::ui::Ui;
 
 /// Runs the command with these arguments, the program's name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = shorthand::expanded(arguments.into_iter().collect());
     let text_after_dashes = arguments.iter().any(|argument| argument == "--");
     let words: Vec<String> = arguments
         .iter()

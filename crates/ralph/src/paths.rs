@@ -36,6 +36,8 @@ pub(crate) const FEATURES: &str = ".ralph/features";
 pub(crate) const OLD_SKILLS: &str = ".ralph/skills";
 /// The skills of Claude Code.
 pub(crate) const SKILLS: &str = ".claude/skills";
+/// What a project has that uses Claude Code.
+pub(crate) const CLAUDE_SIGNS: [&str; 2] = [".claude", "CLAUDE.md"];
 /// Where agents look for skills, each in a folder of its own.
 pub(crate) const SKILL_FOLDERS: [&str; 2] = [SKILLS, ".agents/skills"];
 /// The file of a skill, in its folder.

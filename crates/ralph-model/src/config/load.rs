@@ -51,16 +51,23 @@ pub struct Loaded {
     pub restricted: Vec<Restricted>,
     /// What was skipped.
     pub warnings: Vec<Warning>,
-    /// Who set which key, the last one winning.
-    origins: Vec<(String, Origin)>,
+    /// Who set which key to what, as TOML; the last one wins.
+    origins: Vec<(String, Origin, String)>,
 }
 
 impl Loaded {
     /// Who set a key, by its full name; none where it has its default.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<Origin> {
+        self.set_by(key).map(|(origin, _)| origin)
+    }
+
+    /// Who set a key, and its value as TOML; none where it has its default.
+    #[must_use]
+    pub fn set_by(&self, key: &str) -> Option<(Origin, &str)> {
         let mut set = self.origins.iter().rev();
-        set.find(|(name, _)| name == key).map(|(_, origin)| *origin)
+        let (_, origin, value) = set.find(|(name, ..)| name == key)?;
+        Some((*origin, value))
     }
 }
 
@@ -143,7 +150,8 @@ impl Loaded {
             self.restricted.retain(|restricted| restricted.key != full_name);
             self.unconfirmed = changed;
         }
-        self.origins.push((full_name, origin));
+        self.origins
+            .push((full_name, origin, value.to_string().trim().to_owned()));
         Some(())
     }
 

@@ -5,6 +5,7 @@
 
 mod command_line;
 mod command_paths;
+mod edit;
 mod error;
 mod key;
 mod keys;
@@ -20,6 +21,7 @@ mod words;
 
 pub use command_line::CommandLine;
 pub use command_paths::command_paths;
+pub use edit::with_setting;
 pub use error::{ConfigError, Hint, Place, Refusal, Warning};
 pub use key::{Confirm, Initial, Key, Section};
 pub use keys::{SECTIONS, keys};

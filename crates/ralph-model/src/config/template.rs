@@ -39,6 +39,19 @@ impl Override {
         })
     }
 
+    /// Sets a key, by its full name, to a value that is written as in an environment variable.
+    ///
+    /// # Errors
+    /// When there is no such key, or it may not hold the value.
+    pub fn parse(full_name: &str, text: &str) -> Result<Self, Refusal> {
+        let (section, key) = full_name.split_once('.').unwrap_or((full_name, ""));
+        let kind = Section::find(section).and_then(|section| Some(section.key(key)?.kind));
+        let kind = kind.ok_or_else(|| Refusal::unknown(full_name))?;
+        let refused = || Refusal::value(full_name, &format!("{text:?}"), kind);
+        let value = kind.value_of_text(text).ok_or_else(refused)?;
+        Self::new(section, key, value)
+    }
+
     /// Its section.
     #[must_use]
     pub fn section(&self) -> &'static str {

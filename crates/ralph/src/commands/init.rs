@@ -1,14 +1,17 @@
 //! `ralph init`: sets a project up, and only adds what is missing.
 
 pub(super) mod added_lines;
+mod detect;
 pub(super) mod ignore_lines;
 pub(super) mod merge_lines;
 mod settings;
 mod skills;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
+use ralph_agent::{first_on_path, known_agents};
 use ralph_memory::capture::{NotebookError, Start};
 use ralph_model::{Shelf, count};
 use ralph_notes::{create_folder, write_new_file};
@@ -16,24 +19,39 @@ use ralph_store::{Store, StoreError, Wait};
 
 use super::learnings::foreign;
 use crate::context::Context;
+use crate::env;
 use crate::error::CommandError;
 use crate::merge_setup::ATTRIBUTES;
 use crate::paths::{self, Spelling};
 
-/// Set this project up; what is there already stays as it is
+/// Set up this project
 ///
-/// Writes a commented .ralph.toml, the folders and files of notes, the folder of skills, the database, and the lines that
-/// keep the database out of git. In a git repository it also has notes merged entry by entry (see `ralph merge-driver`).
-/// Takes over the settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills. CLAUDE.md,
-/// AGENTS.md and the skills themselves are yours: none of them is made or changed.
+/// Writes a commented .ralph.toml with the project's test commands as gates, note files, the database, and the lines that
+/// keep it out of git. In a git repository notes are merged entry by entry (see `ralph merge-driver`). Copies the settings
+/// of ralph.yml and .ralph/config.sh; if the project uses Claude Code, moves .ralph/skills to .claude/skills. Existing
+/// files keep their content.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
-  ralph init --root ../other-project     # in another folder than this one")]
-pub(crate) struct InitArgs {}
+  ralph init --agent \"my-agent --headless\"  # started once: does it speak ACP?
+  ralph init --root ../other-project")]
+pub(crate) struct InitArgs {
+    /// Agent command to write into .ralph.toml
+    #[arg(long, value_name = "COMMAND")]
+    agent: Option<String>,
+}
 
-pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), CommandError> {
-    let mut done: Vec<String> = Vec::new();
+/// What was done.
+#[derive(Default)]
+struct Done {
+    /// The files and folders that were written, as paths from the root.
+    wrote: Vec<String>,
+    /// Everything else, each as a line.
+    lines: Vec<String>,
+}
+
+pub(crate) fn cmd_init(context: &Context<'_>, args: &InitArgs) -> Result<(), CommandError> {
+    let mut done = Done::default();
     let root = &context.project.root;
     context
         .project
@@ -41,35 +59,63 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
     if let Some(tree) = &context.project.worktree {
         context.project.refuse_outside_repository(&tree.top.join(ATTRIBUTES))?;
     }
-    done.extend(settings::write_config(context)?);
+    let gates = settings::write_config(context, args.agent.as_deref(), &mut done)?;
     for folder in [paths::AGENT, paths::KNOWLEDGE, paths::FEATURES] {
         if !root.join(folder).is_dir() {
             create_folder(&root.join(folder))?;
-            done.push(format!("created {folder}/"));
+            done.wrote.push(format!("{folder}/"));
         }
     }
-    done.extend(make_database(context)?);
+    done.wrote.extend(make_database(context)?);
     context.make_state_folder_or_warn();
     context.project.close_all_to_others()?;
-    done.extend(ignore_lines::add(context)?);
-    done.extend(merge_lines::register(context)?);
+    done.wrote.extend(ignore_lines::add(context)?.map(str::to_owned));
+    merge_lines::register(context, &mut done)?;
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
-        done.extend(make_shelf(context, shelf)?);
+        done.wrote.extend(make_shelf(context, shelf)?);
     }
-    done.extend(skills::prepare(context));
-    if done.is_empty() {
-        context.ui.data("Everything is in place.\n")?;
-        mention_earlier_learnings(context);
-        return Ok(());
-    }
+    done.lines.extend(skills::move_old(context));
     context
         .ui
-        .data(&done.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+        .data(&summary(context, args.agent.as_deref(), &gates, &done))?;
     mention_earlier_learnings(context);
-    context
-        .ui
-        .status("Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.");
     Ok(())
+}
+
+/// What was found and written, and the next command.
+fn summary(context: &Context<'_>, agent: Option<&str>, gates: &[String], done: &Done) -> String {
+    let configured = context.configured.agent.command.as_ref().map(ToString::to_string);
+    let found = || first_on_path(&env::program_folders()).map(|(agent, _)| format!("{} (on the PATH)", agent.program));
+    let agent = agent.map(str::to_owned).or(configured).or_else(found);
+    let no_agent = || {
+        let first = known_agents().first().map(|agent| agent.install).unwrap_or_default();
+        format!("none found; `{first}` installs Claude Code")
+    };
+    let gates = match gates {
+        [] => "none found; set `[verify] commands` in .ralph.toml".to_owned(),
+        gates => gates.join("; "),
+    };
+    // Of a folder that was written into, its name says enough.
+    let mut wrote: Vec<&str> = done
+        .wrote
+        .iter()
+        .map(|path| path.split_inclusive('/').next().unwrap_or(path))
+        .collect();
+    let mut seen = BTreeSet::new();
+    wrote.retain(|name| seen.insert(*name));
+    let wrote = match wrote.as_slice() {
+        [] => "nothing; everything is in place".to_owned(),
+        names => names.join(", "),
+    };
+    let lines = [
+        ("Agent", agent.unwrap_or_else(no_agent)),
+        ("Gates", gates),
+        ("Wrote", wrote),
+    ];
+    let more = done.lines.iter().map(|line| ("", line.clone()));
+    let next = ("Next", "ralph run \"what the agent should do\"".to_owned());
+    let lines = lines.into_iter().chain(more).chain([next]);
+    lines.map(|(label, text)| format!("{label:<7}{text}\n")).collect()
 }
 
 /// Names the command that takes over what an earlier tool has learned here.
@@ -106,7 +152,7 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
     };
     // A new file has no history to speak of, and what is wrong with the database was said before.
     context.report_findings(&notebook, &stored.findings);
-    Ok(Some(format!("created {}", context.project.shown(&notebook.path))))
+    Ok(Some(context.project.shown(&notebook.path).to_string()))
 }
 
 fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
@@ -130,7 +176,7 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
         create_folder(folder)?;
     }
     Store::open_or_create(&place)?;
-    Ok(Some(format!("created {}", context.project.shown(path))))
+    Ok(Some(context.project.shown(path).to_string()))
 }
 
 /// Writes a file if it is not there; says whether it did.

@@ -3,6 +3,7 @@
 pub(crate) mod blame;
 pub(crate) mod branches;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
@@ -56,6 +57,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Blame(args)) => blame::cmd_blame(&project()?, &args)?,
         Some(Command::Undo(args)) => rollback::cmd_undo(&project()?, &args)?,
         Some(Command::Rollback(args)) => rollback::cmd_rollback(&project()?, &args)?,
+        Some(Command::Config(args)) => config::cmd_config(&project()?, &args)?,
         Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,

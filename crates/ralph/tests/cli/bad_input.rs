@@ -13,7 +13,6 @@ fn wrong_arguments_are_usage_errors() {
     let before = env.tree();
     for arguments in [
         vec!["nonsense"],
-        vec!["memory"],
         vec!["tools"],
         vec!["memory", "ad", "x"],
         vec!["memory", "add"],

@@ -184,17 +184,12 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     assert_snapshot!(taken, @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    took over from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
-    took over from .ralph/config.sh: guardrails.enabled = false, guardrails.budget = 900
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 15 lines to .gitignore
-    created .agent/guardrails.md
-    created .claude/skills/
-    --- stderr
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .ralph/, .gitignore, .agent/
+           took over from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
+           took over from .ralph/config.sh: guardrails.enabled = false, guardrails.budget = 900
+    Next   ralph run "what the agent should do"
     "#);
     let set: Vec<String> = env
         .read(CONFIG)
@@ -230,20 +225,14 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    took over from .ralph/config.sh: guardrails.enabled = false
-    created .agent/
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 15 lines to .gitignore
-    created .agent/memories.md
-    created .agent/guardrails.md
-    created .claude/skills/
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
+           took over from .ralph/config.sh: guardrails.enabled = false
+    Next   ralph run "what the agent should do"
     --- stderr
     Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
     Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(json(&env, &["memory", "list", "--json"]), serde_json::json!([]));
 }
@@ -275,4 +264,91 @@ fn nothing_switches_the_journal_and_long_notes_off() {
     }
     env.write(CONFIG, "");
     assert_eq!(env.ralph(["run", "--no-learn"]).run().code, Some(2));
+}
+
+#[test]
+fn values_are_shown_with_their_source_and_set_in_place() {
+    let env = crate::env();
+    env.write(crate::USER_CONFIG, "[ui]\ncolor = \"never\"\n");
+    env.write(".ralph.toml", "# mine\n[memories]\nbudget = 1 # why\n");
+    let set = env.ralph(["config", "set", "memories.budget", "3000"]).run();
+    assert_eq!(
+        set.to_string(),
+        "exit 0\n--- stdout\nSet memories.budget = 3000 in .ralph.toml\n"
+    );
+    env.ok(["config", "set", "verify.commands", "make test, make lint"]);
+    env.ok(["config", "set", "--user", "scratchpad.budget", "7"]);
+    assert_eq!(
+        env.read(".ralph.toml"),
+        "# mine\n[memories]\nbudget = 3000 # why\n\n[verify]\ncommands = [\"make test\", \"make lint\"]\n"
+    );
+    let shown = env
+        .ralph(["config", "--set-only"])
+        .env("RALPH_CONTEXT_BUDGET", "9")
+        .run();
+    assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    KEY                VALUE                       SOURCE
+    memories.budget    3000                        .ralph.toml
+    scratchpad.budget  7                           your configuration
+    context.budget     9                           RALPH_CONTEXT_BUDGET
+    verify.commands    ["make test", "make lint"]  .ralph.toml (if confirmed)
+    ui.color           "never"                     your configuration
+
+    Showing 5 keys
+    "#);
+    let all = crate::json(&env, &["config", "--json"]);
+    let attempts = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["key"] == "context.attempts");
+    assert_eq!(attempts.unwrap()["source"], "default");
+}
+
+#[test]
+fn what_cannot_be_set_is_refused_and_nothing_changes() {
+    let env = crate::env();
+    env.write(".ralph.toml", "[memories]\nbudget = 1\n");
+    let before = env.tree();
+    let refused: Vec<String> = [
+        &["memories.bugdet", "1"][..],
+        &["memories.budget", "many"],
+        &["nonsense", "1"],
+        &["paths.allow_outside", "/x"],
+    ]
+    .iter()
+    .map(|words| {
+        env.ralph(["config", "set"].iter().chain(words.iter()).copied())
+            .run()
+            .to_string()
+    })
+    .collect();
+    assert_snapshot!(refused.join("\n"), @r#"
+    exit 2
+    --- stderr
+    Error: memories.bugdet is not a known key; allowed is what the reference lists
+    Hint: did you mean memories.budget?
+
+    exit 2
+    --- stderr
+    Error: memories.budget is "many"; allowed is a whole number from 0 to 4294967295
+    Hint: `ralph config` lists all keys
+
+    exit 2
+    --- stderr
+    Error: nonsense is not a known key; allowed is what the reference lists
+    Hint: `ralph config` lists all keys
+
+    exit 2
+    --- stderr
+    Error: paths.allow_outside counts only in your own configuration
+    Hint: add --user
+    "#);
+    assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);
+    env.write(".ralph.toml", "[memories\n");
+    let broken = env.ralph(["config", "set", "memories.budget", "1"]).run();
+    assert_eq!(broken.code, Some(1), "{broken}");
+    assert_eq!(env.read(".ralph.toml"), "[memories\n");
 }

@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
+use ralph_testkit::scripted::{Script, say};
 
 use crate::{DATABASE, MEMORIES, SAMPLE, add, changes, env, foreign_database, names, sample};
 
@@ -13,17 +14,10 @@ fn a_new_project_has_everything() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    created .agent/
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 15 lines to .gitignore
-    created .agent/memories.md
-    created .agent/guardrails.md
-    created .claude/skills/
-    --- stderr
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
+    Next   ralph run "what the agent should do"
     "#);
     assert_snapshot!(names(&env).join("\n"), @"
     .agent/
@@ -31,8 +25,6 @@ fn a_new_project_has_everything() {
     .agent/guardrails.md.lock
     .agent/memories.md
     .agent/memories.md.lock
-    .claude/
-    .claude/skills/
     .gitignore
     .ralph.toml
     .ralph/
@@ -74,11 +66,14 @@ fn the_second_time_everything_is_in_place_and_no_byte_changes() {
     env.ok(["init"]);
     add(&env, "a note");
     let before = env.tree();
-    assert_snapshot!(env.ralph(["init"]).run(), @"
+    assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Everything is in place.
-    ");
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  nothing; everything is in place
+    Next   ralph run "what the agent should do"
+    "#);
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
 
@@ -91,14 +86,10 @@ fn what_is_there_stays() {
     assert_snapshot!(done, @r#"
     exit 0
     --- stdout
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 14 lines to .gitignore
-    created .agent/guardrails.md
-    created .claude/skills/
-    --- stderr
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph/, .gitignore, .agent/
+    Next   ralph run "what the agent should do"
     "#);
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_eq!(env.read(".ralph.toml"), "# mine\n");
@@ -122,29 +113,18 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    created .agent/
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 15 lines to .gitignore
-    added 2 lines to .gitattributes
-    set merge.ralph.driver in git's configuration
-    created .agent/memories.md
-    created .agent/guardrails.md
-    created .claude/skills/
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes
+           set merge.ralph.driver in git's configuration
+    Next   ralph run "what the agent should do"
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps guardrails out of git; they are meant to be in it.
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     env.write(".gitignore", ".agent/*\n!.agent/memories.md\n!.agent/guardrails.md\n");
-    let done = env.ralph(["init"]).run();
-    assert_eq!(
-        done.stderr,
-        "Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.\n"
-    );
+    assert_eq!(env.ralph(["init"]).run().stderr, "");
 }
 
 #[test]
@@ -158,7 +138,6 @@ fn an_ignore_line_above_the_project_is_told_with_its_file() {
     assert_snapshot!(done.to_string().split_once("--- stderr\n").unwrap().1, @r#"
     Warning: the line ".ralph/" of [TMP]/project/.gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line "memories.md" of .gitignore keeps memories out of git; they are meant to be in it.
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
 }
 
@@ -171,18 +150,13 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    created .agent/
-    created .ralph/knowledge/
-    created .ralph/features/
-    created .ralph/progress.db
-    added 15 lines to .gitignore
-    created .agent/memories.md
-    created .agent/guardrails.md
-    moved .ralph/skills/deploy to .claude/skills/
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
+           moved .ralph/skills/deploy to .claude/skills/
+    Next   ralph run "what the agent should do"
     --- stderr
     Warning: .ralph/skills/test stays where it is: .claude/skills has one of that name.
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(env.read(".claude/skills/deploy/SKILL.md"), "old deploy");
     assert_eq!(env.read(".claude/skills/test/SKILL.md"), "new test");
@@ -192,9 +166,11 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    moved .ralph/skills/test to .claude/skills/
-    --- stderr
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  nothing; everything is in place
+           moved .ralph/skills/test to .claude/skills/
+    Next   ralph run "what the agent should do"
     "#);
     assert!(!env.path(".ralph/skills").exists(), "it goes once it is empty");
 }
@@ -215,10 +191,9 @@ fn skills_that_are_not_the_projects_own_stay_where_they_are() {
     std::fs::create_dir_all(shared.join("deploy")).unwrap();
     std::fs::create_dir_all(env.path(".ralph")).unwrap();
     symlink(&shared, env.path(".ralph/skills")).unwrap();
-    assert_snapshot!(said_of_skills(&env), @"
-    created .claude/skills/
-    Warning: .ralph/skills stays where it is: it leads elsewhere, where others may need it; copy what this project needs.
-    ");
+    assert_eq!(said_of_skills(&env), "", "nothing here uses Claude Code");
+    env.write("CLAUDE.md", "mine");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills stays where it is: it leads elsewhere, where others may need it; copy what this project needs.");
     assert!(shared.join("deploy").is_dir());
 
     std::fs::remove_file(env.path(".ralph/skills")).unwrap();
@@ -242,9 +217,9 @@ fn of_several_skills_those_that_can_be_moved_are() {
     std::fs::create_dir_all(env.path(".claude/skills")).unwrap();
     symlink("nowhere", env.path(".claude/skills/f")).unwrap();
     assert_snapshot!(said_of_skills(&env), @"
-    moved .ralph/skills/a to .claude/skills/
-    moved .ralph/skills/c to .claude/skills/
-    moved .ralph/skills/d to .claude/skills/
+           moved .ralph/skills/a to .claude/skills/
+           moved .ralph/skills/c to .claude/skills/
+           moved .ralph/skills/d to .claude/skills/
     Warning: .ralph/skills/b stays where it is: it is a link that would not lead to the same place from there.
     Warning: .ralph/skills/e stays where it is: it is a link that would not lead to the same place from there.
     Warning: .ralph/skills/f stays where it is: .claude/skills has one of that name.
@@ -272,10 +247,8 @@ fn what_stands_in_the_way_of_skills_keeps_nothing_else_from_being_made() {
 
     let env = crate::env();
     env.write(".ralph/skills", "a file");
-    assert_snapshot!(said_of_skills(&env), @"
-    created .claude/skills/
-    Warning: .ralph/skills stays where it is: it cannot be read: Not a directory (os error 20).
-    ");
+    env.write("CLAUDE.md", "mine");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills stays where it is: it cannot be read: Not a directory (os error 20).");
 }
 
 #[test]
@@ -330,18 +303,13 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    created .ralph.toml
-    created .agent/
-    created .ralph/knowledge/
-    created .ralph/features/
-    added 15 lines to .gitignore
-    created .agent/memories.md
-    created .agent/guardrails.md
-    created .claude/skills/
+    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Gates  none found; set `[verify] commands` in .ralph.toml
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
+    Next   ralph run "what the agent should do"
     --- stderr
     Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
     Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph.
-    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());
     assert!(env.path(MEMORIES).exists());
@@ -387,23 +355,54 @@ fn attributes_that_come_from_a_pipe_are_not_waited_for() {
 }
 
 #[test]
-fn the_models_of_claude_are_written_where_it_is_installed() {
+fn agent_and_gates_are_found_and_nothing_else_is_switched_on() {
     let env = env();
     let bin = env.beside("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink("/bin/true", bin.join("claude")).unwrap();
+    env.write("Cargo.toml", "[package]\n");
     let path = format!("{}:/usr/bin:/bin", bin.display());
-    assert!(
-        env.ralph(["init"])
-            .env("PATH", path)
-            .run()
-            .stdout
-            .contains("created .ralph.toml")
-    );
+    assert_snapshot!(env.ralph(["init"]).env("PATH", path).run(), @r#"
+    exit 0
+    --- stdout
+    Agent  claude (on the PATH)
+    Gates  cargo test
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
+    Next   ralph run "what the agent should do"
+    "#);
+    let config = env.read(".ralph.toml");
+    assert!(config.contains("\ncommands = [\"cargo test\"]\n"), "{config}");
+    assert!(config.contains("\n# Not set. For example: models = "), "{config}");
+    assert!(!env.path(".claude").exists());
+}
+
+#[test]
+fn an_agent_of_an_unknown_name_is_started_once_to_see_what_it_speaks() {
+    let env = env();
+    let agent = Script::new()
+        .speaking_acp()
+        .turn([say("never")])
+        .install(&env.beside("agent"));
+    env.ok(["init", "--agent", &agent.command()]);
     let config = env.read(".ralph.toml");
     assert!(
-        config.contains("\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n"),
+        config.contains(&format!("\ncommand = {:?}\n", agent.command())),
         "{config}"
+    );
+    assert!(config.contains("\nkind = \"acp\"\n"), "{config}");
+    assert_eq!(agent.turns(), 0);
+    let refused = env.ralph(["init", "--agent", "no-such-agent"]).run();
+    assert_eq!(
+        refused.to_string(),
+        "exit 2\n--- stderr\nError: --agent \"no-such-agent\": no-such-agent is not on the PATH\n"
+    );
+    assert_eq!(env.read(".ralph.toml"), config);
+    // A file that is there keeps the rest.
+    env.write(".ralph.toml", "# mine\n[agent]\ncommand = \"x\"\n");
+    env.ok(["init", "--agent", "/bin/true --bare"]);
+    assert_eq!(
+        env.read(".ralph.toml"),
+        "# mine\n[agent]\ncommand = \"/bin/true --bare\"\n"
     );
 }
 

@@ -108,7 +108,6 @@ fn what_the_gate_refuses_is_not_added() {
         append(token.as_bytes()),
         env.ralph(["scratchpad", "append", "--wrong"]).run(),
         env.ralph(["scratchpad", "append"]).run(),
-        env.ralph(["scratchpad"]).run(),
         env.ralph(["scratchpad", "show", "--budget", "-1"]).run(),
     ] {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");

@@ -357,11 +357,7 @@ fn bad_input_is_refused_with_a_line_and_nothing_changes() {
     Hint: `ralph task list --all` shows what there is
     ");
     assert_eq!(changes(&before, &env.tree()), <[&str; 0]>::default());
-    for arguments in [
-        &["task"][..],
-        &["task", "update", "t-8"],
-        &["task", "list", "--status", "open"],
-    ] {
+    for arguments in [&["task", "update", "t-8"][..], &["task", "list", "--status", "open"]] {
         assert_eq!(
             env.ralph(arguments.iter().copied()).run().code,
             Some(2),

@@ -1,40 +1,33 @@
 //! The agent that a run would use, started once: does it answer, who is it, what does it offer, is it logged in? It gets no
 //! prompt, and nothing of it is left.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ralph_acp::{AcpAgent, Acquaintance, Offer};
-use ralph_agent::environment::inherited;
-use ralph_agent::{Agent, Driver, Turn, TurnEnd, known_agents, program_name};
+use ralph_acp::{Acquaintance, Offer};
+use ralph_agent::{Agent, Driver, TurnEnd, known_agents, program_name};
 use ralph_model::config::{AgentKind, CommandLine};
-use ralph_model::{Entropy, duration, first_line, preview};
+use ralph_model::{duration, first_line, preview};
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end};
 
 use super::finding::{Finding, Report};
 use super::{Patient, WithAgent};
 use crate::commands::run::{configured_or_found, confirm_agent};
-use crate::env;
 use crate::error::CommandError;
+use crate::probe::{Visit, acp_agent};
 use crate::programs::find_program;
-use crate::surroundings::{ProgramClock, ProgramEntropy};
 
 /// The name of this check.
 pub(super) const NAME: &str = "session";
 
 /// How long an agent may take until there is a session; the slowest take half a minute on a busy machine.
 const SESSION_LIMIT: Duration = Duration::from_secs(60);
-/// How long a program may take to answer in ACP if that is what it speaks.
-const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// How long it may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// How much of a version is shown.
 const VERSION_COLUMNS: usize = 100;
-/// How much an agent may print until there is a session.
-const OUTPUT_LIMIT: u64 = 16 << 20;
 /// How many models or modes are named.
 const NAMED: usize = 12;
 
@@ -80,7 +73,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         });
         return Ok(());
     }
-    let visit = Visit::new(patient)?;
+    let visit = Interruptible::new(patient)?;
     let program = program_name(&words);
     patient.context.ui.status(&format!(
         "Starting {program}, which may take a while; Ctrl+C ends that."
@@ -96,11 +89,6 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     }
 }
 
-fn acp_agent(command: &CommandLine) -> Result<AcpAgent, CommandError> {
-    let clock = Arc::new(ProgramClock::from_environment()?);
-    AcpAgent::new(command, clock).map_err(|error| CommandError::new(error.to_string()))
-}
-
 /// How an agent is installed that is not there.
 fn mend_missing(words: &[String]) -> String {
     let known = known_agents().iter().find(|agent| agent.program == program_name(words));
@@ -110,17 +98,16 @@ fn mend_missing(words: &[String]) -> String {
     }
 }
 
-/// What a visit to an agent needs.
-struct Visit<'a> {
+/// A visit to an agent, which can be interrupted.
+struct Interruptible<'a> {
     patient: &'a Patient<'a>,
-    environment: Vec<(OsString, OsString)>,
-    marker: String,
+    visit: Visit,
     /// Set when this process is asked to end.
     is_interrupted: Arc<AtomicBool>,
     stop: StopHandle,
 }
 
-impl<'a> Visit<'a> {
+impl<'a> Interruptible<'a> {
     fn new(patient: &'a Patient<'a>) -> Result<Self, CommandError> {
         let failed = |error: std::io::Error| CommandError::new(format!("the agent cannot be watched: {error}"));
         ralph_process::become_subreaper().map_err(failed)?;
@@ -132,11 +119,9 @@ impl<'a> Visit<'a> {
             handle.stop();
         })
         .map_err(failed)?;
-        let mut entropy = ProgramEntropy::from_environment()?;
         Ok(Self {
             patient,
-            environment: inherited(env::all(), patient.context.configured.agent.env),
-            marker: format!("{:016x}-{}", entropy.next_bits(), std::process::id()),
+            visit: Visit::new(&patient.context)?,
             is_interrupted,
             stop,
         })
@@ -146,32 +131,15 @@ impl<'a> Visit<'a> {
         &self.patient.context.project.root
     }
 
-    /// The turn in which an agent says who it is.
-    fn turn(&self) -> Turn<'_> {
-        Turn {
-            prompt: "",
-            prompt_file: Path::new(""),
-            model: None,
-            folder: self.folder(),
-            environment: &self.environment,
-            also_writable: &[],
-            access: self.patient.context.configured.agent.permissions.into(),
-            allowed_commands: &[],
-            marker: &self.marker,
-            output_limit: Some(OUTPUT_LIMIT),
-        }
-    }
-
-    /// Whether a program of which nothing is known answers in ACP.
     fn speaks_acp(&self, command: &CommandLine) -> Result<bool, CommandError> {
-        let met = acp_agent(command)?.get_to_know(&self.turn(), PROBE_LIMIT, &self.is_interrupted);
-        Ok(met.is_ok_and(|met| met.protocol.is_some()))
+        self.visit.speaks_acp(self.folder(), command, &self.is_interrupted)
     }
 
     fn open_session(&self, command: &CommandLine, report: &mut Report) -> Result<(), CommandError> {
         let agent = acp_agent(command)?;
         let config = &self.patient.context.configured.agent;
-        match agent.get_to_know(&self.turn(), SESSION_LIMIT, &self.is_interrupted) {
+        let turn = self.visit.turn(self.folder(), config.permissions.into());
+        match agent.get_to_know(&turn, SESSION_LIMIT, &self.is_interrupted) {
             Err(error) => {
                 report.add(Finding::error(error.to_string()).mend(mend_missing(&command.words().unwrap_or_default())));
             }
@@ -194,9 +162,9 @@ impl<'a> Visit<'a> {
             program: words.first().cloned().unwrap_or_default().into(),
             arguments: vec!["--version".into()],
             folder: PathBuf::from(self.folder()),
-            environment: self.environment.clone(),
+            environment: self.visit.environment.clone(),
             stdin: Input::Nothing,
-            marker: self.marker.clone(),
+            marker: self.visit.marker.clone(),
             output_limit: None,
         };
         let limits = RunLimits {

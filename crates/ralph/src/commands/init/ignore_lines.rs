@@ -1,6 +1,6 @@
 //! The lines of `.gitignore` that keep the database out of git, and a look at those that keep too much out.
 
-use ralph_model::{Shelf, count};
+use ralph_model::Shelf;
 
 use super::added_lines::add_missing;
 use crate::context::Context;
@@ -11,10 +11,10 @@ use crate::paths::{self, Spelling};
 pub(crate) const FILE: &str = ".gitignore";
 
 /// Adds the lines that are missing, and says how many.
-pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError> {
+pub(super) fn add(context: &Context<'_>) -> Result<Option<&'static str>, CommandError> {
     let added = add_missing_lines(context)?;
     report_hidden(context);
-    Ok((added > 0).then(|| format!("added {} to {FILE}", count(added, "line", "lines"))))
+    Ok((added > 0).then_some(FILE))
 }
 
 /// Everything that git must not keep, as lines from the project's root.

@@ -2,26 +2,27 @@
 
 use ralph_model::count;
 
+use super::Done;
 use super::added_lines::add_missing;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::merge_setup::{ATTRIBUTES, DRIVER, MergeSetup};
 
-/// Adds what is missing, and says what it did. What somebody else set stays and is reported.
-pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandError> {
-    let mut done = Vec::new();
+/// Adds what is missing. What somebody else set stays and is reported.
+pub(super) fn register(context: &Context<'_>, done: &mut Done) -> Result<(), CommandError> {
     let setup = match MergeSetup::look(context) {
         Ok(Some(setup)) => setup,
-        Ok(None) => return Ok(done),
+        Ok(None) => return Ok(()),
         Err(reason) => {
             report_failure(context, &reason);
-            return Ok(done);
+            return Ok(());
         }
     };
     if setup.is_complete() {
-        return Ok(done);
+        return Ok(());
     }
-    done.extend(add_attributes(context, &setup)?);
+    let added = add_attributes(context, &setup)?;
+    done.wrote.extend(added.map(|_| ATTRIBUTES.to_owned()));
     for other in setup.other_attributes() {
         context.ui.warning(&format!(
             "git's attributes say `{other}`; only merge=ralph merges notes entry by entry."
@@ -33,10 +34,10 @@ pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandErro
         ));
     }
     match setup.register() {
-        Ok(registered) => done.extend(registered.done()),
+        Ok(registered) => done.lines.extend(registered.done()),
         Err(reason) => report_failure(context, &reason),
     }
-    Ok(done)
+    Ok(())
 }
 
 /// Adds the attributes that are missing, and says how many.

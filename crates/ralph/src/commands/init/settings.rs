@@ -1,31 +1,45 @@
 //! The configuration that `init` writes, with what earlier tools had set.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use ralph_agent::first_on_path;
-use ralph_model::config::{Override, from_config_sh, template};
+use ralph_agent::Driver;
+use ralph_model::config::{CommandLine, Override, from_config_sh, template};
 use ralph_notes::read_file;
 use toml_edit::Array;
 
-use super::write_if_missing;
+use super::detect::test_commands;
+use super::{Done, write_if_missing};
+use crate::commands::config;
 use crate::context::Context;
-use crate::env;
 use crate::error::CommandError;
 use crate::paths;
+use crate::probe::Visit;
+use crate::programs::find_program;
 use crate::takeover::from_ralph_yml;
 
-/// Writes the configuration if there is none, and says what it did.
-pub(super) fn write_config(context: &Context<'_>) -> Result<Vec<String>, CommandError> {
+/// Writes the configuration if there is none. The gates of the project are the answer.
+pub(super) fn write_config(
+    context: &Context<'_>,
+    agent: Option<&str>,
+    done: &mut Done,
+) -> Result<Vec<String>, CommandError> {
     let root = &context.project.root;
     let path = root.join(paths::CONFIG);
+    let agent = agent.map_or(Ok(Vec::new()), |agent| agent_settings(context, agent))?;
     if path.exists() {
-        return Ok(Vec::new());
+        for setting in &agent {
+            config::set_in(context, &path, setting)?;
+        }
+        done.wrote.extend((!agent.is_empty()).then(|| paths::CONFIG.to_owned()));
+        return Ok(context.configured.verify.commands.clone());
     }
-    let mut done = Vec::new();
-    let mut overrides: Vec<Override> = Vec::new();
+    let mut overrides: Vec<Override> = agent;
     if let Some(text) = read_text(context, paths::ORCHESTRATOR_CONFIG)? {
         match from_ralph_yml(&text) {
-            Ok(taken) => done.extend(take_over(paths::ORCHESTRATOR_CONFIG, taken, &mut overrides)),
+            Ok(taken) => done
+                .lines
+                .extend(take_over(paths::ORCHESTRATOR_CONFIG, taken, &mut overrides)),
             Err(reason) => context
                 .ui
                 .warning(&format!("{} was not taken over: {reason}.", paths::ORCHESTRATOR_CONFIG)),
@@ -42,23 +56,43 @@ pub(super) fn write_config(context: &Context<'_>) -> Result<Vec<String>, Command
                 skipped.reason
             ));
         }
-        done.extend(take_over(paths::OLD_SETTINGS, taken.overrides, &mut overrides));
+        let taken = take_over(paths::OLD_SETTINGS, taken.overrides, &mut overrides);
+        done.lines.extend(taken);
     }
-    overrides.extend(models_of_claude());
+    let gates = test_commands(root);
+    let commands = Array::from_iter(gates.iter().map(String::as_str));
+    let verify = Override::new("verify", "commands", commands).ok();
+    overrides.extend(verify.filter(|_| !gates.is_empty()));
     overrides.extend(checkout_needs(root));
     if write_if_missing(&path, &template(&overrides))? {
-        done.insert(0, format!("created {}", paths::CONFIG));
+        done.wrote.push(paths::CONFIG.to_owned());
     }
-    Ok(done)
+    Ok(gates)
 }
 
-/// The models of Claude Code, where it is the agent that a run would take: only of it are they known.
-fn models_of_claude() -> Option<Override> {
-    let (agent, _) = first_on_path(&env::program_folders())?;
-    let models = Array::from_iter(agent.models.iter().copied());
-    Override::new("agent", "models", models)
-        .ok()
-        .filter(|_| !agent.models.is_empty())
+/// The agent's command, and its kind where the name of the program does not tell it. Such a program is started once.
+fn agent_settings(context: &Context<'_>, agent: &str) -> Result<Vec<Override>, CommandError> {
+    let command = CommandLine::Line(agent.to_owned());
+    let refused = |why: String| CommandError::usage(format!("--agent {agent:?}: {why}"));
+    let driver = Driver::of(None, &command).map_err(|error| refused(error.to_string()))?;
+    let words = command.words().unwrap_or_default();
+    find_program(
+        words.first().map(String::as_str).unwrap_or_default(),
+        &context.project.root,
+    )
+    .map_err(refused)?;
+    let mut settings = vec![("command", agent)];
+    let is_unknown = driver == Driver::Command;
+    let root = &context.project.root;
+    if is_unknown && Visit::new(context)?.speaks_acp(root, &command, &AtomicBool::new(false))? {
+        settings.push(("kind", Driver::Acp.word()));
+    }
+    let settings = settings
+        .into_iter()
+        .map(|(key, value)| Override::new("agent", key, value));
+    settings
+        .collect::<Result<_, _>>()
+        .map_err(|refusal| CommandError::usage(refusal.to_string()))
 }
 
 /// The files that show what a project's checkouts need beside what git tracks: the key of `[worktree]`, and its item.

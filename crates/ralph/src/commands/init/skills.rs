@@ -11,9 +11,14 @@ use ralph_notes::{create_folder, move_new};
 use crate::context::Context;
 use crate::paths;
 
-/// Makes the folder, moves what can be moved there, and says what was done.
-pub(super) fn prepare(context: &Context<'_>) -> Vec<String> {
-    let new = context.project.root.join(paths::SKILLS);
+/// Moves what can be moved, where Claude Code is used, and says what was done.
+pub(super) fn move_old(context: &Context<'_>) -> Vec<String> {
+    let root = &context.project.root;
+    let uses_claude = paths::CLAUDE_SIGNS.iter().any(|name| root.join(name).exists());
+    let (old, new) = (root.join(paths::OLD_SKILLS), root.join(paths::SKILLS));
+    if !uses_claude || old.symlink_metadata().is_err() {
+        return Vec::new();
+    }
     if let Some(leads_to) = context.project.boundary.outside(&new) {
         let leads_to = leads_to.display();
         let stays = format!(
@@ -23,27 +28,17 @@ pub(super) fn prepare(context: &Context<'_>) -> Vec<String> {
         context.ui.warning(&stays);
         return Vec::new();
     }
-    if new.is_dir() {
-        return move_old(context, &new);
-    }
-    match create_folder(&new) {
-        Ok(()) => {
-            let mut done = vec![format!("created {}/", paths::SKILLS)];
-            done.extend(move_old(context, &new));
-            done
-        }
+    if let Err(error) = create_folder(&new) {
         // Whatever stands in its place is a person's, and no reason to go without the rest.
-        Err(error) => {
-            let why = error.reason();
-            context.ui.warning(&format!("{} cannot be made: {why}.", paths::SKILLS));
-            Vec::new()
-        }
+        let why = error.reason();
+        context.ui.warning(&format!("{} cannot be made: {why}.", paths::SKILLS));
+        return Vec::new();
     }
+    move_from(context, &old, &new)
 }
 
-fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
-    let old = context.project.root.join(paths::OLD_SKILLS);
-    let names = match paths::names_in(&old) {
+fn move_from(context: &Context<'_>, old: &Path, new: &Path) -> Vec<String> {
+    let names = match paths::names_in(old) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
@@ -51,7 +46,7 @@ fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
             return Vec::new();
         }
     };
-    if paths::is_same(&old, new) {
+    if paths::is_same(old, new) {
         return Vec::new();
     }
     if old.is_symlink() {
@@ -68,7 +63,7 @@ fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
         }
     }
     // It goes once it is empty, and not before; what stays in it was named above.
-    drop(fs::remove_dir(&old));
+    drop(fs::remove_dir(old));
     done
 }
 

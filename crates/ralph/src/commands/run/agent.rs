@@ -80,8 +80,8 @@ pub(crate) fn models_of_agent(context: &Context<'_>, config: &Config) -> Vec<Str
 }
 
 /// Whether the configured models are those of the agent that these words start. They belong to the configured command.
-/// Where a flag names another agent, or none is configured, names tell that are known for one agent's alone; they are what
-/// `ralph init` writes. Of a program that is not known nobody can tell.
+/// Where a flag names another agent, or none is configured, names tell that are known for one agent's alone. A program that
+/// is not known, and not configured, has none.
 fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool {
     let program = program_name(words);
     let configured = config.agent.command.as_ref().and_then(CommandLine::words);
@@ -96,7 +96,7 @@ fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool
         .iter()
         .find(|agent| !agent.models.is_empty() && models.iter().all(|model| agent.models.contains(&model.as_str())));
     match (known(program), named_by) {
-        (None, _) => true,
+        (None, _) => false,
         // Its adapter takes the same names.
         (Some(_), Some(owner)) => program.split('-').next() == Some(owner.program),
         (Some(_), None) => configured.is_none(),
@@ -179,13 +179,13 @@ mod tests {
     #[test]
     fn models_are_those_of_the_agent_that_they_were_written_for() {
         let claudes = ["haiku", "sonnet", "opus"];
-        // As `ralph init` writes them: no command, and the names of claude's models.
+        // No command, and the names of claude's models.
         check(None, &claudes, None, "claude", true);
         check(None, &claudes, None, "codex", false);
         check(None, &claudes, Some("codex"), "codex", false);
         check(None, &claudes, Some("/opt/bin/claude"), "/opt/bin/claude", true);
         check(None, &claudes, Some("claude-agent-acp"), "claude-agent-acp", true);
-        check(None, &claudes, Some("my-agent"), "my-agent", true);
+        check(None, &claudes, Some("my-agent"), "my-agent", false);
         // The configured command has the configured models, whatever they are called.
         check(Some("codex exec"), &claudes, None, "codex exec", true);
         check(Some("claude"), &["a", "b"], Some("codex"), "codex", false);
@@ -196,7 +196,14 @@ mod tests {
             "/x/claude --bare",
             true,
         );
-        check(Some("claude"), &["a", "b"], Some("my-agent"), "my-agent", true);
+        check(Some("claude"), &["a", "b"], Some("my-agent"), "my-agent", false);
+        check(
+            Some("my-agent"),
+            &["a", "b"],
+            Some("/x/my-agent -v"),
+            "/x/my-agent -v",
+            true,
+        );
         check(Some("my-agent"), &claudes, Some("claude"), "claude", true);
         check(None, &["gpt-9"], Some("codex"), "codex", true);
     }

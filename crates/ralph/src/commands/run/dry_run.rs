@@ -10,11 +10,9 @@ use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
 
-use super::RunArgs;
-use super::agent::ChosenAgent;
 use super::idle::{Idle, idle};
 use super::target::{Meaning, meaning, of_text, read};
-use super::verifier::ChosenVerifier;
+use super::{RunArgs, Workers};
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
 use crate::context::Context;
@@ -39,7 +37,7 @@ enum First {
 pub(super) fn show(
     context: &Context<'_>,
     config: &Config,
-    (agent, verifier): (&ChosenAgent, &ChosenVerifier),
+    workers: Result<&Workers, &CommandError>,
     args: &RunArgs,
 ) -> Result<ExitCode, CommandError> {
     let store = context.facts()?;
@@ -51,7 +49,15 @@ pub(super) fn show(
         First::None(None) => ("Task", "none is ready".to_owned()),
         First::None(Some(idle)) => ("Task", format!("none is ready: {}", idle.why)),
     });
-    lines.push(("Agent", agent.in_words(config)));
+    lines.push((
+        "Agent",
+        match workers {
+            Ok((agent, _)) => agent.in_words(config),
+            Err(error) => error
+                .lines()
+                .map_or_else(String::new, |(message, _)| message.to_owned()),
+        },
+    ));
     let (task, idle) = match first {
         First::Task(task) => (Some(*task), None),
         First::New(new) => (Some(imagined(context, new)), None),
@@ -76,9 +82,11 @@ pub(super) fn show(
             (title, mask(gate).into_owned())
         })),
     }
-    let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
-    let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
-    lines.push(("Verify", verifier.to_owned()));
+    if let Ok((_, verifier)) = workers {
+        let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
+        let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
+        lines.push(("Verify", verifier.to_owned()));
+    }
     let nothing = task.is_none();
     if let (Some(task), Some(chosen)) = (task, &chosen) {
         let prompt = prompt_for(context, store.as_ref(), task, (config, chosen))?;

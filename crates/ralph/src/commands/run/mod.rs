@@ -173,12 +173,12 @@ fn begin<'a>(
     let mut config = configured(&context.configured, args);
     refuse_impossible_commits(context, &config)?;
     let (rules, checks) = rules(context, &mut config)?;
-    let agent = agent::chosen(context, &config, args.agent.as_deref())?;
-    config.agent.models.clone_from(&agent.models);
-    let verifier = verifier::chosen(context, &config, agent.driver.as_ref())?;
-    if args.dry_run {
-        return dry_run::show(context, &config, (&agent, &verifier), args);
+    let workers = workers(context, &mut config, args.agent.as_deref());
+    // Without an agent it still shows what there is to do; one that is named must be there.
+    if args.dry_run && (workers.is_ok() || args.agent.is_none()) {
+        return dry_run::show(context, &config, workers.as_ref(), args);
     }
+    let (agent, verifier) = workers?;
     confirm::confirm_commands(context, (args.agent.is_none(), args.trust), &checks)?;
     let project = &context.project;
     guard::prepare_folders(context)?;
@@ -239,6 +239,16 @@ fn begin<'a>(
         printer.close(&end)?;
     }
     exit_code(end).map_err(|error| before.hint(context, error))
+}
+
+type Workers = (agent::ChosenAgent, verifier::ChosenVerifier);
+
+/// Chooses who works and who verifies; the models are those of the agent.
+fn workers(context: &Context<'_>, config: &mut Config, flag: Option<&str>) -> Result<Workers, CommandError> {
+    let agent = agent::chosen(context, config, flag)?;
+    config.agent.models.clone_from(&agent.models);
+    let verifier = verifier::chosen(context, config, agent.driver.as_ref())?;
+    Ok((agent, verifier))
 }
 
 fn exit_code(end: End) -> Result<ExitCode, CommandError> {

@@ -1,21 +1,18 @@
 //! Who looks at finished work: the agent that is named for it, else the one that does the work, if it can be kept from
 //! changing anything.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_agent::environment::inherited;
-use ralph_agent::{Access, Agent, Turn};
+use ralph_agent::{Access, Agent};
 use ralph_loop::{Verifier, agent_for};
-use ralph_model::Entropy;
 use ralph_model::config::Config;
 
 use crate::context::Context;
-use crate::env;
 use crate::error::CommandError;
+use crate::probe::Visit;
 use crate::programs::find_program;
-use crate::surroundings::{ProgramClock, ProgramEntropy};
+use crate::surroundings::ProgramClock;
 
 /// The verifier of a run.
 pub(super) struct ChosenVerifier {
@@ -76,19 +73,8 @@ pub(super) fn asked(
     if !is_wanted || !matches!(chosen.verifier, Verifier::Nobody) {
         return Ok(chosen);
     }
-    let mut entropy = ProgramEntropy::from_environment()?;
-    let turn = Turn {
-        prompt: "",
-        prompt_file: Path::new(""),
-        model: None,
-        folder: &context.project.root,
-        environment: &inherited(env::all(), config.agent.env),
-        also_writable: &[],
-        access: Access::ReadOnly,
-        allowed_commands: &[],
-        marker: &format!("{:016x}-{}", entropy.next_bits(), std::process::id()),
-        output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
-    };
+    let visit = Visit::new(context)?;
+    let turn = visit.turn(&context.project.root, Access::ReadOnly);
     Ok(match worker.offers_read_only(&turn, OFFER_LIMIT) {
         true => of_the_worker(worker),
         false => chosen,

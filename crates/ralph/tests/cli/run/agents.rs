@@ -19,6 +19,14 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
     Hint: `npm install -g @anthropic-ai/claude-code` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
     ");
     assert_eq!(scene.env.tree(), []);
+    let dry = scene.ralph(&["run", "--dry-run", "a text"]).run();
+    assert_eq!(dry.code, Some(0), "{dry}");
+    assert!(
+        dry.stdout
+            .contains("Agent   no agent is configured, and none is on the PATH"),
+        "{dry}"
+    );
+    assert!(dry.stdout.contains("\nPrompt  "), "{dry}");
 }
 
 /// Puts the agent of a scene on a PATH, under the name of a real one.
@@ -210,7 +218,10 @@ fn an_agent_is_told_of_its_run_and_of_no_other_session() {
         say(DONE),
     ]);
     let scene = Scene::new(&script);
-    scene.env.write(".ralph.toml", "[agent]\nmodels = [\"only\"]\n");
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\ncommand = \"scripted-agent\"\nmodels = [\"only\"]\n",
+    );
     let invocation = scene.invocation(&["a text", "--limit", "7"]);
     let markers = [
         "CLAUDECODE",

@@ -168,7 +168,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     }
     assert_eq!(scene.env.tree(), untouched);
 
-    let config = "\n[agent]\ncommand = \"false\"\nmodels = [\"small\", \"middle\", \"big\"]\n[verify]\ncommands = [\"make test\", \"make lint\"]\n";
+    let config = "\n[agent]\ncommand = \"scripted-agent\"\nmodels = [\"small\", \"middle\", \"big\"]\n[verify]\ncommands = [\"make test\", \"make lint\"]\n";
     scene.env.write(".ralph.toml", config);
     scene.env.ok(["task", "add", "mend the parser"]);
     let before = scene.env.tree();
@@ -235,9 +235,10 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
 #[test]
 fn models_go_to_the_agent_by_strategy_or_by_name() {
     let scene = Scene::new(&diligent());
-    scene
-        .env
-        .write(".ralph.toml", "[agent]\nmodels = [\"small\", \"middle\", \"big\"]\n");
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\ncommand = \"scripted-agent\"\nmodels = [\"small\", \"middle\", \"big\"]\n",
+    );
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
     assert_snapshot!(scene.run(&["plan.md", "--model-strategy", "plan-then-execute"]), @"
     exit 0

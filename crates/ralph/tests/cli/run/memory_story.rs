@@ -9,6 +9,7 @@ use super::{DONE, Scene, normal};
 /// Three models, of which a failure takes the next; and a gate that refuses what is wrong.
 const SETTINGS: &str = "\
 [agent]
+command = \"scripted-agent\"
 models = [\"haiku\", \"sonnet\", \"opus\"]
 [strategy]
 name = \"escalate\"

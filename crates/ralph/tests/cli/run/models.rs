@@ -7,7 +7,7 @@ use super::{DONE, Scene, diligent};
 
 const FAILED: &str = "<task-failed>{task}</task-failed>";
 
-const MODELS: &str = "[agent]\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n";
+const MODELS: &str = "[agent]\ncommand = \"scripted-agent\"\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n";
 
 /// A scene with three models and a strategy; no strategy leaves it to ralph.
 fn scene(script: &Script, strategy: Option<&str>) -> Scene {

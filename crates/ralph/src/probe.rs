@@ -1,0 +1,71 @@
+//! Starts a program to find out whether it speaks ACP. It gets no prompt, and nothing of it is left.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ralph_acp::AcpAgent;
+use ralph_agent::environment::inherited;
+use ralph_agent::{Access, Turn};
+use ralph_model::Entropy;
+use ralph_model::config::CommandLine;
+
+use crate::context::Context;
+use crate::env;
+use crate::error::CommandError;
+use crate::surroundings::{ProgramClock, ProgramEntropy};
+
+/// How long a program may take to answer in ACP if that is what it speaks.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How much it may print until it has.
+const OUTPUT_LIMIT: u64 = 16 << 20;
+
+/// What a program is started with to say who it is.
+pub(crate) struct Visit {
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) marker: String,
+}
+
+impl Visit {
+    pub(crate) fn new(context: &Context<'_>) -> Result<Self, CommandError> {
+        let mut entropy = ProgramEntropy::from_environment()?;
+        Ok(Self {
+            environment: inherited(env::all(), context.configured.agent.env),
+            marker: format!("{:016x}-{}", entropy.next_bits(), std::process::id()),
+        })
+    }
+
+    pub(crate) fn turn<'a>(&'a self, folder: &'a Path, access: Access) -> Turn<'a> {
+        Turn {
+            prompt: "",
+            prompt_file: Path::new(""),
+            model: None,
+            folder,
+            environment: &self.environment,
+            also_writable: &[],
+            access,
+            allowed_commands: &[],
+            marker: &self.marker,
+            output_limit: Some(OUTPUT_LIMIT),
+        }
+    }
+
+    /// Whether a program of which nothing is known answers in ACP.
+    pub(crate) fn speaks_acp(
+        &self,
+        folder: &Path,
+        command: &CommandLine,
+        stop: &AtomicBool,
+    ) -> Result<bool, CommandError> {
+        let turn = self.turn(folder, Access::ReadOnly);
+        let met = acp_agent(command)?.get_to_know(&turn, LIMIT, stop);
+        Ok(met.is_ok_and(|met| met.protocol.is_some()))
+    }
+}
+
+pub(crate) fn acp_agent(command: &CommandLine) -> Result<AcpAgent, CommandError> {
+    let clock = Arc::new(ProgramClock::from_environment()?);
+    AcpAgent::new(command, clock).map_err(|error| CommandError::new(error.to_string()))
+}
