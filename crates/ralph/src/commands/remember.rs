@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_memory::capture::guess_kind;
 use ralph_model::{NoteKind, Shelf};
 
-use super::notes::{DetailArgs, content_argument, store};
+use super::notes::{DetailArgs, Kept, content_argument, store};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
@@ -48,8 +48,8 @@ pub(crate) fn cmd_remember(context: &Context<'_>, args: RememberArgs) -> Result<
     let content = content_argument(context, args.content)?;
     let kind = given.unwrap_or_else(|| guess_kind(&content, shelf));
     let notebook = context.notebook(shelf, Spelling::Own);
-    store(context, &notebook, (kind, content), args.details)?;
-    if given.is_none() {
+    let kept = store(context, &notebook, (kind, content), args.details)?;
+    if given.is_none() && kept == Kept::Stored {
         context
             .ui
             .status(&format!("Kept as {}; --type overrides.", with_article(kind)));

@@ -127,12 +127,31 @@ fn each_kind_goes_to_the_end_of_its_section() {
 }
 
 #[test]
+fn an_identical_text_is_stored_once() {
+    let env = env();
+    let id = env.ok(["memory", "add", "use pnpm\nand node 24", "--format", "quiet"]);
+    let exists = format!("exit 0\n--- stdout\nMemory exists: {id}");
+    for again in [
+        &["remember", "use pnpm\r\nand node 24"][..],
+        &["memory", "add", "use pnpm\nand node 24", "-t", "fix"],
+    ] {
+        assert_eq!(env.ralph(again.iter().copied()).run().to_string(), exists);
+    }
+    env.ok(["memory", "add", "use pnpm"]);
+    env.ok(["memory", "add", "use pnpm\nand node 24", "--supersedes", id.trim()]);
+    assert_eq!(json(&env, &["memory", "list", "--json"]).as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn the_result_has_four_formats() {
     let env = env();
     let formats = ["table", "json", "markdown", "quiet"];
     let printed: Vec<String> = formats
         .iter()
-        .map(|format| env.ok(["memory", "add", "a\nb", "--tags", "x,y", "--format", format]))
+        .map(|format| {
+            let text = format!("a\n{format}");
+            env.ok(["memory", "add", &text, "--tags", "x,y", "--format", format])
+        })
         .collect();
     assert_snapshot!(printed.join("---\n"), @r#"
     Memory stored: mem-1737372000-910a
@@ -140,7 +159,7 @@ fn the_result_has_four_formats() {
     {
       "id": "mem-1737372000-beeb",
       "memory_type": "pattern",
-      "content": "a\nb",
+      "content": "a\njson",
       "tags": [
         "x",
         "y"
@@ -150,7 +169,7 @@ fn the_result_has_four_formats() {
     ---
     ### mem-1737372000-f893
     > a
-    > b
+    > markdown
     <!-- tags: x, y | created: 2025-01-20 -->
     ---
     mem-1737372000-71c1
@@ -183,7 +202,7 @@ fn the_text_may_come_from_standard_input() {
     {
       "id": "mem-1737372000-910a",
       "memory_type": "fix",
-      "content": "first\n\n  third\n",
+      "content": "first\n\n  third",
       "tags": [],
       "created": "2025-01-20"
     }

@@ -27,7 +27,10 @@ fn any_text_reads_back_exactly_and_adds_one_entry() {
     let env = env();
     let mut expected = Vec::new();
     for text in TEXTS {
-        let stored = env.ralph(["memory", "add", "-", "--json"]).input(text).run();
+        let stored = env
+            .ralph(["memory", "add", "-", "--json"])
+            .input(format!("{text}\n"))
+            .run();
         assert_eq!(stored.code, Some(0), "{text:?}");
         let warned = stored.stderr.starts_with("Warning: The text has ") && stored.stderr.lines().count() == 1;
         assert!(warned || stored.stderr.is_empty(), "{text:?}: {}", stored.stderr);
@@ -150,7 +153,7 @@ fn a_megabyte_is_a_memory() {
     assert!(text.len() > 1_000_000);
     let stored = env
         .ralph(["memory", "add", "-", "--format", "quiet"])
-        .input(text.clone())
+        .input(format!("{text}\n"))
         .run();
     let id = stored.stdout.trim_end();
     assert_eq!(json(&env, &["memory", "show", id, "--json"])["content"], text.as_str());

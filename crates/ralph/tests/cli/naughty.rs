@@ -50,7 +50,7 @@ fn texts_read_back_exactly_from_both_shelves() {
             (&["remember", "-"], ["memory", "list", "--json"], MEMORIES),
         ] {
             let env = env();
-            let kept = env.ralph(add.iter().copied()).input(*text).run();
+            let kept = env.ralph(add.iter().copied()).input(format!("{text}\n")).run();
             assert_eq!(kept.code, Some(0), "{text:?}: {kept}");
             assert_eq!(stored(&env, &list), *text, "{add:?}");
             let list = json(&env, &list);
@@ -69,11 +69,14 @@ fn texts_read_back_exactly_from_both_shelves() {
 fn texts_survive_promotion_and_the_scratchpad() {
     for text in TEXTS {
         let env = env();
-        let kept = env.ralph(["guardrails", "add", "-"]).input(*text).run();
+        let kept = env.ralph(["guardrails", "add", "-"]).input(format!("{text}\n")).run();
         assert_eq!(kept.code, Some(0), "{kept}");
         env.ok(["guardrails", "promote", "pattern-"]);
         assert_eq!(stored(&env, &["memory", "list", "--json"]), *text);
-        let added = env.ralph(["scratchpad", "append", "-"]).input(*text).run();
+        let added = env
+            .ralph(["scratchpad", "append", "-"])
+            .input(format!("{text}\n"))
+            .run();
         assert_eq!(added.code, Some(0), "{added}");
         let end = if text.ends_with('\n') { "" } else { "\n" };
         assert_eq!(env.ok(["scratchpad", "show"]), format!("{text}{end}"));
@@ -89,7 +92,7 @@ fn a_megabyte_is_kept_and_a_nul_is_refused() {
         &["remember", "-"],
         &["scratchpad", "append", "-"],
     ] {
-        let kept = env.ralph(arguments.iter().copied()).input(large.as_str()).run();
+        let kept = env.ralph(arguments.iter().copied()).input(format!("{large}\n")).run();
         assert_eq!(kept.code, Some(0), "{kept}");
         let refused = env.ralph(arguments.iter().copied()).input("a\0b").run();
         assert_eq!(refused.code, Some(2), "{refused}");

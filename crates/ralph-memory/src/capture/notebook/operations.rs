@@ -27,6 +27,23 @@ pub enum Start {
 }
 
 impl Notebook<'_> {
+    /// The note that has exactly this text, if there is one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn find_same(&self, content: &str) -> Result<Option<Note>, NotebookError> {
+        let content = content.replace("\r\n", "\n").replace('\r', "\n");
+        let reading = self.read()?;
+        let first_line = content.lines().next().unwrap_or_default().trim();
+        // Most texts are new, and then the file need not be parsed.
+        if !String::from_utf8_lossy(&reading.bytes).contains(first_line) {
+            return Ok(None);
+        }
+        let document = reading.document();
+        let mut notes = document.entries().iter().filter_map(|entry| document.note(entry));
+        Ok(notes.find(|note| note.content == content))
+    }
+
     /// Adds notes.
     ///
     /// # Errors

@@ -77,7 +77,7 @@ pub(super) fn cmd_add<S: OnShelf>(
     let content = content_argument(context, args.content)?;
     let mut extra = Extra::default();
     args.rule.put(&mut extra)?;
-    store_with(context, notebook, (args.kind, content), (args.details, extra))
+    store_with(context, notebook, (args.kind, content), (args.details, extra)).map(drop)
 }
 
 /// The text that was given for a note.
@@ -92,8 +92,16 @@ pub(crate) fn store(
     notebook: &Notebook<'_>,
     (kind, content): (NoteKind, String),
     details: DetailArgs,
-) -> Result<(), CommandError> {
+) -> Result<Kept, CommandError> {
     store_with(context, notebook, (kind, content), (details, Extra::default()))
+}
+
+/// What became of a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Stored,
+    /// Its text was there before.
+    Existed,
 }
 
 fn store_with(
@@ -101,12 +109,19 @@ fn store_with(
     notebook: &Notebook<'_>,
     (kind, content): (NoteKind, String),
     (details, mut extra): (DetailArgs, Extra),
-) -> Result<(), CommandError> {
+) -> Result<Kept, CommandError> {
     if let Some(reason) = &details.reason {
         extra.set(Extra::REASON, reason);
     }
     if let Some(old) = &details.supersedes {
         extra.set(Extra::SUPERSEDES, old);
+    }
+    // What is wrong with a file that cannot be read is told by the attempt to add to it.
+    if extra == Extra::default()
+        && let Ok(Some(same)) = notebook.find_same(&content)
+    {
+        view::acknowledge(context, notebook.shelf, ("exists", &[same]), details.format.get())?;
+        return Ok(Kept::Existed);
     }
     let breaks_change = content.contains('\r');
     let draft = Draft {
@@ -122,5 +137,6 @@ fn store_with(
         context.ui.status(LINE_BREAKS_CHANGED);
     }
     context.report_stored(notebook, &stored);
-    view::acknowledge(context, notebook.shelf, ("stored", &stored.notes), details.format.get())
+    view::acknowledge(context, notebook.shelf, ("stored", &stored.notes), details.format.get())?;
+    Ok(Kept::Stored)
 }

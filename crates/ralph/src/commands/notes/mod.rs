@@ -20,7 +20,7 @@ use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy, accept};
 use ralph_memory::recall::{Wanted, first_day};
 use ralph_model::{Actor, Extra, NoteKind, Shelf, Tags, without_invisible};
 
-pub(crate) use add::{DetailArgs, content_argument, store};
+pub(crate) use add::{DetailArgs, Kept, content_argument, store};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -246,10 +246,16 @@ impl SecretArgs {
 /// The text of an argument; `-` stands for standard input.
 pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
     let text = match argument.as_str() {
-        "-" => context.read_input(MAX_NOTE_BYTES)?,
+        "-" => without_last_break(context.read_input(MAX_NOTE_BYTES)?),
         _ => argument,
     };
     Ok(visible_argument(context, text))
+}
+
+/// Standard input without the line break that programs put at the end of it.
+fn without_last_break(text: String) -> String {
+    let kept = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'));
+    kept.map_or_else(|| text.clone(), str::to_owned)
 }
 
 /// A text as it is stored: what people wrote is kept, with a warning of invisible characters; they are removed from what
