@@ -23,6 +23,17 @@ pub(crate) fn missed_lines(text: &str) -> Vec<usize> {
     read(text).missed
 }
 
+/// The text with the boxes of these items ticked. Nothing else in it changes.
+pub(crate) fn with_ticks(text: &str, items: &[usize]) -> String {
+    let lines = read(text).item_lines;
+    let to_tick: Vec<usize> = items.iter().filter_map(|item| lines.get(*item).copied()).collect();
+    let tick = |(line, text): (usize, &str)| match to_tick.contains(&(line + 1)) {
+        true => text.replacen("[ ]", "[x]", 1),
+        false => text.to_owned(),
+    };
+    text.split_inclusive('\n').enumerate().map(tick).collect()
+}
+
 fn read(text: &str) -> Reader {
     let mut reader = Reader::default();
     let mut fences = Fences::in_lists();
@@ -56,6 +67,8 @@ struct Reader {
     in_comment: bool,
     /// The number of the line that is read.
     line: usize,
+    /// The numbers of the lines of the items.
+    item_lines: Vec<usize>,
     missed: Vec<usize>,
 }
 
@@ -74,6 +87,7 @@ impl Reader {
         if text.starts_with("<!--") {
             self.in_comment = !text.contains("-->");
         } else if let Some((done, title)) = checkbox(text) {
+            self.item_lines.push(self.line);
             self.items.push(ImportItem {
                 title: title.to_owned(),
                 description: String::new(),
@@ -214,6 +228,14 @@ mod tests {
         let text = "# Plan\n\n- [ ] a\n  * [x] b\n\t+ [X] c\n    1. [ ] d\n- [ ] e\n2) [x]\tf\n";
         let expected = [". a", "-x b", "--x c", "--. d", ". e", "x f"].map(|line| format!("{line}: \"\""));
         assert_eq!(outline(text), expected);
+    }
+
+    #[test]
+    fn boxes_are_ticked_and_nothing_else_changes() {
+        let text = "# [ ] Plan\r\n- [ ] a [ ] b\r\n  * [x] c\n```\n- [ ] no\n```\n1. [ ] d";
+        let ticked = "# [ ] Plan\r\n- [x] a [ ] b\r\n  * [x] c\n```\n- [ ] no\n```\n1. [x] d";
+        assert_eq!(with_ticks(text, &[0, 2]), ticked);
+        assert_eq!(with_ticks(text, &[]), text);
     }
 
     #[test]

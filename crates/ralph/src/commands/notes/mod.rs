@@ -246,16 +246,16 @@ impl SecretArgs {
 /// The text of an argument; `-` stands for standard input.
 pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
     let text = match argument.as_str() {
-        "-" => without_last_break(context.read_input(MAX_NOTE_BYTES)?),
+        "-" => without_last_break(&context.read_input(MAX_NOTE_BYTES)?),
         _ => argument,
     };
     Ok(visible_argument(context, text))
 }
 
 /// Standard input without the line break that programs put at the end of it.
-fn without_last_break(text: String) -> String {
+fn without_last_break(text: &str) -> String {
     let kept = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'));
-    kept.map_or_else(|| text.clone(), str::to_owned)
+    kept.unwrap_or(text).to_owned()
 }
 
 /// A text as it is stored: what people wrote is kept, with a warning of invisible characters; they are removed from what

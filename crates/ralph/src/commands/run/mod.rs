@@ -12,6 +12,7 @@ mod printer;
 mod stops;
 pub(crate) mod stream;
 mod target;
+mod tick;
 pub(super) mod upkeep_words;
 mod verifier;
 
@@ -234,7 +235,9 @@ fn begin<'a>(
         teller,
         live,
     };
-    let end = run(context, (&site, &stops), order, watch).map_err(|error| before.hint(context, error))?;
+    let end = run(context, (&site, &stops), order, watch);
+    target.checklist.iter().for_each(|checklist| checklist.tick(context));
+    let end = end.map_err(|error| before.hint(context, error))?;
     if args.told_as == ToldAs::Words {
         printer.close(&end)?;
     }

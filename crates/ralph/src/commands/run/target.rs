@@ -9,6 +9,7 @@ use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, kee
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
 use super::confirm::confirm_checks;
+use super::tick::Checklist;
 use crate::commands::feature;
 use crate::commands::task::ticked_here;
 use crate::context::Context;
@@ -35,6 +36,8 @@ pub(super) struct Target {
     pub(super) goal: String,
     /// The file that it is, as it was typed.
     pub(super) file: Option<String>,
+    /// The same, where it has boxes to tick.
+    pub(super) checklist: Option<Checklist>,
     /// The command that goes on with it.
     pub(super) again: String,
 }
@@ -144,6 +147,7 @@ pub(super) fn resolve(
             scope: Scope::All,
             only_task: None,
             file: None,
+            checklist: None,
             goal: "all tasks".to_owned(),
             again: "ralph run".to_owned(),
         }),
@@ -151,6 +155,7 @@ pub(super) fn resolve(
             // The command that goes on with a text names its task.
             only_task: Some(id.clone()),
             file: None,
+            checklist: None,
             goal: id.to_string(),
             again: format!("ralph run {id}"),
             scope: Scope::Task(id),
@@ -159,6 +164,7 @@ pub(super) fn resolve(
             scope: Scope::Feature(feature.id),
             only_task: None,
             file: None,
+            checklist: None,
             goal: format!("feature {}", feature.name),
             again: format!("ralph run {}", feature.name),
         }),
@@ -176,6 +182,7 @@ pub(super) fn resolve(
                 only_task: Some(id.clone()),
                 scope: Scope::Task(id),
                 file: None,
+                checklist: None,
                 goal,
             })
         }
@@ -235,10 +242,18 @@ fn of_file(
         let (here, place) = (ticked_here(context, &items), ListPlace::Gathered(&task));
         context.with_entropy(|entropy| store.import_tasks((&items, place), &here, entropy, now))?;
     }
+    let is_markdown = !Path::new(typed)
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    let checklist = (kind == TaskKind::Once && is_markdown).then(|| Checklist {
+        path: path.to_owned(),
+        task: task.clone(),
+    });
     Ok(Target {
         scope: Scope::Task(task),
         again: again(typed),
         file: Some(typed.to_owned()),
+        checklist,
         only_task: None,
         goal,
     })

@@ -392,3 +392,21 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
     assert!(shown.contains("\nready: no: it waits for FIRST (first)\n"), "{shown}");
     assert_eq!(scene.agent.turns(), 0);
 }
+
+#[test]
+fn the_boxes_of_done_tasks_are_ticked_when_the_run_ends() {
+    let fails = [say("<task-failed>{task} no</task-failed>")];
+    let works = [write("{task}.txt", "x"), say(DONE)];
+    let scene = Scene::new(&Script::new().turn([if_prompt_holds("**two**", fails, works)]));
+    scene.env.write(crate::USER_CONFIG, "[execution]\nmax_retries = 0\n");
+    scene.env.write(
+        "plan.md",
+        "# Plan\r\n\n- [ ] one\n- [ ] two\n* [ ] three\n  - [ ] three a\n",
+    );
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(scene.outcomes(), ["done", "failed", "done"], "{finished}");
+    assert_eq!(
+        scene.env.read("plan.md"),
+        "# Plan\r\n\n- [x] one\n- [ ] two\n* [x] three\n  - [x] three a\n"
+    );
+}
