@@ -33,7 +33,13 @@ pub(crate) struct Scanner<'a> {
     /// In which half of a conflict that git left.
     conflict: Option<Half>,
     open_section: Option<usize>,
+    /// Where the last comment ends, in bytes.
+    comment_end: usize,
 }
+
+/// How a comment begins and ends.
+const COMMENT: &[u8] = b"<!--";
+const COMMENT_END: &[u8] = b"-->";
 
 impl<'a> Scanner<'a> {
     /// Begins before the first line.
@@ -56,6 +62,7 @@ impl<'a> Scanner<'a> {
             inside_orphan: false,
             conflict: None,
             open_section: None,
+            comment_end: 0,
         }
     }
 
@@ -91,6 +98,10 @@ impl<'a> Scanner<'a> {
             Some(b'>') => self.quote(line, was_orphan),
             Some(b'<') if text.starts_with(TAGS) => self.tags(line),
             Some(b'<') if text.starts_with(EXTRA) => self.extra(line),
+            Some(b'<') if text.starts_with(COMMENT) => {
+                self.comment(line);
+                self.prose();
+            }
             Some(b' ' | b'`' | b'~') => match self.fences.end_of_fence(self.document.bytes, line) {
                 Some(end) => {
                     next = end;
@@ -132,14 +143,26 @@ impl<'a> Scanner<'a> {
             return false;
         };
         let mut end = line.next;
+        let is_sign = level == 3 && self.document.shelf == Shelf::Guardrails && signs::is_sign(words);
+        if is_sign && line.text.start() < self.comment_end {
+            return false;
+        }
         match level {
-            3 if self.document.shelf == Shelf::Guardrails && signs::is_sign(words) => end = self.sign(line),
+            3 if is_sign => end = self.sign(line),
             3 => self.entry_heading(line, words),
             2 => self.section_heading(line, words),
             _ => self.close_section(),
         }
         self.document.text_end = end;
         true
+    }
+
+    /// Notes where a comment ends that goes over several lines. A Sign in it is an example.
+    fn comment(&mut self, line: Line) {
+        let start = line.text.start();
+        let rest = self.document.bytes.get(start..).unwrap_or_default();
+        let end = rest.windows(COMMENT_END.len()).position(|window| window == COMMENT_END);
+        self.comment_end = end.map_or(self.comment_end, |end| start + end);
     }
 
     /// Takes a whole Sign, and says where it ends. It is read in any section.

@@ -197,11 +197,20 @@ fn what_only_looks_like_a_sign_is_none() {
         "###Sign: no space\n",
         "### Signs: several\n",
         "> ### Sign: quoted\n",
+        "<!-- Copy this:\n\n### Sign: Name\n- **Trigger**: x\n-->\n\nMine.\n",
+        "<!--\n### Sign: Name\n- x -->\n<!-- one -->\n",
         "### Sign:\n\n### Sign:   \n",
         "",
     ] {
         assert_eq!(parse(text.as_bytes()).signs(), [], "{text:?}");
         assert_eq!(migrated(text), text);
+    }
+    // A comment that is never closed hides nothing, and one that is closed nothing after it.
+    for text in [
+        "<!-- open\n### Sign: A\n- x\n",
+        "<!--\n### Sign: no\n-->\n### Sign: A\n- x\n",
+    ] {
+        assert_eq!(parse(text.as_bytes()).signs().len(), 1, "{text:?}");
     }
     let memories = Document::parse(Shelf::Memories, b"### Sign: A\n- x\n");
     assert_eq!(memories.signs(), []);

@@ -114,6 +114,15 @@ fn a_loop_history_teaches_what_it_says() {
     5 learnings would be drawn
     ");
     assert_eq!(names(&env), before, "a look makes nothing");
+    env.write(".aiwg/ralph-external/state.json", STATE);
+    let of_file = env.ok(["learnings", "extract", "--from", "state.json", "--dry-run"]);
+    for folder in [".", ".aiwg", ".aiwg/ralph-external"] {
+        assert_eq!(
+            env.ok(["learnings", "extract", "--from", folder, "--dry-run"]),
+            of_file,
+            "{folder}"
+        );
+    }
     assert_snapshot!(env.ok(["learnings", "extract", "--from", "state.json"]), @"
     Extracted: 5 learnings
     Validated: 4

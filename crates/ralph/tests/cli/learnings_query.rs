@@ -135,6 +135,17 @@ fn work_gets_what_would_stand_in_its_prompt() {
         assert_eq!(ids(&env, &["--for", "Mend it", "--error", error]), ["3"], "{error}");
     }
     assert_eq!(ids(&env, &["--for", "Mend it", "--task-type", "bug-fix"]), ["3"]);
+    let all = ids(&env, &["--for", "Fix failing authentication tests"]);
+    assert!(all.len() > 1, "{all:?}");
+    let first = ids(&env, &["--for", "Fix failing authentication tests", "--limit", "1"]);
+    assert_eq!(first.as_slice(), all.get(..1).unwrap());
+    let kinds = ["strategy", "antipattern", "estimate", "convention"];
+    let by_kind = |kind: &&str| ids(&env, &["--for", "Fix failing authentication tests", "--type", kind]);
+    let mut together: Vec<String> = kinds.iter().flat_map(by_kind).collect();
+    together.sort_unstable();
+    let mut sorted = all.clone();
+    sorted.sort_unstable();
+    assert_eq!(together, sorted);
     assert_eq!(ids(&env, &["--for", "Mend it", "--file", "commands/*.rs"]), ["6"]);
     assert_eq!(
         query(&env, &["--for", "Mend it"]).stdout,
@@ -287,7 +298,6 @@ fn what_cannot_be_asked_is_refused() {
     for (arguments, why) in [
         (vec!["--error", "..."], "holds no word that could be looked for"),
         (vec!["--file", "*"], "has to hold a part of a path"),
-        (vec!["--for", "Mend it", "--limit", "3"], "cannot be used with"),
         (vec!["--for", "Mend it", "--category", "odd"], "cannot be used with"),
         (vec!["--min-success-rate", "2"], "a number from 0 to 1"),
     ] {

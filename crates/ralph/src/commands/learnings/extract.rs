@@ -1,5 +1,7 @@
 //! `learnings extract`: what a whole run teaches, drawn once more or from a file.
 
+use std::path::Path;
+
 use clap::Args;
 use ralph_memory::capture::read_loop_history;
 use ralph_memory::learn::{draw, learn_from};
@@ -24,13 +26,14 @@ use crate::text_file::read_text;
 #[command(after_help = "Examples:
   ralph learnings extract run-1a2b3c4d --dry-run
   ralph learnings extract 1a2b
-  ralph learnings extract --from state.json  # what `journal export` writes")]
+  ralph learnings extract --from state.json  # what `journal export` writes
+  ralph learnings extract --from .aiwg/ralph-external")]
 pub(crate) struct ExtractArgs {
     /// The run, by its id or the beginning of it
     #[arg(value_name = "RUN", required_unless_present = "from")]
     run: Option<String>,
-    /// A loop history instead of a run on record; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    /// Loop history instead of a run on record: a file, a folder with a state.json, or `-` for standard input
+    #[arg(long, value_name = "PATH", conflicts_with = "run")]
     from: Option<String>,
     /// Only say what would be drawn
     #[arg(long)]
@@ -88,7 +91,19 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     ))
 }
 
-fn read_history(context: &Context<'_>, file: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
+/// Where a folder of the earlier tool has its loop history: in itself, or below the folder of a project.
+const HISTORIES: [&str; 3] = [
+    "state.json",
+    "ralph-external/state.json",
+    ".aiwg/ralph-external/state.json",
+];
+
+fn read_history(context: &Context<'_>, path: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
+    let in_folder = HISTORIES
+        .iter()
+        .map(|name| Path::new(path).join(name))
+        .find(|file| file.is_file());
+    let file = &in_folder.map_or_else(|| path.to_owned(), |file| file.to_string_lossy().into_owned());
     let text = read_text(context, file)?;
     let history = read_loop_history(&text).map_err(|error| {
         CommandError::new(error.to_string())

@@ -67,12 +67,12 @@ pub(crate) struct QueryArgs {
         long = "for",
         visible_alias = "objective",
         value_name = "TEXT",
-        conflicts_with_all = ["text", "kind", "category", "tag", "min_confidence", "min_success_rate", "limit"]
+        conflicts_with_all = ["text", "category", "tag", "min_confidence", "min_success_rate"]
     )]
     objective: Option<String>,
-    /// At most so many; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = from_zero::<usize>)]
-    limit: usize,
+    /// At most N, 0 for all; 10 by default, and with --for as many as a prompt would hold
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
+    limit: Option<usize>,
     /// Show what each score is made of
     #[arg(long)]
     explain: bool,
@@ -116,8 +116,8 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
     };
     // They come with the newest first, which decides where the scores do not.
     ranked.sort_by(|one, other| other.score().total_cmp(&one.score()));
-    if args.limit > 0 {
-        ranked.truncate(args.limit);
+    if let Some(limit) = args.most() {
+        ranked.truncate(limit);
     }
     show(context, &ranked, args.format.get(), args.explain)
 }
@@ -129,7 +129,7 @@ fn for_work(
     args: &QueryArgs,
     work: &Work<'_>,
 ) -> Result<(), CommandError> {
-    let (known, settled) = match store {
+    let (mut known, settled) = match store {
         Some(store) => {
             let known = known_lessons(store, work, context.clock().now())?;
             context.tell_unreadable(store);
@@ -137,6 +137,10 @@ fn for_work(
         }
         None => (Vec::new(), Vec::new()),
     };
+    known.retain(|lesson| args.kind.is_none_or(|kind| lesson.learning.kind == kind));
+    if let Some(limit) = args.limit.filter(|limit| *limit > 0) {
+        known.truncate(limit);
+    }
     let summary = knowledge_summary(&known, &settled, context.config.context.knowledge_base);
     if args.format.get() == Format::Markdown {
         return context.ui.text(&summary.text);
@@ -146,7 +150,15 @@ fn for_work(
     show(context, &ranked, args.format.get(), args.explain)
 }
 
+/// How many are shown unless a person says how many.
+const USUAL_LIMIT: usize = 10;
+
 impl QueryArgs {
+    /// At most how many are shown; none for all.
+    fn most(&self) -> Option<usize> {
+        Some(self.limit.unwrap_or(USUAL_LIMIT)).filter(|limit| *limit > 0)
+    }
+
     fn errors(&self) -> Result<Vec<ErrorPattern>, CommandError> {
         let pattern = |text: &String| {
             ErrorPattern::of(text).ok_or_else(|| {
@@ -182,8 +194,8 @@ impl QueryArgs {
         let is_asked = !question.trim().is_empty();
         // What is looked at more closely afterwards must not be cut before.
         let is_looked_at = !files.is_empty() || is_asked && !asked.errors.is_empty();
-        let reach = match self.limit {
-            limit if limit > 0 && !is_looked_at => Reach::Best(limit),
+        let reach = match self.most() {
+            Some(limit) if !is_looked_at => Reach::Best(limit),
             _ => Reach::All,
         };
         let mut found: Vec<Learning> = if is_asked {
