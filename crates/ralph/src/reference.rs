@@ -59,6 +59,9 @@ fn environment() -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use ralph_model::config::CommandLine;
+
     use super::*;
 
     /// What is said of every command that is shown, by its name.
@@ -103,6 +106,39 @@ mod tests {
             }
         });
         assert_eq!(without, Vec::<String>::new());
+    }
+
+    /// The calls of ralph in an example: other programs, redirections and comments are left out.
+    fn calls(example: &str) -> Vec<Vec<String>> {
+        let example = example.split(" # ").next().unwrap_or_default();
+        let parts = example.split(" | ").flat_map(|part| part.split(" && "));
+        let parts = parts.filter_map(|part| part.split([' ']).any(|word| word == "ralph").then_some(part));
+        let words = parts.filter_map(|part| CommandLine::Line(part.trim().to_owned()).words());
+        let from_ralph = words.map(|words| words.into_iter().skip_while(|word| word != "ralph").collect::<Vec<_>>());
+        let is_plain = |word: &String| !matches!(word.as_str(), "<" | ">" | ">>");
+        from_ralph
+            .map(|words| words.into_iter().take_while(is_plain).collect())
+            .collect()
+    }
+
+    #[test]
+    fn examples_are_commands_that_ralph_takes() {
+        let mut refused = Vec::new();
+        let mut seen = 0;
+        each_command(&mut |name, command| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for example in help.lines().filter(|line| line.starts_with("  ")) {
+                for words in calls(example) {
+                    seen += 1;
+                    let words = crate::shorthand::expanded(words.into_iter().map(Into::into).collect());
+                    if let Err(error) = Cli::try_parse_from(words) {
+                        refused.push(format!("{name}: {}: {}", example.trim(), error.kind()));
+                    }
+                }
+            }
+        });
+        assert_eq!(refused, Vec::<String>::new());
+        assert!(seen > 100, "{seen}");
     }
 
     #[test]

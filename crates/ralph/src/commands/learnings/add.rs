@@ -21,7 +21,7 @@ use crate::error::CommandError;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings add \"migrate before the tests\" --category testing_strategy
-  ralph learnings add \"clear the cache first\" --tags cache --task-type bug-fix
+  ralph learnings add \"clear the cache first\" --category pitfall --tags cache
   ralph learnings add - --category tool_usage < lesson.txt")]
 pub(crate) struct AddArgs {
     /// What is to be learned; `-` reads it from standard input
