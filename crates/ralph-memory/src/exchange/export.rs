@@ -110,6 +110,14 @@ fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     if !changes.is_empty() {
         changes.push(("updatedAt", time(learning.updated_at)));
     }
+    // The other tool ranks a lesson by these, and one that was staged may have come without them.
+    let needed = [
+        ("createdAt", time(learning.created_at)),
+        ("updatedAt", time(learning.updated_at)),
+        ("useCount", learning.use_count.into()),
+    ];
+    let missing = needed.into_iter().filter(|(name, _)| object.get(name).is_none());
+    changes.extend(missing.collect::<Vec<_>>());
     for (name, value) in changes {
         object.set(name, value);
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_model::moment_text;
+use ralph_model::{LearningKind, moment_text};
 use ralph_notes::{FileError, read_file};
 
 use super::javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
@@ -79,8 +79,9 @@ impl ForeignFile {
     /// A store of these lessons, with its checksum and its figures.
     #[must_use]
     pub fn store(learnings: Vec<JsValue>, updated: Timestamp) -> Self {
-        let by_type = tally(&learnings, "type");
-        let by_task_type = tally(&learnings, "taskType");
+        let kinds: Vec<JsText> = LearningKind::ALL.iter().map(|kind| kind.word().into()).collect();
+        let by_type = tally(&learnings, "type", &kinds);
+        let by_task_type = tally(&learnings, "taskType", &[]);
         let stats = JsObject::from_pairs([
             ("totalLearnings", number(learnings.len())),
             ("byType", by_type.into()),
@@ -175,9 +176,9 @@ impl ForeignFile {
     }
 }
 
-/// How often each word stands under a name, in the order in which they are met.
-fn tally(learnings: &[JsValue], name: &str) -> JsObject {
-    let mut counts: Vec<(JsText, usize)> = Vec::new();
+/// How many lessons have which word; those of `always` are there with 0, too.
+fn tally(learnings: &[JsValue], name: &str, always: &[JsText]) -> JsObject {
+    let mut counts: Vec<(JsText, usize)> = always.iter().map(|word| (word.clone(), 0)).collect();
     for learning in learnings {
         let word = learning.as_object().and_then(|object| object.get(name)?.as_text());
         let Some(word) = word else { continue };

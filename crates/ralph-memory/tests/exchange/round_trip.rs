@@ -160,7 +160,7 @@ fn javascript_accepts_what_is_exported() {
     assert_eq!(
         told.trim_end(),
         format!(
-            r#"{{"version":"1.0.0","lastUpdated":"2026-02-03T10:30:00.000Z","ids":["learn-texts","{own}"],"stats":{{"totalLearnings":2,"byType":{{"strategy":1,"antipattern":1}},"byTaskType":{{"bug-fix":2}}}}}}"#
+            r#"{{"version":"1.0.0","lastUpdated":"2026-02-03T10:30:00.000Z","ids":["learn-texts","{own}"],"stats":{{"totalLearnings":2,"byType":{{"strategy":1,"antipattern":1,"estimate":0,"convention":0}},"byTaskType":{{"bug-fix":2}}}}}}"#
         )
     );
 }

@@ -429,3 +429,26 @@ fn found(env: &TestEnv) -> String {
     };
     of_tool.map(line).collect::<Vec<_>>().join("\n")
 }
+
+#[test]
+fn what_was_staged_without_times_and_uses_is_exported_with_them() {
+    let env = env();
+    let staged = r#"[{"id":"learn-bbbbbbbb","type":"strategy","taskType":"test-fix","content":{"description":"Run the migrations before the integration tests"},"confidence":0.9,"sourceLoops":["a"],"successRate":0.9,"mine":1}]"#;
+    env.write("staged.json", staged);
+    env.ok(["learnings", "stage", "staged.json"]);
+    env.ok(["learnings", "validate"]);
+    env.ok(["learnings", "promote", "--all"]);
+    let exported = json(&env, &["learnings", "export", "json"]);
+    let learning = &exported["learnings"][0];
+    assert_eq!(
+        (&learning["useCount"], &learning["mine"]),
+        (&0.into(), &1.into()),
+        "{exported:#}"
+    );
+    assert!(
+        learning["createdAt"].is_string() && learning["updatedAt"].is_string(),
+        "{exported:#}"
+    );
+    let counts = serde_json::json!({"strategy": 1, "antipattern": 0, "estimate": 0, "convention": 0});
+    assert_eq!(exported["stats"]["byType"], counts);
+}

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs';
 
 const hash = (list) => createHash('sha256').update(JSON.stringify(list, null, 0)).digest('hex');
 
-function tally(learnings, key) {
-  const counts = {};
+function tally(learnings, key, always = []) {
+  const counts = Object.fromEntries(always.map((word) => [word, 0]));
   for (const learning of learnings) {
     counts[learning[key]] = (counts[learning[key]] ?? 0) + 1;
   }
@@ -21,7 +21,7 @@ function keep(name, learnings) {
     learnings,
     stats: {
       totalLearnings: learnings.length,
-      byType: tally(learnings, 'type'),
+      byType: tally(learnings, 'type', ['strategy', 'antipattern', 'estimate', 'convention']),
       byTaskType: tally(learnings, 'taskType'),
     },
   };
