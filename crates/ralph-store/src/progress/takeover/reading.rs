@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use ralph_model::{Author, Outcome, Priority, TaskLogLine, TaskStatus, count};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -176,6 +178,12 @@ fn count_model_choices(connection: &Connection) -> rusqlite::Result<usize> {
     Ok(usize::try_from(rows).unwrap_or_default())
 }
 
+/// A moment as RFC 3339, or as SQLite's `datetime('now')` writes it: in UTC, without saying so.
+fn moment(text: &str) -> Option<Timestamp> {
+    let in_utc = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    text.parse().ok().or_else(|| Some(in_utc()?.timestamp()))
+}
+
 /// A number that is finite and not negative.
 fn real(row: &Row<'_>, column: &str) -> rusqlite::Result<f64> {
     #[expect(clippy::cast_precision_loss, reason = "costs and seconds are small")]
@@ -233,7 +241,7 @@ impl Oddities {
 
     fn time(&mut self, row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
         let text = self.text(row, column)?.unwrap_or_default();
-        Ok(text.trim().parse().unwrap_or_else(|_| {
+        Ok(moment(text.trim()).unwrap_or_else(|| {
             self.unreadable_times += 1;
             Timestamp::UNIX_EPOCH
         }))
@@ -307,5 +315,28 @@ impl Oddities {
             "behind: ralph keeps models with the iterations",
         );
         remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read_in_both_forms() {
+        for (text, expected) in [
+            ("2026-02-18T09:03:00Z", Some("2026-02-18T09:03:00Z")),
+            ("2026-02-18T10:03:00+01:00", Some("2026-02-18T09:03:00Z")),
+            ("2026-02-18 09:03:00", Some("2026-02-18T09:03:00Z")),
+            ("2026-02-18 09:03:00.5", Some("2026-02-18T09:03:00.5Z")),
+            ("yesterday", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                moment(text).map(|moment| moment.to_string()).as_deref(),
+                expected,
+                "{text}"
+            );
+        }
     }
 }
