@@ -352,3 +352,27 @@ fn what_cannot_be_set_is_refused_and_nothing_changes() {
     assert_eq!(broken.code, Some(1), "{broken}");
     assert_eq!(env.read(".ralph.toml"), "[memories\n");
 }
+
+#[test]
+fn doctor_names_settings_of_earlier_tools_that_have_no_effect() {
+    let env = crate::env();
+    env.write("ralph.yml", "memories:\n  inject: manual\n  budget: 2000\n");
+    env.write(".ralph/config.sh", "MEMORIES_BUDGET=500\n");
+    let looked = env.ralph(["doctor"]).run().stdout;
+    for line in [
+        "ralph.yml: memories.inject = \"manual\" has no effect; ralph has \"auto\"",
+        ".ralph/config.sh: guardrails.budget = 500 has no effect; ralph has 2000",
+        "→ `ralph init` takes it over",
+    ] {
+        assert!(looked.contains(line), "{line}: {looked}");
+    }
+    assert!(!looked.contains("memories.budget"), "{looked}");
+    env.ok(["init"]);
+    assert!(!env.ralph(["doctor"]).run().stdout.contains("has no effect"));
+    env.ok(["config", "set", "memories.inject", "none"]);
+    let looked = env.ralph(["doctor"]).run().stdout;
+    assert!(
+        looked.contains("`ralph config set memories.inject manual` takes it over"),
+        "{looked}"
+    );
+}

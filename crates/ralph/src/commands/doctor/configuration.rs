@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_model::config::{ConfigError, Hint, environment_names, nearest_variable};
+use ralph_model::config::{ConfigError, Hint, Key, environment_names, from_config_sh, keys, nearest_variable};
 use ralph_notes::Boundary;
 
 use super::Patient;
@@ -10,6 +10,7 @@ use super::finding::{Finding, Report};
 use crate::env;
 use crate::error::CommandError;
 use crate::paths;
+use crate::takeover::from_ralph_yml;
 
 /// Looks at the file, the variables and the paths.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
@@ -26,6 +27,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     unknown(patient, report);
     variables(report);
     configured_paths(patient, report);
+    earlier_settings(patient, report);
     for misplaced in &patient.misplaced {
         report.add(Finding::error(misplaced.sentence()).mend(misplaced.remedy()));
     }
@@ -86,6 +88,38 @@ fn variables(report: &mut Report) {
         } else if let Some(near) = nearest_variable(&name) {
             let finding = Finding::warning("there is no such variable, so it has no effect");
             report.add(finding.at(&name).mend(format!("{near} may have been meant")));
+        }
+    }
+}
+
+/// Settings of earlier tools that are not here, or are here with another value.
+fn earlier_settings(patient: &Patient<'_>, report: &mut Report) {
+    let root = &patient.context.project.root;
+    let text = |name: &str| std::fs::read_to_string(root.join(name)).ok();
+    let of_yml = text(paths::ORCHESTRATOR_CONFIG).and_then(|text| from_ralph_yml(&text).ok());
+    let of_sh = text(paths::OLD_SETTINGS).map(|text| from_config_sh(&text).overrides);
+    let files = [(paths::ORCHESTRATOR_CONFIG, of_yml), (paths::OLD_SETTINGS, of_sh)];
+    let has_config = root.join(paths::CONFIG).exists();
+    for (file, settings) in files {
+        for setting in settings.unwrap_or_default() {
+            let key = format!("{}.{}", setting.section(), setting.key());
+            let set = patient.inspected.loaded.set_by(&key).map(|(_, value)| value);
+            let default = keys()
+                .find(|known| known.full_name() == key)
+                .and_then(Key::default_text);
+            let here = set.or(default).unwrap_or("not set");
+            if here == setting.value() {
+                continue;
+            }
+            let remedy = match has_config {
+                true => format!(
+                    "`ralph config set {key} {}` takes it over",
+                    setting.value().trim_matches('"')
+                ),
+                false => "`ralph init` takes it over".to_owned(),
+            };
+            let what = format!("{key} = {} has no effect; ralph has {here}", setting.value());
+            report.add(Finding::warning(what).at(file).mend(remedy));
         }
     }
 }
