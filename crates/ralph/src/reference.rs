@@ -112,7 +112,7 @@ mod tests {
     fn calls(example: &str) -> Vec<Vec<String>> {
         let example = example.split(" # ").next().unwrap_or_default();
         let parts = example.split(" | ").flat_map(|part| part.split(" && "));
-        let parts = parts.filter_map(|part| part.split([' ']).any(|word| word == "ralph").then_some(part));
+        let parts = parts.filter(|part| part.split(' ').any(|word| word == "ralph"));
         let words = parts.filter_map(|part| CommandLine::Line(part.trim().to_owned()).words());
         let from_ralph = words.map(|words| words.into_iter().skip_while(|word| word != "ralph").collect::<Vec<_>>());
         let is_plain = |word: &String| !matches!(word.as_str(), "<" | ">" | ">>");

@@ -89,7 +89,7 @@ fn summary(context: &Context<'_>, agent: Option<&str>, gates: &[String], done: &
     let agent = agent.map(str::to_owned).or(configured).or_else(found);
     let no_agent = || {
         let first = known_agents().first().map(|agent| agent.install).unwrap_or_default();
-        format!("none found; `{first}` installs Claude Code")
+        format!("none found; for example: {first}")
     };
     let gates = match gates {
         [] => "none found; set `[verify] commands` in .ralph.toml".to_owned(),

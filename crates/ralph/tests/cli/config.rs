@@ -184,7 +184,7 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     assert_snapshot!(taken, @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .ralph/, .gitignore, .agent/
            took over from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
@@ -225,7 +225,7 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
            took over from .ralph/config.sh: guardrails.enabled = false

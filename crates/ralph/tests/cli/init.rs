@@ -14,7 +14,7 @@ fn a_new_project_has_everything() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
     Next   ralph run "what the agent should do"
@@ -69,7 +69,7 @@ fn the_second_time_everything_is_in_place_and_no_byte_changes() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  nothing; everything is in place
     Next   ralph run "what the agent should do"
@@ -86,7 +86,7 @@ fn what_is_there_stays() {
     assert_snapshot!(done, @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph/, .gitignore, .agent/
     Next   ralph run "what the agent should do"
@@ -113,7 +113,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes
            set merge.ralph.driver in git's configuration
@@ -150,7 +150,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
            moved .ralph/skills/deploy to .claude/skills/
@@ -166,7 +166,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  nothing; everything is in place
            moved .ralph/skills/test to .claude/skills/
@@ -303,7 +303,7 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
     Next   ralph run "what the agent should do"

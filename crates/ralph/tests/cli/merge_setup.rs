@@ -205,7 +205,7 @@ fn an_attribute_that_is_taken_back_is_reported_and_not_added_again() {
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  nothing; everything is in place
     Next   ralph run "what the agent should do"
@@ -226,7 +226,7 @@ fn without_git_nothing_happens() {
     assert_snapshot!(done, @r#"
     exit 0
     --- stdout
-    Agent  none found; `npm install -g @anthropic-ai/claude-code` installs Claude Code
+    Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  nothing; everything is in place
     Next   ralph run "what the agent should do"
