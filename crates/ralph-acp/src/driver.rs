@@ -126,6 +126,10 @@ impl Agent for AcpAgent {
         self.permissions(Permissions::Edit).is_some() || self.offers_read_only.get() == Some(&true)
     }
 
+    fn must_be_asked(&self) -> bool {
+        !self.speaker.is_known()
+    }
+
     fn offers_read_only(&self, turn: &Turn<'_>, limit: Duration) -> bool {
         *self.offers_read_only.get_or_init(|| {
             let modes = self.modes(Access::ReadOnly);

@@ -57,8 +57,13 @@ pub trait Agent {
         false
     }
 
-    /// Starts it to find out whether a turn of it can be kept from changing anything, where nothing else tells. Nothing is
-    /// prompted. Afterwards [`Self::can_be_read_only`] tells the same.
+    /// Whether only [`Self::offers_read_only`] tells if a turn of it can be kept from changing anything.
+    fn must_be_asked(&self) -> bool {
+        false
+    }
+
+    /// Starts it to find out whether a turn of it can be kept from changing anything. Nothing is prompted. Afterwards
+    /// [`Self::can_be_read_only`] tells the same.
     fn offers_read_only(&self, _turn: &Turn<'_>, _limit: Duration) -> bool {
         false
     }

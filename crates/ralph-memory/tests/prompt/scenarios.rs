@@ -164,7 +164,7 @@ fn first_attempt() {
     Where a learning belongs:
 
     - a gotcha: `ralph guardrails add "TEXT" --type fix`
-    - a choice and why: `--type decision`
+    - a choice and why: `--type decision`; one about the architecture also in `specs/design/`
     - a convention: `--type pattern`
     - where the work stands: `ralph scratchpad append "TEXT"`
     - a rule for everybody: AGENTS.md or CLAUDE.md

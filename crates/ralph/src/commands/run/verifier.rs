@@ -70,9 +70,13 @@ pub(super) fn asked(
     chosen: ChosenVerifier,
 ) -> Result<ChosenVerifier, CommandError> {
     let is_wanted = config.execution.verify && config.verify.verifier.is_none();
-    if !is_wanted || !matches!(chosen.verifier, Verifier::Nobody) {
+    if !is_wanted || !worker.must_be_asked() {
         return Ok(chosen);
     }
+    let name = worker.name();
+    context
+        .ui
+        .status(&format!("Starting {name} to ask whether it has a read-only mode."));
     let visit = Visit::new(context)?;
     let turn = visit.turn(&context.project.root, Access::ReadOnly);
     Ok(match worker.offers_read_only(&turn, OFFER_LIMIT) {

@@ -357,6 +357,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     1 iteration: 1 task done
     --- stderr
     Task t-025cc1: a text
+    Starting scripted-agent to ask whether it has a read-only mode.
     Agent: scripted-agent (from --agent).
     No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
