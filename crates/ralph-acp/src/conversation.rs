@@ -41,7 +41,7 @@ pub(crate) struct Wishes {
     pub(crate) also_writable: Vec<PathBuf>,
     /// The commands that it may run, beside ralph's own.
     pub(crate) allowed_commands: Vec<String>,
-    /// Whether a command that it asks for is told only as the title of the call.
+    /// Whether its permission requests have the command only as the title of the call.
     pub(crate) titles_are_commands: bool,
     /// The model to choose; none leaves it to the agent.
     pub(crate) model: Option<String>,

@@ -52,7 +52,7 @@ pub(crate) struct Speaker {
     deciding_options: &'static [&'static str],
     /// Variables that are set unless the user has set them.
     environment: &'static [(&'static str, &'static str)],
-    /// Whether a command that it asks for is told only as the title of the call.
+    /// Whether its permission requests have the command only as the title of the call.
     titles_are_commands: bool,
     /// The variable that holds rules about what it asks for, and the tools that it is to ask for.
     asks_by: Option<(&'static str, &'static [Asked])>,
@@ -223,7 +223,7 @@ impl Speaker {
         }
     }
 
-    /// Whether a command that it asks for is told only as the title of the call.
+    /// Whether its permission requests have the command only as the title of the call.
     pub(crate) fn titles_are_commands(&self) -> bool {
         self.titles_are_commands
     }

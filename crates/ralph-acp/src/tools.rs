@@ -17,7 +17,7 @@ const MOST_PATHS: usize = 64;
 /// How long the id of a call and a path may be, in bytes. Nobody has longer ones.
 const ID_BYTES: usize = 256;
 const PATH_BYTES: usize = 4_096;
-/// How long a command is kept. Nobody configures a longer one.
+/// The longest command that is kept, in bytes.
 const COMMAND_BYTES: usize = 16 << 10;
 /// What tools call the files that they are about, in what they are called with.
 const PATH_KEYS: [&str; 12] = [

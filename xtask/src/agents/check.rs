@@ -84,7 +84,7 @@ fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, Strin
     output(place.bare("ralph")?.args(["task", "add", "Make the file"]))
 }
 
-/// Every request about the task has the first memory so many times.
+/// Every request about the task has the first memory `wanted` times.
 fn has_notes(asked: &[Asked], wanted: usize) -> Result<(), String> {
     let first = format!("{MEMORY} 1.");
     let about_task = asked.iter().filter(|asked| asked.body.contains("## Assigned Task"));

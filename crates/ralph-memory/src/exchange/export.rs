@@ -110,7 +110,7 @@ fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     if !changes.is_empty() {
         changes.push(("updatedAt", time(learning.updated_at)));
     }
-    // The other tool ranks a lesson by these, and one that was staged may have come without them.
+    // The other tool ranks a learning by these, and a staged one may lack them.
     let needed = [
         ("createdAt", time(learning.created_at)),
         ("updatedAt", time(learning.updated_at)),

@@ -176,7 +176,7 @@ impl ForeignFile {
     }
 }
 
-/// How many lessons have which word; those of `always` are there with 0, too.
+/// How many learnings have each word under a name; words of `always` are listed even if the count is 0.
 fn tally(learnings: &[JsValue], name: &str, always: &[JsText]) -> JsObject {
     let mut counts: Vec<(JsText, usize)> = always.iter().map(|word| (word.clone(), 0)).collect();
     for learning in learnings {

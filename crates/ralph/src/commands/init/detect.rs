@@ -7,24 +7,12 @@ use std::path::Path;
 /// How much of a file is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// An ecosystem, and the test commands of a project that uses it.
-type Ecosystem = (&'static str, fn(&Path) -> Option<String>);
-
-/// In the order in which gates are written.
-const ECOSYSTEMS: [Ecosystem; 8] = [
-    ("Cargo", cargo),
-    ("npm", node),
-    ("pytest", pytest),
-    ("unittest", unittest),
-    ("Go", go),
-    ("Gradle", gradle),
-    ("Maven", maven),
-    (".NET", dotnet),
-];
+/// How each ecosystem is detected, in the order in which gates are written.
+const ECOSYSTEMS: [fn(&Path) -> Option<String>; 8] = [cargo, node, pytest, unittest, go, gradle, maven, dotnet];
 
 /// The test commands of a project. A Makefile counts where nothing else is found: its targets call the same commands.
 pub(super) fn test_commands(root: &Path) -> Vec<String> {
-    let found: Vec<String> = ECOSYSTEMS.iter().filter_map(|(_, detect)| detect(root)).collect();
+    let found: Vec<String> = ECOSYSTEMS.iter().filter_map(|detect| detect(root)).collect();
     match found.is_empty() {
         true => make(root).into_iter().collect(),
         false => found,

@@ -116,7 +116,7 @@ fn store_with(
     if let Some(old) = &details.supersedes {
         extra.set(Extra::SUPERSEDES, old);
     }
-    // What is wrong with a file that cannot be read is told by the attempt to add to it.
+    // If the file cannot be read, adding to it reports why.
     if extra == Extra::default()
         && let Ok(Some(same)) = notebook.find_same(&content)
     {

@@ -153,7 +153,7 @@ fn a_second_signal_does_not_wait_for_an_agent_that_does_not_want_to_end() {
     assert_eq!(finished.code, Some(130), "{finished}");
     assert_gone(&scene, "sleep 32003");
     assert_gone(&scene, "sleep 32004");
-    // On a slow disk it ends before the iteration is settled; the next run settles it then.
+    // After a second it ends even if the iteration is not settled; the next run settles it then.
     let again = scene.run(&[]);
     assert_eq!(again.code, Some(0), "{again}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
