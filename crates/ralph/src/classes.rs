@@ -31,7 +31,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("init", Refused),
     ("setup claude", Refused),
     ("doctor", ReadUnlessChanging),
-    ("config", Read),
+    ("config", Refused),
     ("config set", Refused),
     ("demo", Refused),
     ("demo-agent", Read),

@@ -558,3 +558,17 @@ fn what_was_edited_in_its_file_during_an_iteration_is_nobodys_word() {
     let primed = scene.env.ok(["memory", "prime"]);
     assert!(primed.contains("| by: unknown -->"), "{primed}");
 }
+
+#[test]
+fn the_configuration_is_refused_inside_an_iteration() {
+    let look = "ralph config > shown.txt 2>&1; ralph config set memories.budget 1 >> shown.txt 2>&1";
+    let scene = Scene::new(&Script::new().turn([run(look), say(DONE)]));
+    let finished = scene.run(&["one"]);
+    let shown = scene.env.read("shown.txt");
+    assert_eq!(
+        shown.matches("is refused inside an iteration").count(),
+        2,
+        "{shown}\n{finished}"
+    );
+    assert!(!scene.env.path(".ralph.toml").exists());
+}
