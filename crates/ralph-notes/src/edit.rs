@@ -102,7 +102,8 @@ impl Document<'_> {
                 let with_break = ends_line(block.of(self.bytes));
                 patches.replace(block, with_eol(&entry_text(note), eol, with_break));
             } else {
-                self.take_out(&mut patches, (block.start(), block), &sign.id);
+                let stays = self.has_stray_parts_after(block);
+                self.take_out(&mut patches, (block.start(), block), stays.then_some(&sign.id));
                 moved.push(note.clone());
             }
         }
@@ -176,28 +177,32 @@ impl Document<'_> {
     }
 
     fn delete_from(&self, patches: &mut Patches, entry: &Entry) {
-        let mut parts = [entry.heading, entry.content, entry.tags, entry.extra];
+        let mut parts = [entry.content, entry.tags, entry.extra];
         parts.sort_by_key(|part| part.start());
-        let mut stretch: Option<Span> = None;
+        let mut last = entry.heading;
+        let mut leaves_stray_parts = false;
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            stretch = Some(match stretch {
-                None => part,
-                Some(before) if is_blank(Span::new(before.end(), part.start()).of(self.bytes)) => before.to(part),
-                Some(before) => {
-                    patches.remove(before);
-                    part
-                }
-            });
+            let between = Span::new(last.end(), part.start());
+            if is_blank(between.of(self.bytes)) {
+                last = last.to(part);
+                continue;
+            }
+            patches.remove(last);
+            leaves_stray_parts |= self.has_stray_parts(between);
+            last = part;
         }
-        if let Some(last) = stretch {
-            self.take_out(patches, (entry.heading.start(), last), self.id(entry));
-        }
+        leaves_stray_parts |= self.has_stray_parts_after(last);
+        self.take_out(
+            patches,
+            (entry.heading.start(), last),
+            leaves_stray_parts.then(|| self.id(entry)),
+        );
     }
 
-    /// Takes out the last stretch of a block that began at an offset.
-    fn take_out(&self, patches: &mut Patches, (begin, last): (usize, Span), name: &str) {
-        if self.has_stray_parts_after(last) {
-            // Without a heading of their own they would become parts of the entry above.
+    /// Takes out the last stretch of a block that began at an offset. Stray parts that stay get a heading with the name of
+    /// what they stood under: without one they would become parts of the entry above.
+    fn take_out(&self, patches: &mut Patches, (begin, last): (usize, Span), heading_for_stray_parts: Option<&str>) {
+        if let Some(name) = heading_for_stray_parts {
             let line = format!("### was {name}\n");
             let heading = Line::at(self.bytes, begin).map(Line::whole).unwrap_or_default();
             patches.remove(last);
@@ -211,9 +216,14 @@ impl Document<'_> {
 
     /// Whether quotes or comment lines that belong to no entry follow, before the next heading.
     fn has_stray_parts_after(&self, stretch: Span) -> bool {
+        self.has_stray_parts(Span::new(stretch.end(), self.bytes.len()))
+    }
+
+    /// Whether quotes or comment lines stand in a stretch, before the next heading.
+    fn has_stray_parts(&self, stretch: Span) -> bool {
         let mut fences = Fences::default();
-        let mut offset = stretch.end();
-        while let Some(line) = Line::at(self.bytes, offset) {
+        let mut offset = stretch.start();
+        while let Some(line) = Line::at(self.bytes, offset).filter(|_| offset < stretch.end()) {
             let text = line.text.of(self.bytes);
             if is_part_of_entry(text) {
                 return true;

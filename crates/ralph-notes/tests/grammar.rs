@@ -282,6 +282,18 @@ fn stray_parts_below_a_deleted_entry_do_not_go_to_the_one_above() {
 }
 
 #[test]
+fn what_stands_between_the_parts_of_a_deleted_entry_does_not_become_part_of_the_one_above() {
+    let text = "### mem-1-0000\n> above\n\n### mem-2-0000\n> below\n<!-- tags:  | created: 2025-01-01 -->\n\
+                > an orphan\nprose\n<!-- ralph: a=b -->\n";
+    let document = parse(text.as_bytes());
+    let left = document.delete(&[&document.entries()[1]]).apply(text.as_bytes());
+    assert_eq!(
+        String::from_utf8_lossy(&left),
+        "### mem-1-0000\n> above\n\n### was mem-2-0000\n> an orphan\nprose\n"
+    );
+}
+
+#[test]
 fn a_stray_line_is_not_taken_for_one_that_was_removed() {
     let text = "### mem-1-0000\n> a\n<!-- tags:  | created: 2025-01-01 -->\n<!-- ralph: reason=x -->\nprose\n\
                 <!-- ralph: reason=stray -->\n";
