@@ -21,8 +21,8 @@ pub use guard::{Change, Part};
 pub use open::Wait;
 pub use place::{DatabasePlace, PlaceRef};
 pub use progress::{
-    AddedLearning, AtWork, CheckoutRecord, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn,
-    EvidenceChange, FailedTask, FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, FinishedTask,
+    AddedLearning, AtWork, CheckoutRecord, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DeletedTask,
+    DoneIn, EvidenceChange, FailedTask, FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, FinishedTask,
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding,
     ForeignTask, HardLike, Health, Heed, ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord,
     JournalFilter, JournalOutline, Judged, Judgement, KnownNote, LandingRecord, LearningError, LearningEvidence,

@@ -46,6 +46,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("task fail", Refused),
     ("task reset", Refused),
     ("task delete", Refused),
+    ("task restore", Refused),
     ("task log", Read),
     ("feature create", Refused),
     ("feature list", Read),

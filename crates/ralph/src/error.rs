@@ -151,6 +151,10 @@ impl From<TaskError> for CommandError {
         let message = error.to_string();
         match error {
             TaskError::Unknown { .. } => Self::new(message).hint("`ralph task list --all` shows what there is"),
+            TaskError::NotDeleted { .. } => Self::new(message).hint("`ralph task restore --list` shows what there is"),
+            TaskError::ParentDeleted { parent, .. } => {
+                Self::new(message).hint(format!("`ralph task restore {parent}` brings that back first"))
+            }
             TaskError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
             TaskError::Ring { .. } => Self::new(message).hint("leave one of these out"),
             TaskError::Claimed { .. } => Self::new(message).hint("stop that run, or wait until it is through with it"),

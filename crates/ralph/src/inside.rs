@@ -308,6 +308,7 @@ fn words_of_task(command: &TaskCommand) -> &'static str {
         TaskCommand::Fail(_) => "task fail",
         TaskCommand::Reset(_) => "task reset",
         TaskCommand::Delete(_) => "task delete",
+        TaskCommand::Restore(_) => "task restore",
         TaskCommand::Log(_) => "task log",
     }
 }

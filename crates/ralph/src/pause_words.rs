@@ -13,6 +13,11 @@ const LONG: Duration = Duration::from_secs(300);
 
 /// A wait for the end of a pause, as a person reads it who could stop it.
 pub(crate) fn countdown(wait: &PauseWait, now: Timestamp) -> String {
+    format!("{} Ctrl+C stops.", goes_on(wait, now))
+}
+
+/// When a run goes on that waits, and what it waits for.
+pub(crate) fn goes_on(wait: &PauseWait, now: Timestamp) -> String {
     let agent = &wait.pause.agent;
     let why = match wait.pause.what.reason {
         PauseReason::UsageLimit => format!("usage limit of {agent}"),
@@ -26,7 +31,7 @@ pub(crate) fn countdown(wait: &PauseWait, now: Timestamp) -> String {
     };
     let (moment, left) = (moment(wait.until, wait.left, now), rounded(wait.left));
     // A narrow terminal shows the beginning: what changes stands there.
-    format!("Goes on in {left}, at {moment}: {why}. Ctrl+C stops.")
+    format!("Goes on in {left}, at {moment}: {why}.")
 }
 
 /// A pause that is not over, as the status tells it; none of one that is.

@@ -331,6 +331,14 @@ impl Ui {
         ));
     }
 
+    /// Rings the bell of the terminal, if somebody sits there.
+    pub(crate) fn bell(&self) {
+        if self.is_watched() {
+            // A bell that cannot be rung is not worth a word.
+            drop(io::stderr().lock().write_all(b"\x07"));
+        }
+    }
+
     /// Says what mends it.
     pub(crate) fn hint(&self, line: &str) {
         self.say(Some((Style::Strong, "Hint:")), line);

@@ -106,6 +106,11 @@ pub const SECTIONS: &[Section] = &[
         keys: WORKTREE,
     },
     Section {
+        name: "notify",
+        about: "Who is told that a run ended, needs review, or waits for a usage limit.",
+        keys: NOTIFY,
+    },
+    Section {
         name: "runs",
         about: "How long prompts and transcripts of past runs are kept; 0 is for ever.",
         keys: RUNS,
@@ -278,6 +283,13 @@ const WORKTREE: &[Key] = &[
         "Commands that prepare a new checkout."),
 ];
 
+const NOTIFY: &[Key] = &[
+    key!(notify.command: Option<String>, Unset(r#"'notify-send ralph "$(jq -r .sentence)"'"#), Runs,
+        "A shell command that gets the event as JSON on standard input, for 10 seconds at most."),
+    key!(notify.bell: bool, Is("false"), No,
+        "Whether the bell of the terminal rings."),
+];
+
 const RUNS: &[Key] = &[
     key!(runs.keep_days: Option<u32>, Is("30"), No,
         "For how many days the folder of a run is kept."),
@@ -358,6 +370,7 @@ mod tests {
                 "learning.promote",
                 "git.isolate",
                 "worktree.setup",
+                "notify.command",
             ]
         );
         for key in keys() {

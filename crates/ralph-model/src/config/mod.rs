@@ -30,8 +30,8 @@ pub use nearest::{nearest, nearest_variable};
 pub use quantity::{Bytes, duration_text, parse_time_with_unit};
 pub use reference::{environment_names, reference};
 pub use sections::{
-    Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Paths, Runs, Scratchpad,
-    Strategy, Tasks, Ui, Verify, WorktreeSetup,
+    Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Notify, Paths, Runs,
+    Scratchpad, Strategy, Tasks, Ui, Verify, WorktreeSetup,
 };
 pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};

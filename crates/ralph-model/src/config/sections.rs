@@ -41,6 +41,8 @@ pub struct Config {
     pub git: Git,
     /// What a task's checkout needs beside the files that git tracks.
     pub worktree: WorktreeSetup,
+    /// Who is told of a run.
+    pub notify: Notify,
     /// The folders of past runs.
     pub runs: Runs,
     /// Where files may be.
@@ -355,6 +357,15 @@ pub struct WorktreeSetup {
     pub link: Vec<PathBuf>,
     /// Commands that are run in a new checkout.
     pub setup: Vec<String>,
+}
+
+/// `[notify]`: how a person hears of a run that they do not watch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notify {
+    /// A command of the shell that gets the event as JSON.
+    pub command: Option<String>,
+    /// Whether the terminal's bell rings.
+    pub bell: bool,
 }
 
 /// `[runs]`.

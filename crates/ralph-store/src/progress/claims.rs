@@ -14,7 +14,6 @@ use super::pauses::{Heed, Pause, pause_of, pause_of_agent};
 use super::standing::Graph;
 use super::task_reading::json_list;
 use super::task_rows::{TASK_COLUMNS, log, read_task};
-use super::tasks::DELETED;
 use super::transitions::{Said, say};
 use crate::StoreError;
 
@@ -296,11 +295,11 @@ impl Store {
     /// When the database cannot be read.
     pub fn lost_tasks(&self, tasks: &BTreeSet<TaskId>) -> Result<Vec<TaskId>, StoreError> {
         let sql = "SELECT 1 FROM tasks WHERE id = ?1
-                   UNION ALL SELECT 1 FROM task_log WHERE task = ?1 AND text = ?2";
+                   UNION ALL SELECT 1 FROM deleted_tasks WHERE task = ?1";
         let lost = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let mut lost = Vec::new();
             for task in tasks {
-                if !statement.exists(params![task.as_str(), DELETED])? {
+                if !statement.exists([task.as_str()])? {
                     lost.push(task.clone());
                 }
             }

@@ -13,6 +13,20 @@ pub enum TaskError {
         /// What was given for its id.
         text: String,
     },
+    /// No deleted task has an id that begins so.
+    #[error("there is no deleted task {}", if text.trim().is_empty() { "\"\"" } else { text })]
+    NotDeleted {
+        /// What was given for its id.
+        text: String,
+    },
+    /// The task that a deleted one was a part of is not there.
+    #[error("{task} was a part of {parent}, which is deleted too")]
+    ParentDeleted {
+        /// The task.
+        task: TaskId,
+        /// What it was a part of.
+        parent: TaskId,
+    },
     /// Several tasks have ids that begin so.
     #[error("{text} is the beginning of several ids: {}", named(candidates, *more))]
     Ambiguous {

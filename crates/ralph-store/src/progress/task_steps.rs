@@ -92,7 +92,7 @@ fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Re
 }
 
 /// A task that has become a parent was done where its parts are.
-fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) -> rusqlite::Result<()> {
+pub(super) fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE tasks SET done_worktree = NULL, done_commit = NULL, unverified = NULL, unverified_changed = NULL WHERE id = ?1")?
         .execute([parent.as_str()])

@@ -5,6 +5,7 @@ use ralph_model::{Entropy, FeatureId, NewTask, Priority, Task, TaskId};
 use rusqlite::Transaction;
 
 use super::Store;
+use super::deleted_tasks::keep;
 use super::evidence_changes::forget;
 use super::rings::ring;
 use super::rollback::put_commit;
@@ -134,7 +135,7 @@ impl Store {
     }
 
     /// Deletes a task with everything below it; the deleted ones, from the top. What was recorded about their iterations
-    /// stays. What waited for them does not any more.
+    /// stays. What waited for them does not any more, until they are restored.
     ///
     /// # Errors
     /// When a run has claimed one of them, or the database cannot be written.
@@ -231,9 +232,6 @@ impl Store {
     }
 }
 
-/// What the log of a deleted task ends with.
-pub(super) const DELETED: &str = "Deleted.";
-
 /// Deletes a task with everything below it; the deleted ones, from the top.
 pub(super) fn delete_with_parts(
     transaction: &Transaction<'_>,
@@ -248,6 +246,7 @@ pub(super) fn delete_with_parts(
     for id in &doomed {
         let task = existing(transaction, id)?;
         refuse_claimed(&task)?;
+        keep(transaction, id, &top.id, now)?;
         deleted.push(task);
         touched.extend(ids(
             transaction,
@@ -257,7 +256,7 @@ pub(super) fn delete_with_parts(
     }
     // From below, so that SQLite has no deep chain to follow.
     for id in doomed.iter().rev() {
-        log(transaction, id, DELETED, now)?;
+        log(transaction, id, "Deleted.", now)?;
         transaction
             .prepare_cached("DELETE FROM tasks WHERE id = ?1")?
             .execute([id.as_str()])?;

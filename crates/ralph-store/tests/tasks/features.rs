@@ -217,6 +217,19 @@ fn thousands_of_tasks_go_with_their_feature() {
 }
 
 #[test]
+fn a_task_whose_feature_is_gone_is_restored_without_one() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    let (kept, lost) = (add(&mut tasks, "kept", &search), add(&mut tasks, "lost", &search));
+    tasks.store.delete_task(&kept, now(1)).unwrap();
+    tasks.store.restore_task(&kept, now(1)).unwrap();
+    assert_eq!(feature_of(&tasks, &kept), Some(search.clone()));
+    tasks.store.delete_feature(&search, TasksOfFeature::Go, now(1)).unwrap();
+    tasks.store.restore_task(&lost, now(2)).unwrap();
+    assert_eq!(feature_of(&tasks, &lost), None);
+}
+
+#[test]
 fn the_tasks_of_a_feature_are_listed_with_everything_below_them() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;

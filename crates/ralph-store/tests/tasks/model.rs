@@ -19,6 +19,8 @@ enum Operation {
     Reset(usize),
     ResetBelow(usize),
     Delete(usize),
+    DeleteAndRestore(usize),
+    Restore(usize),
     Claim,
     FreeAll,
 }
@@ -35,7 +37,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => task.clone().prop_map(Operation::Fail),
         2 => task.clone().prop_map(Operation::Reset),
         1 => task.clone().prop_map(Operation::ResetBelow),
-        1 => task.prop_map(Operation::Delete),
+        1 => task.clone().prop_map(Operation::Delete),
+        1 => task.clone().prop_map(Operation::DeleteAndRestore),
+        1 => task.prop_map(Operation::Restore),
         2 => Just(Operation::Claim),
         1 => Just(Operation::FreeAll),
     ]
@@ -51,6 +55,13 @@ impl Reference {
             ..TaskFilter::default()
         });
         Self(all.unwrap().into_iter().map(|task| (task.id.clone(), task)).collect())
+    }
+
+    fn without_times(mut self) -> BTreeMap<TaskId, Task> {
+        for task in self.0.values_mut() {
+            task.updated_at = now(0);
+        }
+        self.0
     }
 
     fn children(&self, id: &TaskId) -> Vec<&Task> {
@@ -148,6 +159,48 @@ impl Reference {
     }
 }
 
+fn delete_and_restore(tasks: &mut Tasks, task: &TaskId) -> bool {
+    let before = Reference::read(tasks);
+    let is_deleted = tasks.store.delete_task(task, now(1)).is_ok();
+    if is_deleted {
+        tasks.store.restore_task(task, now(2)).unwrap();
+        assert_eq!(Reference::read(tasks).without_times(), before.without_times());
+    }
+    is_deleted
+}
+
+fn restore_one(tasks: &mut Tasks, ids: &mut Vec<TaskId>, place: usize) -> bool {
+    let deleted = tasks.store.deleted_tasks().unwrap();
+    let picked = deleted.get(place % deleted.len().max(1));
+    let restored = picked.and_then(|deleted| tasks.store.restore_task(&deleted.id, now(2)).ok());
+    ids.extend(restored.iter().flatten().map(|task| task.id.clone()));
+    restored.is_some()
+}
+
+fn claim(tasks: &mut Tasks, runs: &mut u64) -> bool {
+    *runs += 1;
+    let run = tasks.run(*runs);
+    let ready = tasks.store.tasks(&TaskFilter {
+        which: Which::Ready {
+            worktree: "",
+            commits_here: &BTreeSet::new(),
+        },
+        ..TaskFilter::default()
+    });
+    let ready = ready.unwrap().into_iter().next().map(|task| task.id);
+    let claimed = match tasks.ask(&run, &Scope::All) {
+        ClaimAnswer::Paused(pause) => panic!("{pause:?}"),
+        ClaimAnswer::Claimed(claim) => Some(claim.task.id),
+        ClaimAnswer::Busy { .. } => None,
+        ClaimAnswer::Nothing(standing) => {
+            assert_eq!(standing.open, 0, "{standing:?}");
+            None
+        }
+    };
+    assert_eq!(claimed, ready);
+    true
+}
+
 fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: &mut u64) {
     let pick = |place: usize| ids.get(place % ids.len().max(1)).cloned();
     let accepted = match operation {
@@ -157,29 +210,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
             let added = tasks.try_add("x", parent.as_ref(), &after.iter().collect::<Vec<_>>());
             added.map(|id| ids.push(id)).is_ok()
         }
-        Operation::Claim => {
-            *runs += 1;
-            let run = tasks.run(*runs);
-            let ready = tasks.store.tasks(&TaskFilter {
-                which: Which::Ready {
-                    worktree: "",
-                    commits_here: &BTreeSet::new(),
-                },
-                ..TaskFilter::default()
-            });
-            let ready = ready.unwrap().into_iter().next().map(|task| task.id);
-            let claimed = match tasks.ask(&run, &Scope::All) {
-                ClaimAnswer::Paused(pause) => panic!("{pause:?}"),
-                ClaimAnswer::Claimed(claim) => Some(claim.task.id),
-                ClaimAnswer::Busy { .. } => None,
-                ClaimAnswer::Nothing(standing) => {
-                    assert_eq!(standing.open, 0, "{standing:?}");
-                    None
-                }
-            };
-            assert_eq!(claimed, ready);
-            true
-        }
+        Operation::Claim => claim(tasks, runs),
         Operation::FreeAll => tasks.store.free_dead_claims(&|_| Some(false), now(50)).is_ok(),
         Operation::After(a, b) => pick(*a)
             .zip(pick(*b))
@@ -214,6 +245,8 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
             }
             Err(_) => false,
         }),
+        Operation::DeleteAndRestore(a) => pick(*a).is_some_and(|a| delete_and_restore(tasks, &a)),
+        Operation::Restore(place) => restore_one(tasks, ids, *place),
     };
     // Whether it was accepted or refused, what stands is right.
     let reference = Reference::read(tasks);

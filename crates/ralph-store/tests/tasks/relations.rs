@@ -194,6 +194,63 @@ fn deleting_takes_all_below_along_and_frees_what_waited() {
 }
 
 #[test]
+fn a_deletion_is_undone_with_all_that_was_below_and_beside() {
+    let mut tasks = Tasks::new();
+    let parent = tasks.add("parent");
+    let part = tasks.part("part", &parent);
+    let deep = tasks.part("deep", &part);
+    let waits = tasks.after("waits", &[&deep]);
+    tasks.store.delete_task(&part, now(1)).unwrap();
+    tasks.store.delete_task(&parent, now(2)).unwrap();
+    let listed: Vec<(TaskId, u32)> = tasks
+        .store
+        .deleted_tasks()
+        .unwrap()
+        .into_iter()
+        .map(|task| (task.id, task.parts))
+        .collect();
+    assert_eq!(listed, [(parent.clone(), 0), (part.clone(), 1)]);
+    // What it was a part of has to be there.
+    let refused = tasks.store.restore_task(&part, now(3)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!("{part} was a part of {parent}, which is deleted too")
+    );
+    tasks.store.restore_task(&parent, now(3)).unwrap();
+    // Any task of the deletion stands for all of it.
+    assert_eq!(tasks.store.find_deleted_task(deep.as_str()).unwrap(), deep);
+    let back = tasks.store.restore_task(&deep, now(4)).unwrap();
+    assert_eq!(
+        back.into_iter().map(|task| task.id).collect::<Vec<_>>(),
+        [part.clone(), deep.clone()]
+    );
+    assert_eq!(tasks.words([&waits, &deep]), ["blocked", "pending"]);
+    assert_eq!(tasks.log(&deep).last().unwrap(), "Restored.");
+    assert!(tasks.store.deleted_tasks().unwrap().is_empty());
+    let again = tasks.store.restore_task(&deep, now(5)).unwrap_err();
+    assert_eq!(again.to_string(), format!("there is no deleted task {deep}"));
+}
+
+#[test]
+fn a_task_that_would_make_a_ring_is_not_restored() {
+    let mut tasks = Tasks::new();
+    let first = tasks.add("first");
+    let second = tasks.after("second", &[&first]);
+    let third = tasks.after("third", &[&second]);
+    tasks.store.delete_task(&second, now(1)).unwrap();
+    tasks.wait_for(&first, &third).unwrap();
+    let refused = tasks.store.restore_task(&second, now(2)).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .starts_with("tasks would wait for one another for ever"),
+        "{refused}"
+    );
+    assert_eq!(tasks.store.deleted_tasks().unwrap().len(), 1);
+    assert!(tasks.store.task(&second).unwrap().is_none());
+}
+
+#[test]
 fn a_claimed_task_is_left_to_its_run() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");

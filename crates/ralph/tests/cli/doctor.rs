@@ -156,7 +156,7 @@ fn a_wrong_configuration_is_told_whole() {
       error    .ralph.toml:2: memories.budgt is not known, so it has no effect
                → memories.budget may have been meant
       error    .ralph.toml:9: [colours] is not known, so it has no effect
-               → take it out; known are memories, guardrails, scratchpad, context, execution, tasks, agent, verify, limits, strategy, learning, git, worktree, runs, paths, ui
+               → take it out; known are memories, guardrails, scratchpad, context, execution, tasks, agent, verify, limits, strategy, learning, git, worktree, notify, runs, paths, ui
       note     .ralph.toml:6: execution.learn has no effect; it is accepted from earlier tools
                → take it out
       warning  RALPH_GUARDRAILS_BUGDET: there is no such variable, so it has no effect

@@ -8,11 +8,12 @@ use rusqlite::Connection;
 use crate::past::task;
 use crate::{DATABASE, env};
 
-const SCHEMA: [&str; 4] = [
+const SCHEMA: [&str; 5] = [
     include_str!("../../../ralph-store/migrations/0010_schema.sql"),
     include_str!("../../../ralph-store/migrations/0011_checkouts.sql"),
     include_str!("../../../ralph-store/migrations/0012_commits.sql"),
     include_str!("../../../ralph-store/migrations/0013_denials.sql"),
+    include_str!("../../../ralph-store/migrations/0014_deleted_tasks.sql"),
 ];
 const LEARNINGS: &str = "
     INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,
@@ -33,7 +34,7 @@ fn damaged() -> TestEnv {
         database.execute_batch(migration).unwrap();
     }
     database.pragma_update(None, "application_id", 0x7261_6c70).unwrap();
-    database.pragma_update(None, "user_version", 13).unwrap();
+    database.pragma_update(None, "user_version", 14).unwrap();
     database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
     database.execute_batch(LEARNINGS).unwrap();
     past_its_types(

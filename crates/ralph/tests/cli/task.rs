@@ -266,10 +266,49 @@ fn a_task_is_changed_and_deleted() {
     Task deleted: t-025cc1
     --- stderr
     With 1 task below it.
+    Hint: `ralph task restore t-025cc1` undoes it.
     ");
     assert_snapshot!(env.ok(["task", "tree"]), @"
     ○ t-42c90b  Leave
     ○ t-8eec67  The form
+    ");
+}
+
+#[test]
+fn a_deletion_is_listed_and_undone() {
+    let (env, [top, form, ..]) = sample();
+    assert_eq!(env.ok(["task", "restore", "--list"]), "No task was deleted.\n");
+    let before = env.ok(["task", "tree"]);
+    env.ok(["task", "delete", &top]);
+    assert_snapshot!(env.ok(["task", "restore", "--list"]), @"
+    ID        DELETED               BELOW IT  TITLE
+    t-025cc1  2025-01-20T11:20:00Z  2         Let users log in
+
+    Showing 1 task
+    ");
+    assert_snapshot!(env.ok(["task", "restore", "--list", "--json"]), @r#"
+    [
+      {
+        "id": "t-025cc1",
+        "title": "Let users log in",
+        "parts": 2,
+        "deleted_at": "2025-01-20T11:20:00.000Z"
+      }
+    ]
+    "#);
+    assert_snapshot!(env.ralph(["task", "restore", &form]).run(), @"
+    exit 0
+    --- stdout
+    Task restored: t-025cc1
+    --- stderr
+    With 2 tasks below it.
+    ");
+    assert_eq!(env.ok(["task", "tree"]), before);
+    assert_snapshot!(env.ralph(["task", "restore", &top]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no deleted task t-025cc1
+    Hint: `ralph task restore --list` shows what there is
     ");
 }
 

@@ -8,6 +8,7 @@ mod guide;
 mod idle;
 mod isolation;
 mod live;
+mod notify;
 mod printer;
 mod stops;
 pub(crate) mod stream;
@@ -192,10 +193,8 @@ fn begin<'a>(
     let is_work_left = !open_tasks.is_empty();
     confirm::confirm_checks(context, &checks_of(open_tasks), args.trust)?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
-        return match teller {
-            Some(teller) => Ok(teller.nothing_began(&idle)),
-            None => idle.tell(context),
-        };
+        let told = teller.map(|teller| Ok(teller.nothing_began(&idle)));
+        return told.unwrap_or_else(|| idle.tell(context));
     }
     guard::protect(context, &store);
     let before = guard::DatabaseBefore::of(context, &store);
@@ -234,6 +233,7 @@ fn begin<'a>(
         printer: &mut printer,
         teller,
         live,
+        notifier: notify::Notifier::new(context, &config),
     };
     let end = run(context, (&site, &stops), order, watch);
     target.checklist.iter().for_each(|checklist| checklist.tick(context));

@@ -7,7 +7,7 @@ use super::find_to_change;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete a task with everything below it; what was tried stays on record
+/// Delete a task with everything below it; what was tried stays on record, and `task restore` undoes it
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task delete t-1a2b3c")]
@@ -25,5 +25,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
         let parts = count(parts, "task", "tasks");
         context.ui.status(&format!("With {parts} below it."));
     }
-    context.ui.result("🗑️ ", &format!("Task deleted: {id}"))
+    context.ui.result("🗑️ ", &format!("Task deleted: {id}"))?;
+    context.ui.hint(&format!("`ralph task restore {id}` undoes it."));
+    Ok(())
 }

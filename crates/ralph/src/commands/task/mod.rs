@@ -10,6 +10,7 @@ mod import;
 mod list;
 mod log;
 mod reset;
+mod restore;
 mod show;
 mod tree;
 mod update;
@@ -47,6 +48,7 @@ pub(crate) enum TaskCommand {
     Fail(fail::FailArgs),
     Reset(reset::ResetArgs),
     Delete(delete::DeleteArgs),
+    Restore(restore::RestoreArgs),
     Log(log::LogArgs),
 }
 
@@ -64,6 +66,7 @@ pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), Com
         TaskCommand::Fail(args) => fail::cmd_fail(context, &args),
         TaskCommand::Reset(args) => reset::cmd_reset(context, &args),
         TaskCommand::Delete(args) => delete::cmd_delete(context, &args),
+        TaskCommand::Restore(args) => restore::cmd_restore(context, &args),
         TaskCommand::Log(args) => log::cmd_log(context, &args),
     }
 }

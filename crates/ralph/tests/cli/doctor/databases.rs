@@ -45,7 +45,7 @@ fn a_database_that_is_not_ours_or_not_whole_is_named() {
             "),
             "newer" => assert_snapshot!(looked, @"
             exit 1
-              error    .ralph/progress.db: a newer ralph wrote it (its format is 99, this one knows up to 13), so no history is recorded
+              error    .ralph/progress.db: a newer ralph wrote it (its format is 99, this one knows up to 14), so no history is recorded
                        → update ralph
             "),
             _ => assert!(

@@ -24,6 +24,7 @@ mod live;
 mod lost_database;
 mod memory_story;
 mod models;
+mod notify;
 mod pruning;
 mod rollback;
 mod rules;

@@ -20,6 +20,23 @@ the run goes on in silence: stop it with a signal, as any run. Read on as long a
 the pipe is full and nobody empties it, holds the run up. After a second Ctrl+C, or when it is killed, the lines just end.
 ";
 
+const NOTIFICATIONS: &str = r#"
+# Notifications
+
+`[notify] command` gets one JSON object on standard input when a run ends (`run_ended`, with `exit_code`), when the first task
+of a run needs review and the run goes on (`needs_review`, with `task`), and when it waits for a usage limit (`waits`, with
+`until`). Each has `event`, `at`, `project`, `run` and `sentence`. A run that you stop yourself tells nobody. The command runs
+in a shell in the project's folder, for 10 seconds at most; one that fails is a warning.
+
+```toml
+[notify]                                   # one of these, in .ralph.toml or in your own configuration
+command = 'notify-send ralph "$(jq -r .sentence)"'                                   # the desktop
+command = 'jq -r .sentence | curl -sSf -d @- https://ntfy.sh/TOPIC'                  # ntfy
+command = 'jq "{text: .sentence}" | curl -sSf --json @- https://hooks.slack.com/services/ID'   # Slack
+bell = true                                # rings the bell of the terminal as well
+```
+"#;
+
 /// The page.
 pub(crate) fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
@@ -35,6 +52,7 @@ pub(crate) fn page() -> String {
         let example = serde_json::to_string_pretty(&line).unwrap_or_default();
         page.push_str(&format!("\n## `{word}`\n\n{about}\n\n```json\n{example}\n```\n"));
     });
+    page.push_str(NOTIFICATIONS);
     page
 }
 

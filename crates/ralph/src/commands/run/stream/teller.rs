@@ -17,6 +17,7 @@ use ralph_model::{RunId, TaskId, TaskStatus, Verdict};
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait, gate_result};
 use crate::commands::run::idle::Idle;
 use crate::commands::run::live::Live;
+use crate::commands::run::notify::Notifier;
 use crate::commands::run::printer::{Printer, agent_notes};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -377,6 +378,7 @@ pub(in crate::commands::run) struct Followed<'w, 'a> {
     pub(in crate::commands::run) printer: &'w mut Printer<'a>,
     pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
     pub(in crate::commands::run) live: Option<Live>,
+    pub(in crate::commands::run) notifier: Notifier<'w>,
 }
 
 impl Watch for Followed<'_, '_> {
@@ -388,6 +390,7 @@ impl Watch for Followed<'_, '_> {
             live.tell(news);
         }
         self.printer.tell(news);
+        self.notifier.tell(news);
     }
 
     fn follows_tasks(&self) -> bool {
