@@ -110,6 +110,9 @@ pub struct Task {
     pub checks: Vec<String>,
     /// How many attempts counted against it since it was last reset.
     pub retries_used: u32,
+    /// How often it may be tried again; none leaves that to the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u32>,
     /// How many attempts were begun, ever; the number of the last one.
     pub attempts: u32,
     /// The run that works on it.

@@ -15,7 +15,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0011_checkouts.sql"),
     include_str!("../migrations/0012_commits.sql"),
     include_str!("../migrations/0013_denials.sql"),
-    include_str!("../migrations/0014_deleted_tasks.sql"),
+    include_str!("../migrations/0014_tasks.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is older than the first migration or newer than the last.

@@ -256,7 +256,7 @@ impl Runner<'_> {
             Fate::Attempt => TaskChange::Attempt {
                 max_retries: self.site.config.execution.max_retries,
             },
-            Fate::GiveUp => TaskChange::Attempt { max_retries: 0 },
+            Fate::GiveUp => TaskChange::GiveUp,
             Fate::Again => TaskChange::Again,
             Fate::Progress => TaskChange::Progress,
         }

@@ -38,9 +38,11 @@ pub enum TaskChange {
     },
     /// It is pending again, and the attempt counts. With more than so many attempts it is failed.
     Attempt {
-        /// How often a task may be tried again.
+        /// How often a task may be tried again that does not say so itself.
         max_retries: u32,
     },
+    /// It has failed: to try it again would be in vain.
+    GiveUp,
     /// It is pending again, as if nothing had been tried.
     Again,
     /// It is pending again, and all is well: the attempts that counted are forgotten.

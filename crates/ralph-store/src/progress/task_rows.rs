@@ -9,7 +9,7 @@ use super::columns::{count_at, from_json, moment, parsed, time_at, word_at, word
 /// The columns that [`read_task`] reads, of the table `t`.
 pub(super) const TASK_COLUMNS: &str = "t.id, t.title, t.description, t.status, t.unverified, t.unverified_changed, t.kind, t.priority, t.parent, t.feature,
     (SELECT group_concat(after) FROM (SELECT after FROM dependencies WHERE task = t.id ORDER BY after)) AS after,
-    t.checks, t.retries_used, t.attempts, t.claimed_by, t.proposal, t.created_at, t.updated_at";
+    t.checks, t.retries_used, t.max_retries, t.attempts, t.claimed_by, t.proposal, t.created_at, t.updated_at";
 
 /// Reads a task.
 pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -31,6 +31,7 @@ pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
             .collect::<rusqlite::Result<_>>()?,
         checks: from_json(&row.get::<_, String>("checks")?, "checks")?,
         retries_used: count_at(row, "retries_used")?,
+        max_retries: row.get("max_retries")?,
         attempts: count_at(row, "attempts")?,
         claimed_by: word_in(row, "claimed_by", RunId::parse)?,
         proposal: match row.get::<_, Option<String>>("proposal")? {

@@ -267,12 +267,15 @@ pub(super) fn put_update(
     if update.checks.as_ref().is_some_and(|checks| *checks != task.checks) {
         what.push("its checks".to_owned());
     }
+    if let Some(retries) = update.max_retries.filter(|retries| task.max_retries != Some(*retries)) {
+        what.push(format!("its retries, to {retries}"));
+    }
     if what.is_empty() {
         return Ok(None);
     }
     transaction
         .prepare_cached(
-            "UPDATE tasks SET title = ?2, description = ?3, priority = ?4, parent = ?5, updated_at = ?6, checks = ?7 WHERE id = ?1",
+            "UPDATE tasks SET title = ?2, description = ?3, priority = ?4, parent = ?5, updated_at = ?6, checks = ?7, max_retries = ?8 WHERE id = ?1",
         )?
         .execute(params![
             task.id.as_str(),
@@ -282,6 +285,7 @@ pub(super) fn put_update(
             parent.as_ref().map(TaskId::as_str),
             moment(now),
             to_json(update.checks.as_ref().unwrap_or(&task.checks))?,
+            update.max_retries.or(task.max_retries),
         ])?;
     Ok(Some(format!("Changed: {}.", what.join("; "))))
 }

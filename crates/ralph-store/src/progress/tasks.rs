@@ -53,6 +53,8 @@ pub struct TaskUpdate {
     pub remove_after: Vec<TaskId>,
     /// Other checks.
     pub checks: Option<Vec<String>>,
+    /// How often it may be tried again.
+    pub max_retries: Option<u32>,
 }
 
 /// What becomes of the parent of a task.

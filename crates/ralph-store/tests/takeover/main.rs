@@ -145,6 +145,51 @@ fn everything_in_a_database_of_each_format_becomes_ours() {
 }
 
 #[test]
+fn a_database_without_a_journal_is_taken_over() {
+    let scene = Scene::new(3);
+    scene.sql("DROP TABLE journal_fts; DROP TABLE journal; PRAGMA user_version = 2");
+    let imported = scene.import();
+    assert_eq!((imported.features, imported.tasks), (tally(1, 0), tally(5, 0)));
+    assert_eq!(imported.iterations, tally(0, 0));
+}
+
+#[test]
+fn a_database_without_features_is_taken_over() {
+    // What the first format makes of the same tables.
+    let (tasks, _) = FORMAT_3.split_once("CREATE TABLE features").unwrap();
+    let scene = Scene {
+        folder: tempfile::tempdir().unwrap(),
+    };
+    scene.sql(&format!("{tasks}PRAGMA user_version = 1"));
+    scene.sql(
+        "INSERT INTO tasks (id, title, status, priority, created_at, updated_at)
+         VALUES ('t-aaaaaa', 'one', 'done', 1, '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+                ('t-bbbbbb', 'two', 'blocked', 2, '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO dependencies VALUES ('t-aaaaaa', 't-bbbbbb');
+         INSERT INTO task_logs (task_id, message, timestamp) VALUES ('t-aaaaaa', 'done', '2026-02-18 09:00:00')",
+    );
+    let imported = scene.import();
+    assert_eq!((imported.features, imported.tasks), (tally(0, 0), tally(2, 0)));
+    assert_eq!((imported.dependencies, imported.log_lines), (1, 1));
+    assert_eq!(remarks(&imported), Vec::<String>::new());
+    let task = scene.store().task(&id("t-bbbbbb")).unwrap().unwrap();
+    assert_eq!(
+        (task.retries_used, task.max_retries, task.after),
+        (0, None, vec![id("t-aaaaaa")])
+    );
+}
+
+#[test]
+fn a_task_keeps_the_retries_that_somebody_gave_it() {
+    let scene = Scene::new(5);
+    scene.sql("UPDATE tasks SET max_retries = 7 WHERE id = 't-cccccc'");
+    scene.import();
+    let retries = |task: &str| scene.store().task(&id(task)).unwrap().unwrap().max_retries;
+    // 3 is what the other tool gives every task.
+    assert_eq!((retries("t-cccccc"), retries("t-aaaaaa")), (Some(7), None));
+}
+
+#[test]
 fn tasks_keep_what_is_said_of_them_and_their_standing_is_worked_out_here() {
     let scene = Scene::new(5);
     scene.import();

@@ -22,8 +22,8 @@ fn refused(scene: &Scene) -> String {
 #[test]
 fn a_format_that_is_not_known_is_refused() {
     for (format, expected) in [
-        (2, "theirs.db has format 2, and only formats 3 to 5 can be taken over"),
-        (6, "theirs.db has format 6, and only formats 3 to 5 can be taken over"),
+        (0, "theirs.db has format 0, and only formats 1 to 5 can be taken over"),
+        (6, "theirs.db has format 6, and only formats 1 to 5 can be taken over"),
     ] {
         let scene = Scene::new(5);
         scene.sql(&format!("PRAGMA user_version = {format}"));

@@ -13,7 +13,7 @@ const SCHEMA: [&str; 5] = [
     include_str!("../../../ralph-store/migrations/0011_checkouts.sql"),
     include_str!("../../../ralph-store/migrations/0012_commits.sql"),
     include_str!("../../../ralph-store/migrations/0013_denials.sql"),
-    include_str!("../../../ralph-store/migrations/0014_deleted_tasks.sql"),
+    include_str!("../../../ralph-store/migrations/0014_tasks.sql"),
 ];
 const LEARNINGS: &str = "
     INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,

@@ -160,7 +160,11 @@ impl Materials {
     /// Which attempt at the task is the next one, of those that count. Where all are used up, it is the last.
     #[must_use]
     pub fn attempt(&self, config: &Config) -> AttemptNumber {
-        let (task, of) = (&self.task, config.execution.max_retries.saturating_add(1));
+        let task = &self.task;
+        let of = task
+            .max_retries
+            .unwrap_or(config.execution.max_retries)
+            .saturating_add(1);
         let number = task.retries_used.saturating_add(1);
         let counted = match task.status {
             TaskStatus::InProgress => self.counted(number, task.attempts),

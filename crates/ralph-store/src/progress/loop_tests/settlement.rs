@@ -247,8 +247,29 @@ fn attempts_count_until_the_retries_are_used_up() {
         ["c0ffee"]
     );
     bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
-    let never = TaskChange::Attempt { max_retries: 0 };
-    assert_eq!(go(&mut bench, 5, Outcome::Failed, never), (TaskStatus::Failed, 1));
+    assert_eq!(
+        go(&mut bench, 5, Outcome::Failed, TaskChange::GiveUp),
+        (TaskStatus::Failed, 1)
+    );
+    // The task's own word counts.
+    let update = crate::TaskUpdate {
+        max_retries: Some(2),
+        ..crate::TaskUpdate::default()
+    };
+    bench.store.update_task(&task(), &update, at(11)).unwrap();
+    bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
+    for (iteration, expected) in [
+        (6, TaskStatus::Pending),
+        (7, TaskStatus::Pending),
+        (8, TaskStatus::Failed),
+    ] {
+        let none = TaskChange::Attempt { max_retries: 0 };
+        assert_eq!(
+            go(&mut bench, iteration, Outcome::Failed, none).0,
+            expected,
+            "{iteration}"
+        );
+    }
     let log = bench.texts(
         "SELECT substr(text, instr(text, 'task') + 6) FROM task_log
          WHERE text LIKE 'Attempt%' ORDER BY seq",
@@ -260,6 +281,9 @@ fn attempts_count_until_the_retries_are_used_up() {
             "It is open as before; the attempt does not count.",
             "Its retries are used up, so it waits for a person.",
             "Done in commit c0ffee.",
+            "Its retries are used up, so it waits for a person.",
+            "It is tried again: retry 1 of 2.",
+            "It is tried again: retry 2 of 2.",
             "Its retries are used up, so it waits for a person.",
         ]
     );
@@ -341,9 +365,9 @@ fn fault_1_every_outcome_is_journaled_and_an_interrupted_ones_words_are_found() 
 #[test]
 fn fault_1_guidance_is_added_to_the_task_and_its_log_and_never_rewritten() {
     let mut bench = Bench::new();
-    let update = TaskUpdate {
+    let update = crate::TaskUpdate {
         description: Some("All of them.".to_owned()),
-        ..TaskUpdate::default()
+        ..crate::TaskUpdate::default()
     };
     bench.store.update_task(&task(), &update, at(0)).unwrap();
     for (iteration, text) in [(1, "use rgb()\nand no names"), (2, "faster")] {

@@ -18,7 +18,7 @@ const REASON_COLUMNS: usize = 200;
 pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<Option<TaskStatus>> {
     let row = &settlement.row;
     let Some(task) = &row.task else { return Ok(None) };
-    let Some(retries_before) = retries_if_held(transaction, settlement, task)? else {
+    let Some((retries_before, own_max)) = retries_if_held(transaction, settlement, task)? else {
         return Ok(None);
     };
     let (said, retries_used) = match &settlement.task {
@@ -39,21 +39,22 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
         TaskChange::Again => (Said::Open, retries_before),
         TaskChange::Progress => (Said::Open, 0),
         TaskChange::Attempt { max_retries } => match retries_before.saturating_add(1) {
-            used if used > *max_retries => (Said::Failed, used),
+            used if used > own_max.unwrap_or(*max_retries) => (Said::Failed, used),
             used => (Said::Open, used),
         },
+        TaskChange::GiveUp => (Said::Failed, retries_before.saturating_add(1)),
     };
     transaction
         .prepare_cached("UPDATE tasks SET retries_used = ?2 WHERE id = ?1")?
         .execute(params![task.as_str(), retries_used])?;
     let sentence = match (&settlement.task, has_parts(transaction, task)?) {
-        (TaskChange::Attempt { .. }, true) => {
+        (TaskChange::Attempt { .. } | TaskChange::GiveUp, true) => {
             format!(
                 "{} Where it stands now follows from its parts.",
                 ended(beginning(settlement))
             )
         }
-        _ => sentence(settlement, said, retries_used),
+        _ => sentence(settlement, said, (retries_used, own_max)),
     };
     let status = say(transaction, task, (said, &sentence), row.created_at)?;
     if let TaskChange::Done { commit, .. } = &settlement.task {
@@ -112,23 +113,23 @@ pub(in crate::progress) fn release(
     Ok(())
 }
 
-/// How many retries the task has used; none when it is no longer the run's to settle: another claim has been made since,
+/// How many retries the task has used, and how many it may by its own word; none when it is no longer the run's to settle: another claim has been made since,
 /// which the number tells, or a person has decided about it. A claim that was only taken from a dead run still counts. Only
 /// another client of SQLite can change the status of a task without its claim, and its word does not count.
 fn retries_if_held(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     task: &TaskId,
-) -> rusqlite::Result<Option<u32>> {
+) -> rusqlite::Result<Option<(u32, Option<u32>)>> {
     let run = settlement.row.run.as_str();
     transaction
         .prepare_cached(
-            "SELECT retries_used FROM tasks
+            "SELECT retries_used, max_retries FROM tasks
              WHERE id = ?1 AND fence = ?3
                AND (claimed_by = ?2 OR claimed_by IS NULL AND status NOT IN ('done', 'failed'))",
         )?
         .query_row(params![task.as_str(), run, settlement.fence.cast_signed()], |row| {
-            count_at(row, "retries_used")
+            Ok((count_at(row, "retries_used")?, row.get("max_retries")?))
         })
         .optional()
 }
@@ -159,7 +160,7 @@ fn ended(sentence: String) -> String {
 }
 
 /// What happened, for the log of the task.
-fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
+fn sentence(settlement: &Settlement, said: Said<'_>, (retries_used, own_max): (u32, Option<u32>)) -> String {
     let begin = ended(beginning(settlement));
     match (&settlement.task, said) {
         (TaskChange::Done { commit, unverified }, _) => {
@@ -173,10 +174,11 @@ fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> Strin
         }
         (TaskChange::Again, _) => format!("{begin} It is open as before; the attempt does not count."),
         (TaskChange::Progress, _) => format!("{begin} It goes on."),
-        (TaskChange::Attempt { .. }, Said::Failed) => {
+        (TaskChange::Attempt { .. }, Said::Failed) | (TaskChange::GiveUp, _) => {
             format!("{begin} Its retries are used up, so it waits for a person.")
         }
         (TaskChange::Attempt { max_retries }, _) => {
+            let max_retries = own_max.unwrap_or(*max_retries);
             format!("{begin} It is tried again: retry {retries_used} of {max_retries}.")
         }
     }

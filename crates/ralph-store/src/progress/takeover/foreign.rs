@@ -1,7 +1,7 @@
 //! The database of RefoundAI's ralph: whether a file is one, and how it is held while ours takes its place.
 //!
-//! It keeps its format in `user_version`. Since 3 there is a journal; 4 added indexes and 5 a table of model choices, so one
-//! way of reading does for all three. Nothing here ever changes what it says.
+//! It keeps its format in `user_version`. 2 added features and retries, 3 a journal, 4 indexes and 5 a table of model choices.
+//! Nothing here ever changes what it says.
 
 use std::fs;
 use std::io;
@@ -17,15 +17,17 @@ use crate::open::{ForeignAccess, connect_to_foreign, log_path, path_beside};
 use crate::owner::{belongs_to_another_tool, is_ours};
 
 /// The formats that can be read.
-const KNOWN_FORMATS: std::ops::RangeInclusive<i64> = 3..=5;
+const KNOWN_FORMATS: std::ops::RangeInclusive<i64> = 1..=5;
 
-/// The tables and columns that are read.
-const NEEDED: &[(&str, &[&str])] = &[
+/// The tables and columns that are read, each with the format that brought them.
+const NEEDED: &[(i64, &str, &[&str])] = &[
     (
+        2,
         "features",
         &["id", "name", "spec_path", "plan_path", "created_at", "updated_at"],
     ),
     (
+        1,
         "tasks",
         &[
             "id",
@@ -33,16 +35,16 @@ const NEEDED: &[(&str, &[&str])] = &[
             "description",
             "status",
             "parent_id",
-            "feature_id",
             "priority",
-            "retry_count",
             "created_at",
             "updated_at",
         ],
     ),
-    ("dependencies", &["blocker_id", "blocked_id"]),
-    ("task_logs", &["id", "task_id", "message", "timestamp"]),
+    (2, "tasks", &["feature_id", "retry_count", "max_retries"]),
+    (1, "dependencies", &["blocker_id", "blocked_id"]),
+    (1, "task_logs", &["id", "task_id", "message", "timestamp"]),
     (
+        3,
         "journal",
         &[
             "id",
@@ -212,7 +214,8 @@ impl ForeignDatabase {
             let fault = faults.lines().next_back().unwrap_or_default();
             return Err(self.failed(&format!("it is damaged ({fault})")));
         }
-        for (table, columns) in NEEDED {
+        let format = self.sql(crate::migrate::version(&self.connection))?;
+        for (_, table, columns) in NEEDED.iter().filter(|(since, ..)| *since <= format.max(1)) {
             let found = self.sql(columns_of(&self.connection, table))?;
             if found.is_empty() {
                 return Err(not_theirs(format!("it has no table {table}")));
@@ -221,13 +224,12 @@ impl ForeignDatabase {
                 return Err(not_theirs(format!("its table {table} has no column {missing}")));
             }
         }
-        let found = self.sql(crate::migrate::version(&self.connection))?;
-        if KNOWN_FORMATS.contains(&found) {
+        if KNOWN_FORMATS.contains(&format) {
             Ok(())
         } else {
             Err(ForeignError::Format {
                 path: self.path.clone(),
-                found,
+                found: format,
             })
         }
     }

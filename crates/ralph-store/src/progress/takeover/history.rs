@@ -59,6 +59,8 @@ pub struct ForeignTask {
     pub after: Vec<String>,
     /// How many attempts counted against it.
     pub retries_used: u32,
+    /// How often it may be tried again, where it says so.
+    pub max_retries: Option<u32>,
     /// When it was made. With the id it tells whether a task is this one.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -202,8 +202,8 @@ impl Import<'_> {
         self.transaction
             .prepare_cached(
                 "INSERT INTO tasks (id, title, description, status, kind, priority, feature, retries_used, attempts,
-                                    created_at, updated_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)",
+                                    created_at, updated_at, max_retries)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11)",
             )?
             .execute(params![
                 id.as_str(),
@@ -216,6 +216,7 @@ impl Import<'_> {
                 task.retries_used,
                 moment(task.created_at),
                 moment(task.updated_at),
+                task.max_retries,
             ])?;
         if let (Some(there), None) = (&task.feature, feature) {
             let text = if self.features.any(there).is_some() {

@@ -12,6 +12,13 @@ use rusqlite::{Connection, Row};
 
 use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
 
+/// From which format on there are features and retries, and iterations.
+const WITH_FEATURES: i64 = 2;
+const WITH_JOURNAL: i64 = 3;
+
+/// How often a task may be tried again there that nobody has told otherwise.
+const USUAL_RETRIES: u32 = 3;
+
 /// How the tool is called in messages.
 const TOOL: &str = "RefoundAI's ralph";
 
@@ -20,11 +27,18 @@ pub(super) fn read_history(connection: &Connection) -> rusqlite::Result<ForeignH
     // All of it as it is in one moment.
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Deferred)?;
     let mut odd = Oddities::default();
-    let features = read_features(&transaction, &mut odd)?;
-    let mut tasks = read_tasks(&transaction, &mut odd)?;
+    let format = crate::migrate::version(&transaction)?;
+    let features = match format >= WITH_FEATURES {
+        true => read_features(&transaction, &mut odd)?,
+        false => Vec::new(),
+    };
+    let mut tasks = read_tasks(&transaction, format, &mut odd)?;
     read_dependencies(&transaction, &mut tasks, &mut odd)?;
     read_logs(&transaction, &mut tasks, &mut odd)?;
-    let iterations = read_iterations(&transaction, &mut odd)?;
+    let iterations = match format >= WITH_JOURNAL {
+        true => read_iterations(&transaction, &mut odd)?,
+        false => Vec::new(),
+    };
     odd.model_choices = count_model_choices(&transaction)?;
     Ok(ForeignHistory {
         tool: TOOL.to_owned(),
@@ -55,11 +69,15 @@ fn read_features(connection: &Connection, odd: &mut Oddities) -> rusqlite::Resul
     Ok(features)
 }
 
-fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignTask>> {
-    let sql =
-        "SELECT id, title, description, status, parent_id, feature_id, priority, retry_count, created_at, updated_at
-               FROM tasks ORDER BY rowid";
-    let mut statement = connection.prepare(sql)?;
+fn read_tasks(connection: &Connection, format: i64, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignTask>> {
+    let newer = match format >= WITH_FEATURES {
+        true => "feature_id, retry_count, max_retries",
+        false => "NULL AS feature_id, NULL AS retry_count, NULL AS max_retries",
+    };
+    let sql = format!(
+        "SELECT id, title, description, status, parent_id, priority, created_at, updated_at, {newer} FROM tasks ORDER BY rowid"
+    );
+    let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let mut tasks = Vec::new();
     while let Some(row) = rows.next()? {
@@ -76,6 +94,10 @@ fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<V
             feature: odd.text(row, "feature_id")?,
             after: Vec::new(),
             retries_used: odd.small(row, "retry_count")?,
+            max_retries: match row.get_ref("max_retries")? {
+                ValueRef::Null => None,
+                _ => Some(odd.small(row, "max_retries")?).filter(|retries| *retries != USUAL_RETRIES),
+            },
             updated_at: odd.time(row, "updated_at")?.max(created_at),
             created_at,
             log: Vec::new(),

@@ -74,6 +74,7 @@ mod tests {
             feature: None,
             after: Vec::new(),
             retries_used: 0,
+            max_retries: None,
             created_at: at,
             updated_at: at,
             log: vec![line(" fine\r\n"), line("\u{7}")],

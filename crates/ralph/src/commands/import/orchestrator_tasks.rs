@@ -100,6 +100,7 @@ impl Oddities {
             feature: None,
             after: line.blocked_by,
             retries_used: 0,
+            max_retries: None,
             created_at,
             updated_at,
             log: line

@@ -227,6 +227,7 @@ fn imagined(context: &Context<'_>, new: NewTask) -> Task {
         after: new.after,
         checks: new.checks,
         retries_used: 0,
+        max_retries: None,
         attempts: 0,
         claimed_by: None,
         proposal: None,

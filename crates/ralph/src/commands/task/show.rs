@@ -179,6 +179,7 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     }
     if task.attempts > 0 {
         // The last attempt at a task that has failed for good is followed by no retry.
+        let max_retries = task.max_retries.unwrap_or(max_retries);
         let (all, used) = (task.attempts, task.retries_used.min(max_retries));
         line(format!("attempts: {all}, retries used: {used} of {max_retries}"));
     }

@@ -61,6 +61,9 @@ struct ChangeArgs {
     /// No checks any more
     #[arg(long, conflicts_with = "checks")]
     no_checks: bool,
+    /// How often it may be tried again, instead of `[execution] max_retries`
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
+    max_retries: Option<u32>,
 }
 
 pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), CommandError> {
@@ -91,6 +94,7 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
             true => Some(checks(context, changes.checks, policy)?),
             false => None,
         },
+        max_retries: changes.max_retries,
         ..TaskUpdate::default()
     };
     let task = store.update_task(&id, &update, context.clock().now())?;

@@ -1,3 +1,6 @@
+-- How often the task may be tried again; NULL leaves that to the configuration.
+ALTER TABLE tasks ADD COLUMN max_retries INTEGER;
+
 -- Deleted tasks, whole, so that a deletion can be undone. Those of one deletion have the same top, and stand in the order from
 -- there downwards.
 CREATE TABLE deleted_tasks (
