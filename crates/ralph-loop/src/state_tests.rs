@@ -48,6 +48,7 @@ fn claim(number: u64) -> ClaimAnswer {
         feature: None,
         after: Vec::new(),
         retries_used: 0,
+        max_retries: None,
         attempts: 1,
         claimed_by: Some(RunId::new(1)),
         checks: Vec::new(),

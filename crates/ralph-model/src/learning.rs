@@ -1,7 +1,8 @@
 //! Lessons: what iterations teach, with the evidence for it.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use crate::word_enum::word_enum;
 use crate::{Facts, LearningId, TaskId, TaskType, serialize_moment};
@@ -75,7 +76,7 @@ word_enum! {
 }
 
 /// A lesson.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Learning {
     /// Its id.
     pub id: LearningId,
@@ -123,12 +124,128 @@ pub struct Learning {
     /// Its id in the store that it comes from.
     pub foreign_id: Option<String>,
     /// When an iteration that it stood in the prompt of ended last.
-    #[serde(serialize_with = "serialize_moment")]
     pub last_used_at: Option<Timestamp>,
     /// When it was first learned.
-    #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
     /// When it last changed.
-    #[serde(serialize_with = "serialize_moment")]
     pub updated_at: Timestamp,
+}
+
+/// A lesson as other tools know it, with what only ralph knows after that.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Form<'a> {
+    id: &'a LearningId,
+    r#type: LearningKind,
+    task_type: Option<TaskType>,
+    content: LearningContent<'a>,
+    confidence: f64,
+    source_loops: &'a [String],
+    #[serde(serialize_with = "serialize_moment")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "serialize_moment")]
+    updated_at: Timestamp,
+    use_count: u32,
+    success_rate: f64,
+    status: LearningStatus,
+    source: LearningSource,
+    category: &'a str,
+    tags: &'a [String],
+    task: Option<&'a TaskId>,
+    journal: Option<i64>,
+    reason: Option<&'a str>,
+    superseded_by: Option<&'a LearningId>,
+    examples: &'a [String],
+    successes: u32,
+    first_success_rate: f64,
+    first_use_count: u32,
+    foreign_id: Option<&'a str>,
+    #[serde(serialize_with = "serialize_moment")]
+    last_used_at: Option<Timestamp>,
+}
+
+impl Serialize for Learning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = Form {
+            id: &self.id,
+            r#type: self.kind,
+            task_type: self.task_type,
+            content: LearningContent {
+                kind: self.kind,
+                description: &self.content,
+                facts: self.facts.as_ref(),
+            },
+            confidence: self.confidence,
+            source_loops: &self.source_loops,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            use_count: self.use_count,
+            success_rate: self.success_rate,
+            status: self.status,
+            source: self.source,
+            category: &self.category,
+            tags: &self.tags,
+            task: self.task.as_ref(),
+            journal: self.journal,
+            reason: self.reason.as_deref(),
+            superseded_by: self.superseded_by.as_ref(),
+            examples: &self.examples,
+            successes: self.successes,
+            first_success_rate: self.first_success_rate,
+            first_use_count: self.first_use_count,
+            foreign_id: self.foreign_id.as_deref(),
+            last_used_at: self.last_used_at,
+        };
+        form.serialize(serializer)
+    }
+}
+
+/// What a lesson says, with the numbers behind it, by the names that other tools have for them.
+#[derive(Debug, Clone, Copy)]
+pub struct LearningContent<'a> {
+    /// What kind of lesson it is.
+    pub kind: LearningKind,
+    /// What it says.
+    pub description: &'a str,
+    /// The numbers behind it.
+    pub facts: Option<&'a Facts>,
+}
+
+impl Serialize for LearningContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut parts = serializer.serialize_map(None)?;
+        parts.serialize_entry("description", self.description)?;
+        if self.kind == LearningKind::Convention {
+            parts.serialize_entry("pattern", self.description)?;
+        }
+        match self.facts {
+            Some(Facts::Strategy {
+                effectiveness,
+                iterations,
+            }) => {
+                parts.serialize_entry("effectiveness", effectiveness)?;
+                parts.serialize_entry("iterations", iterations)?;
+            }
+            Some(Facts::Antipattern { occurrences, impact }) => {
+                parts.serialize_entry("occurrences", occurrences)?;
+                parts.serialize_entry("impact", impact)?;
+            }
+            Some(Facts::Estimate {
+                avg_iteration_time,
+                total_iterations,
+                complexity,
+                success_rate,
+                sampled,
+            }) => {
+                parts.serialize_entry("avgIterationTime", avg_iteration_time)?;
+                parts.serialize_entry("totalIterations", total_iterations)?;
+                parts.serialize_entry("complexity", complexity)?;
+                parts.serialize_entry("successRate", success_rate)?;
+                parts.serialize_entry("sampled", sampled)?;
+            }
+            Some(Facts::Convention { examples }) => parts.serialize_entry("examples", examples)?,
+            None => {}
+        }
+        parts.end()
+    }
 }

@@ -53,7 +53,7 @@ pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use invisible::{code_point, invisible_characters, show_invisible, without_invisible};
 pub use journal::{Denial, Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
-pub use learning::{Learning, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES};
+pub use learning::{Learning, LearningContent, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES};
 pub use metrics::{Course, HardFailure, Rate, Subject};
 pub use moments::{deserialize_moment, moment_text, serialize_moment};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};

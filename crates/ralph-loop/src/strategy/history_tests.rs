@@ -113,6 +113,7 @@ fn task(number: usize) -> Task {
         feature: None,
         after: Vec::new(),
         retries_used: 0,
+        max_retries: None,
         attempts: 0,
         claimed_by: None,
         checks: Vec::new(),

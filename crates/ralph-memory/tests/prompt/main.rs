@@ -74,6 +74,7 @@ pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
         feature: None,
         after: Vec::new(),
         retries_used: 0,
+        max_retries: None,
         attempts: 1,
         claimed_by: None,
         checks: Vec::new(),

@@ -197,7 +197,7 @@ fn unknown_names_are_warnings_with_line_and_nearest_key() {
         shown,
         [
             ".ralph.toml:1: colour is not known; known: memories, guardrails, scratchpad, context, execution, tasks, agent, \
-             verify, limits, strategy, learning, git, worktree, runs, paths, ui",
+             verify, limits, strategy, learning, git, worktree, notify, runs, paths, ui",
             ".ralph.toml:4: memories.budgt is not known; did you mean memories.budget?",
             ".ralph.toml:6: memories.filter.type is not known; did you mean memories.filter.types?",
             ".ralph.toml:8: [memorys] is not known; did you mean [memories]?",

@@ -218,20 +218,7 @@ pub(super) fn put_update(
     if is_moved || !update.add_after.is_empty() {
         refuse_proposed(task)?;
     }
-    let mut what = Vec::new();
-    if update.title.as_ref().is_some_and(|title| *title != task.title) {
-        what.push("its title".to_owned());
-    }
-    if update
-        .description
-        .as_ref()
-        .is_some_and(|text| *text != task.description)
-    {
-        what.push("its description".to_owned());
-    }
-    if let Some(priority) = update.priority.filter(|priority| *priority != task.priority) {
-        what.push(format!("its priority, to {}", priority.0));
-    }
+    let mut what = changes_of_its_own(task, update);
     let parent = match &update.parent {
         ParentChange::Keep => task.parent.clone(),
         ParentChange::Top => None,
@@ -264,12 +251,6 @@ pub(super) fn put_update(
             .execute([task.id.as_str(), after.as_str()])?;
         what.push(format!("it waits for {after} no longer"));
     }
-    if update.checks.as_ref().is_some_and(|checks| *checks != task.checks) {
-        what.push("its checks".to_owned());
-    }
-    if let Some(retries) = update.max_retries.filter(|retries| task.max_retries != Some(*retries)) {
-        what.push(format!("its retries, to {retries}"));
-    }
     if what.is_empty() {
         return Ok(None);
     }
@@ -288,6 +269,31 @@ pub(super) fn put_update(
             update.max_retries.or(task.max_retries),
         ])?;
     Ok(Some(format!("Changed: {}.", what.join("; "))))
+}
+
+/// What changes about a task without regard to others.
+fn changes_of_its_own(task: &Task, update: &TaskUpdate) -> Vec<String> {
+    let mut what = Vec::new();
+    if update.title.as_ref().is_some_and(|title| *title != task.title) {
+        what.push("its title".to_owned());
+    }
+    if update
+        .description
+        .as_ref()
+        .is_some_and(|text| *text != task.description)
+    {
+        what.push("its description".to_owned());
+    }
+    if let Some(priority) = update.priority.filter(|priority| *priority != task.priority) {
+        what.push(format!("its priority, to {}", priority.0));
+    }
+    if update.checks.as_ref().is_some_and(|checks| *checks != task.checks) {
+        what.push("its checks".to_owned());
+    }
+    if let Some(retries) = update.max_retries.filter(|retries| task.max_retries != Some(*retries)) {
+        what.push(format!("its retries, to {retries}"));
+    }
+    what
 }
 
 /// Gives a task another feature, if an update says so, and with it all that is below it; what there is to say about it.

@@ -75,7 +75,7 @@ fn its_figures_are_named() {
     - (extracted) Similar tasks: ~9 iterations, ~30s per iteration
     ");
     let whole = json(&env, &["learnings", "show", ESTIMATE, "--json"]);
-    assert_eq!(whole["facts"]["sampled"], 4, "what it was drawn from stays");
+    assert_eq!(whole["content"]["sampled"], 4, "what it was drawn from stays");
     let earlier: Vec<&str> = whole["earlier"]
         .as_array()
         .unwrap()

@@ -31,8 +31,8 @@ fn worked() -> TestEnv {
 fn learned(env: &TestEnv) -> Vec<String> {
     let listed = json(env, &["learnings", "list", "--all", "--limit", "0", "--json"]);
     let line = |learning: &serde_json::Value| {
-        let word = |name: &str| learning[name].as_str().unwrap_or_default().to_owned();
-        format!("{}: {}", word("status"), word("content"))
+        let word = |path: &str| learning.pointer(path).and_then(|text| text.as_str()).unwrap();
+        format!("{}: {}", word("/status"), word("/content/description"))
     };
     let mut lines: Vec<String> = listed.as_array().unwrap().iter().map(line).collect();
     lines.sort();

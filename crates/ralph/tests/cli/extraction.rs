@@ -132,8 +132,8 @@ fn a_loop_history_teaches_what_it_says() {
     ");
     let listed = json(&env, &["learnings", "list", "--json", "--kind", "antipattern"]);
     assert_eq!(listed[0]["source"], "extracted");
-    assert_eq!(listed[0]["source_loops"], serde_json::json!(["ralph-001"]));
-    assert_eq!(listed[0]["success_rate"], 0.0);
+    assert_eq!(listed[0]["sourceLoops"], serde_json::json!(["ralph-001"]));
+    assert_eq!(listed[0]["successRate"], 0.0);
     assert_eq!(
         json(&env, &["learnings", "extract", "--from", "state.json", "--json"]),
         serde_json::json!({

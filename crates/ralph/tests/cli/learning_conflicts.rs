@@ -116,7 +116,7 @@ fn one_that_another_has_taken_the_place_of_is_told_as_such() {
     let found = json(&env, &["learnings", "list", "--status", "superseded", "--json"]);
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(
-        [&found[0]["status"], &found[0]["superseded_by"]],
+        [&found[0]["status"], &found[0]["supersededBy"]],
         ["promoted", eight.as_str()]
     );
     let shown = env.ok(["learnings", "show", &four]);
@@ -214,5 +214,5 @@ fn what_was_replaced_and_is_brought_back_is_said_to_be_replaced_still() {
     assert!(restored.contains(&expected), "{restored}");
     env.ok(["learnings", "promote", &four]);
     let back = json(&env, &["learnings", "show", &four, "--json"]);
-    assert_eq!(back["superseded_by"], serde_json::Value::Null, "{back}");
+    assert_eq!(back["supersededBy"], serde_json::Value::Null, "{back}");
 }

@@ -45,7 +45,7 @@ fn sample() -> (TestEnv, [String; 3]) {
 #[track_caller]
 fn contents(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
     let listed = json(env, &[arguments, &["--json"]].concat());
-    let word = |learning: &serde_json::Value| learning["content"].as_str().unwrap().to_owned();
+    let word = |learning: &serde_json::Value| learning["content"]["description"].as_str().unwrap().to_owned();
     listed.as_array().unwrap().iter().map(word).collect()
 }
 
@@ -131,7 +131,7 @@ fn the_same_lesson_is_known_and_becomes_surer() {
     assert_eq!(again.stderr, "It was known already, and is surer now.\n");
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
     assert_eq!(shown["tags"], json!(["postgres", "ci", "sql"]));
-    assert_eq!(shown["content"], "Run the migrations before the tests");
+    assert_eq!(shown["content"]["description"], "Run the migrations before the tests");
     assert!((shown["confidence"].as_f64().unwrap() - 0.55).abs() < 1e-9);
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 3);
 }
@@ -225,7 +225,7 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
     let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
     assert_eq!(
-        (&read["content"], &read["source"], &read["status"]),
+        (&read["content"]["description"], &read["source"], &read["status"]),
         (&json!("first\nsecond"), &json!("human"), &json!("promoted"))
     );
 }
@@ -337,7 +337,7 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
     assert_eq!(shown["shown_in"].as_array().unwrap().len(), 1);
     assert_eq!(shown["shown_in"][0]["outcome"], "failed");
     assert_eq!(shown["shown_in"][0]["used"], true);
-    assert_eq!((&shown["use_count"], &shown["successes"]), (&json!(1), &json!(0)));
+    assert_eq!((&shown["useCount"], &shown["successes"]), (&json!(1), &json!(0)));
 }
 
 #[test]

@@ -141,10 +141,13 @@ fn a_learning_is_changed_and_what_it_said_is_kept() {
     Learning updated: learn-89025cc1
     ");
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
-    assert_eq!(shown["content"], "Run the migrations before the integration tests");
+    assert_eq!(
+        shown["content"]["description"],
+        "Run the migrations before the integration tests"
+    );
     assert_eq!(shown["tags"], json!(["ci", "sql"]));
     assert_eq!(
-        (&shown["confidence"], &shown["success_rate"]),
+        (&shown["confidence"], &shown["successRate"]),
         (&json!(0.9), &json!(0.7))
     );
     assert_eq!(shown["earlier"][0]["content"], "Run the migrations before the tests");
@@ -247,7 +250,7 @@ fn what_a_deleted_learning_had_taken_the_place_of_stays_out_and_that_is_said() {
     ");
     let rejected = &json(&env, &["learnings", "list", "--all", "--json"])[0];
     assert_eq!(
-        (&rejected["status"], &rejected["superseded_by"]),
+        (&rejected["status"], &rejected["supersededBy"]),
         (&json!("rejected"), &json!(null))
     );
     env.ok(["learnings", "promote", &old]);
@@ -518,7 +521,10 @@ fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
         assert!(shown.contains(part), "{shown}");
     }
     let promoted = json(&env, &["learnings", "promote", "--all", "--json"]);
-    assert_eq!(promoted[0]["content"], "Test-driven development approach");
+    assert_eq!(
+        promoted[0]["content"]["description"],
+        "Test-driven development approach"
+    );
     assert_eq!(promoted[0]["status"], "promoted");
     assert_eq!(promoted.as_array().unwrap().len(), 1);
     assert_eq!(

@@ -36,7 +36,13 @@ fn waiting() -> TestEnv {
 /// What is on record of the lesson: how far it has come, what it says, and why it was rejected.
 fn on_record(env: &TestEnv) -> [String; 3] {
     let learning = json(env, &["learnings", "show", LESSON, "--json"]);
-    ["status", "content", "reason"].map(|key| learning[key].as_str().unwrap_or_default().to_owned())
+    ["/status", "/content/description", "/reason"].map(|path| {
+        learning
+            .pointer(path)
+            .and_then(|text| text.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 #[track_caller]

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use ralph_memory::capture::read_loop_history;
 use ralph_memory::learn::{draw, learn_from};
-use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, RunId, count, with_figures};
+use ralph_model::{Candidate, DrawnLesson, Extraction, LearningContent, RunHistory, RunId, count, with_figures};
 use ralph_store::{Run, Store};
 use serde_json::{Value, json};
 
@@ -190,15 +190,19 @@ fn rejection(lesson: &DrawnLesson) -> Option<&'static str> {
     Candidate::from(lesson).rejection()
 }
 
+/// A learning as all are written, without what it gets when it is stored.
 fn as_json(lesson: &DrawnLesson) -> Value {
     json!({
-        "kind": lesson.kind,
-        "task_type": lesson.task_type,
-        "content": lesson.content,
-        "tags": lesson.tags,
-        "facts": lesson.facts,
+        "type": lesson.kind,
+        "taskType": lesson.task_type,
+        "content": LearningContent {
+            kind: lesson.kind,
+            description: &lesson.content,
+            facts: Some(&lesson.facts),
+        },
         "confidence": lesson.confidence,
-        "success_rate": lesson.success_rate,
+        "successRate": lesson.success_rate,
+        "tags": lesson.tags,
         "rejection": rejection(lesson),
     })
 }

@@ -231,7 +231,7 @@ fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
         .unwrap();
     refound(&env.path("older.db"));
     connect(&env.path("older.db"))
-        .execute_batch("PRAGMA user_version = 2")
+        .execute_batch("PRAGMA user_version = 0")
         .unwrap();
     connect(&env.path("unrelated.db"))
         .execute_batch("CREATE TABLE songs (id)")
@@ -266,9 +266,9 @@ fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
     }
     assert_eq!(env.tree(), before);
     assert_snapshot!(refused, @"
-    Error: [TMP]/project/newer.db has format 6, and only formats 3 to 5 can be taken over
+    Error: [TMP]/project/newer.db has format 6, and only formats 1 to 5 can be taken over
     Hint: update ralph
-    Error: [TMP]/project/older.db has format 2, and only formats 3 to 5 can be taken over
+    Error: [TMP]/project/older.db has format 0, and only formats 1 to 5 can be taken over
     Hint: run a newer version of that tool on it once, which brings it up to date
     Error: [TMP]/project/unrelated.db is no database of RefoundAI's ralph: it has no table features
     Error: [TMP]/project/empty.db is no database of RefoundAI's ralph: it is empty

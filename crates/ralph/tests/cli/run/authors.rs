@@ -436,7 +436,7 @@ fn learnings_of_an_agents_commands_are_proposed() {
         .iter()
         .find(|learning| learning["source"] == "sigil")
         .unwrap();
-    assert_eq!(learning["source_loops"].as_array().map(Vec::len), Some(1), "{learning}");
+    assert_eq!(learning["sourceLoops"].as_array().map(Vec::len), Some(1), "{learning}");
     let proposal = crate::json(&scene.env, &["review", "--json"])["proposals"][0]["id"].clone();
     scene.env.ok(["review", "--accept", proposal.as_str().unwrap()]);
     assert_eq!(blamed(&scene, id.trim()), ["added human/-/-", "rejected human/-/-"]);

@@ -27,7 +27,7 @@ fn a_run_that_ends_says_what_it_taught() {
     let line = "Learned from the run: 4 extracted, 3 validated, 1 rejected, 3 promoted, 0 skipped.";
     assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
     let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
-    assert_eq!(listed[0]["content"], "Test-driven development approach");
+    assert_eq!(listed[0]["content"]["description"], "Test-driven development approach");
     assert_eq!(listed[0]["status"], "promoted");
 }
 
@@ -74,7 +74,7 @@ fn what_is_told_under_a_red_gate_is_no_evidence_and_stands_in_no_other_prompt() 
             &["learnings", "list", "--all", "--json", "--kind", "strategy"],
         );
         assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
-        assert_eq!(listed[0]["content"], boast);
+        assert_eq!(listed[0]["content"]["description"], boast);
         assert_eq!(listed[0]["status"], "validated");
         assert_eq!(listed[0]["confidence"], 0.5);
     }
@@ -191,9 +191,9 @@ fn what_contradicts_is_found_whatever_kind_of_work_taught_it_and_the_better_one_
         let [conflict] = listed.as_array().unwrap().as_slice() else {
             panic!("{one:?} and {other:?}: {listed:#}")
         };
-        let said = (&conflict["contradiction"]["by"], &conflict["one"]["task_type"]);
+        let said = (&conflict["contradiction"]["by"], &conflict["one"]["taskType"]);
         assert_eq!(said, (&by.into(), &"feature".into()), "{conflict:#}");
-        assert_eq!(conflict["other"]["task_type"], "bug-fix");
+        assert_eq!(conflict["other"]["taskType"], "bug-fix");
 
         let finished = scene.run(&["Refactor work.txt"]);
         assert_eq!(finished.code, Some(0), "{finished}");
@@ -281,7 +281,7 @@ fn what_is_told_again_in_other_words_is_one_lesson_whatever_files_the_iterations
     let scene = Scene::new(&telling(known, "Before the integration tests, run the migrations"));
     let told = told_at_different_files(&scene);
     let [told] = told.as_slice() else { panic!("{told:#?}") };
-    assert_eq!(told["content"], known);
+    assert_eq!(told["content"]["description"], known);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn what_a_killed_run_taught_the_next_one_draws() {
     assert!(finished.stderr.contains(line), "{finished}");
     assert!(!finished.stderr.contains("Learned from the run"), "{finished}");
     let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
-    assert_eq!(listed[0]["source_loops"], serde_json::json!(["run-00000009"]));
+    assert_eq!(listed[0]["sourceLoops"], serde_json::json!(["run-00000009"]));
     scene.env.ok(["task", "add", "Implement two"]);
     let again = scene.run(&[]);
     assert!(!again.stderr.contains("Learned from"), "once is enough: {again}");
@@ -356,5 +356,5 @@ fn a_run_that_cannot_be_read_keeps_no_other_from_being_learned_from() {
     let warning = "Not all lessons of the runs so far were drawn; the next run tries again: ";
     assert_eq!(finished.stderr.matches(warning).count(), 1, "{finished}");
     let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
-    assert_eq!(listed[0]["source_loops"], serde_json::json!(["run-00000008"]));
+    assert_eq!(listed[0]["sourceLoops"], serde_json::json!(["run-00000008"]));
 }

@@ -49,14 +49,16 @@ fn drawn(scene: &Scene) -> Vec<Value> {
 }
 
 fn strategy(scene: &Scene) -> Value {
-    let found = drawn(scene).into_iter().find(|lesson| lesson["content"] == STRATEGY);
+    let found = drawn(scene)
+        .into_iter()
+        .find(|lesson| lesson["content"]["description"] == STRATEGY);
     found.unwrap_or_else(|| panic!("{:#?}", drawn(scene)))
 }
 
 /// How strong every lesson is: how many runs taught it, and how sure it is.
 fn strengths(scene: &Scene) -> BTreeMap<String, (usize, f64)> {
     let strength = |lesson: &Value| {
-        let runs = lesson["source_loops"].as_array().unwrap().len();
+        let runs = lesson["sourceLoops"].as_array().unwrap().len();
         (runs, lesson["confidence"].as_f64().unwrap())
     };
     let lessons = drawn(scene);
@@ -116,7 +118,7 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
     for pair in runs.windows(2) {
         assert_grown(&pair[0], &pair[1]);
     }
-    assert_eq!(strategy(&scene)["source_loops"].as_array().map(Vec::len), Some(3));
+    assert_eq!(strategy(&scene)["sourceLoops"].as_array().map(Vec::len), Some(3));
     assert_eq!(known(&scene.agent.prompt(1)), "");
     let third = scene.agent.prompt(3);
     assert!(known(&third).contains(STRATEGY), "{third}");

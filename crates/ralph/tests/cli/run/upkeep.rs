@@ -39,7 +39,7 @@ fn scene(script: &Script) -> Scene {
 fn standing(scene: &Scene) -> Vec<(String, usize)> {
     let listed = json(&scene.env, &["learnings", "list", "--json"]);
     let told = |learning: &serde_json::Value| {
-        let content = learning["content"].as_str().unwrap().to_owned();
+        let content = learning["content"]["description"].as_str().unwrap().to_owned();
         (content, learning["examples"].as_array().unwrap().len())
     };
     listed.as_array().unwrap().iter().map(told).collect()
