@@ -270,7 +270,7 @@ fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
     Hint: update ralph
     Error: [TMP]/project/older.db has format 0, and only formats 1 to 5 can be taken over
     Hint: run a newer version of that tool on it once, which brings it up to date
-    Error: [TMP]/project/unrelated.db is no database of RefoundAI's ralph: it has no table features
+    Error: [TMP]/project/unrelated.db is no database of RefoundAI's ralph: it has no table tasks
     Error: [TMP]/project/empty.db is no database of RefoundAI's ralph: it is empty
     Error: [TMP]/project/text.db is no database of RefoundAI's ralph: it is not an SQLite database
     Error: cannot read [TMP]/project/cut.db: database disk image is malformed
