@@ -14,6 +14,18 @@ use crate::{MEMORIES, SAMPLE, env, names, sample};
 /// The note that the demo's agent keeps first.
 const NOTE: &str = "> commands.txt is never edited: tools/list.sh prints what it has to hold\n";
 
+/// An agent that reads how things are done before it does them.
+const KNOWS_ALL: &str = r##"
+prompt=$(cat)
+task=$(printf '%s\n' "$prompt" | sed -n 's/^\*\*\(.*\)\*\* (\(t-[0-9a-f]*\))$/\1;\2/p' | head -n 1)
+title=${task%;*}
+case $title in
+    Release*) version=${title##* }; echo "$version" > VERSION; echo "# words (version $version)" > README.md ;;
+    *) name=${title##* }; echo cat > "commands/$name.sh"; echo true > "tests/$name.sh"; sh tools/list.sh > commands.txt ;;
+esac
+echo "<task-done>${task#*;}</task-done>"
+"##;
+
 /// The prompts of a kept run of the demo, in their order.
 fn prompts(project: &Path) -> Vec<String> {
     let runs = std::fs::read_dir(project.join(".ralph/runs")).unwrap();
@@ -47,13 +59,10 @@ fn the_memory_saves_iterations() {
     let shown = demo.stdout.as_str();
     assert_eq!(cells(shown, "Iterations "), ["7", "10"], "{demo}");
     assert_eq!(cells(shown, "Refused by the gate"), ["2", "5"]);
-    assert_eq!(cells(shown, "Notes in prompts"), ["7", "0"]);
-    assert_eq!(cells(shown, "1  "), ["Add the command upper", "refused", "none"]);
-    assert_eq!(cells(shown, "3  "), ["Add the command count", "done", "A (relied on)"]);
-    assert_eq!(cells(shown, "7  "), ["Release version 1.2", "done", "A, B (relied on)"]);
     for line in [
         "    FAIL commands.txt: its checksum is wrong",
-        "    ralph init              # set it up",
+        "    + > commands.txt is never edited: tools/list.sh prints what it has to hold",
+        "Memory saved 3 iterations. Next: `ralph init`, or `ralph demo --agent claude`.",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line} in\n{demo}");
     }
@@ -61,7 +70,6 @@ fn the_memory_saves_iterations() {
         shown.contains("    $ ralph remember \"commands.txt is never edited"),
         "{demo}"
     );
-    assert!(shown.contains("    <journal>The gate refused"), "{demo}");
     assert_eq!(env.left_behind(), [""; 0]);
     assert_eq!(names(&env), [""; 0]);
 }
@@ -156,6 +164,54 @@ fn nothing_of_the_person_leads_out_of_the_folder() {
     assert_eq!(names(&env), [".agent/", MEMORIES, "tmp/"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_eq!(env.git(["log", "--all", "--oneline"]), "");
+}
+
+#[test]
+fn it_is_told_on_twenty_lines() {
+    let demo = env().ralph(["demo"]).env("COLUMNS", "80").run();
+    assert!(demo.stdout.lines().count() <= 20, "{demo}");
+}
+
+#[test]
+fn ones_own_agent_is_started_after_its_price_was_named() {
+    let env = env();
+    let refused = env.ralph(["demo", "--agent", "ralph demo-agent"]).run();
+    assert_snapshot!(refused, @"
+    exit 2
+    --- stdout
+    Five small tasks, done twice by `ralph demo-agent`, with memory and without:
+    at least 10 sessions on your account. ralph does not know what they cost. Each
+    of the two runs stops at 15 iterations, and at $1.00 if the agent reports its
+    cost. It works in a temporary folder, with your settings.
+    --- stderr
+    Error: nobody can be asked here whether to start your agent; `--yes` starts it
+    ");
+    assert_eq!(env.left_behind(), [""; 0]);
+    let demo = env.ralph(["demo", "--agent", "ralph demo-agent", "--yes"]).run();
+    assert_eq!(demo.code, Some(0), "{demo}");
+    assert_eq!(cells(&demo.stdout, "Iterations "), ["7", "10"], "{demo}");
+    assert_eq!(cells(&demo.stdout, "Tasks done "), ["5", "5"], "{demo}");
+    assert_eq!(cells(&demo.stdout, "Cost "), ["not reported", "not reported"], "{demo}");
+    assert!(demo.stdout.contains("Memory saved 3 iterations."), "{demo}");
+    assert!(demo.stderr.contains("iteration 1: Add the command upper"), "{demo}");
+    assert_eq!(env.left_behind(), [""; 0]);
+}
+
+#[test]
+fn an_agent_to_whom_the_memory_makes_no_difference_is_told_so() {
+    let env = env();
+    // It knows everything beforehand, and does the tasks without a fault.
+    env.write("knows.sh", KNOWS_ALL);
+    let agent = format!("sh {}", env.path("knows.sh").display());
+    let demo = env.ralph(["demo", "--agent", &agent, "--yes"]).run();
+    assert_eq!(demo.code, Some(0), "{demo}");
+    assert_eq!(cells(&demo.stdout, "Refused by the gate"), ["0", "0"], "{demo}");
+    assert!(
+        demo.stdout
+            .contains("The failure: none. Your agent stepped into no trap.\n"),
+        "{demo}"
+    );
+    assert!(demo.stdout.contains("Memory made no difference here."), "{demo}");
 }
 
 #[test]

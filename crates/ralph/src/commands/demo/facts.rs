@@ -26,17 +26,10 @@ pub(super) struct Iteration {
     pub(super) outcome: Outcome,
     /// Why it did not count as done.
     pub(super) reason: String,
-    /// What the agent wrote into the journal.
-    pub(super) journal: Option<String>,
-    pub(super) shown: Vec<Shown>,
-}
-
-/// A note that stood in the prompt of an iteration.
-pub(super) struct Shown {
-    /// Its place among [`Performance::notes`].
-    pub(super) note: usize,
-    /// Whether the agent said that it relied on it.
-    pub(super) is_used: bool,
+    pub(super) prompt: String,
+    pub(super) cost_usd: f64,
+    /// How many notes its prompt held.
+    pub(super) notes: usize,
 }
 
 /// A note.
@@ -61,41 +54,34 @@ impl Performance {
         for row in rows {
             let folder = project.iteration_folder(&row.row.run, row.row.iteration);
             let prompt = read_file(&folder.prompt())?.map(|file| file.bytes).unwrap_or_default();
-            let prompt = String::from_utf8_lossy(&prompt);
-            let mut shown = Vec::new();
+            let prompt = String::from_utf8_lossy(&prompt).into_owned();
+            let mut notes = 0;
             for recorded in store.injections(row.id)? {
                 let injection = &recorded.injection;
                 let is_note = injection.kind == EntryKind::Memory && injection.reason == InjectionReason::Shown;
                 // What is on record counts only where the prompt holds it.
                 if is_note && stands_in(&prompt, injection) {
-                    shown.push(Shown {
-                        note: performance.place_of(&injection.id, &prompt),
-                        is_used: recorded.used,
-                    });
+                    performance.add_note(&injection.id, &prompt);
+                    notes += 1;
                 }
             }
-            shown.sort_by_key(|shown| shown.note);
             performance.iterations.push(Iteration {
                 number: row.row.iteration,
                 task: row.row.task_title,
                 outcome: row.row.outcome,
                 reason: row.row.reason,
-                journal: row.row.notes,
-                shown,
+                cost_usd: row.row.usage.cost_usd,
+                prompt,
+                notes,
             });
         }
         Ok(performance)
     }
 
-    /// The titles of the tasks, in the order in which they were begun.
-    pub(super) fn tasks(&self) -> Vec<&str> {
-        let mut tasks: Vec<&str> = self
-            .iterations
-            .iter()
-            .map(|iteration| iteration.task.as_str())
-            .collect();
-        tasks.dedup();
-        tasks
+    /// How many tasks were done.
+    pub(super) fn done(&self) -> usize {
+        let done = |iteration: &&Iteration| iteration.outcome == Outcome::Done;
+        self.iterations.iter().filter(done).count()
     }
 
     /// How many iterations ended otherwise than done.
@@ -104,20 +90,23 @@ impl Performance {
         self.iterations.iter().filter(failed).count()
     }
 
-    /// How often a note stood in a prompt.
-    pub(super) fn showings(&self) -> usize {
-        self.iterations.iter().map(|iteration| iteration.shown.len()).sum()
+    /// What it cost, as far as the agent says so.
+    pub(super) fn cost_usd(&self) -> f64 {
+        self.iterations.iter().map(|iteration| iteration.cost_usd).sum()
     }
 
-    fn place_of(&mut self, id: &str, prompt: &str) -> usize {
-        let known = self.notes.iter().position(|note| note.id == id);
-        known.unwrap_or_else(|| {
+    /// The first attempt at a task.
+    pub(super) fn first_attempt(&self, task: &str) -> Option<&Iteration> {
+        self.iterations.iter().find(|iteration| iteration.task == task)
+    }
+
+    fn add_note(&mut self, id: &str, prompt: &str) {
+        if !self.notes.iter().any(|note| note.id == id) {
             self.notes.push(Note {
                 id: id.to_owned(),
                 text: quoted_below(prompt, id),
             });
-            self.notes.len() - 1
-        })
+        }
     }
 }
 

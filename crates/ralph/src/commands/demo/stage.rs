@@ -1,15 +1,16 @@
-//! Where the demo takes place: a temporary folder, an environment without anything of the person's, and the commands that
-//! are run there. Nothing of it is left, however the demo ends.
+//! Where the demo takes place: a temporary folder, an environment without anything of the person's that their own agent does
+//! not need, and the commands that are run there. Nothing of it is left, however the demo ends.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use ralph_model::Entropy;
-use ralph_process::{Finished, HowEnded, Input, RunLimits, Spec, StopHandle, on_stop_signals, run_to_end};
+use ralph_process::{Finished, HowEnded, Input, RunLimits, Spec, StopHandle, on_stop_signals, run_to_end_watched};
 
 use super::facts::Performance;
 use super::project::{PLAN, write_to};
@@ -18,8 +19,13 @@ use crate::error::CommandError;
 use crate::surroundings::ProgramEntropy;
 use crate::ui::Ui;
 
+/// The exit code of a run that leaves something to a person.
+const NEEDS_ATTENTION: i32 = 4;
 /// How long a command may take. On the slowest machine it takes a fraction of that.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// How far a run of the person's own agent goes.
+pub(super) const MOST_ITERATIONS: u32 = 15;
+pub(super) const MOST_COST_USD: u32 = 1;
 /// What is taken over from the person's environment.
 const INHERITED: &[&str] = &["LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"];
 /// Where programs are where nothing says it.
@@ -42,7 +48,10 @@ pub(super) enum Memory {
 }
 
 /// The place.
-pub(super) struct Stage {
+pub(super) struct Stage<'a> {
+    ui: &'a Ui,
+    /// The person's own agent; else the built-in one works.
+    agent: Option<&'a str>,
     folder: tempfile::TempDir,
     program: PathBuf,
     environment: Vec<(OsString, OsString)>,
@@ -50,9 +59,9 @@ pub(super) struct Stage {
     is_stopped: Arc<AtomicBool>,
 }
 
-impl Stage {
+impl<'a> Stage<'a> {
     /// Makes the folder. From now on a signal ends what runs there, not this process, which has to clean up.
-    pub(super) fn set_up() -> Result<Self, CommandError> {
+    pub(super) fn set_up(ui: &'a Ui, agent: Option<&'a str>) -> Result<Self, CommandError> {
         let folder = tempfile::Builder::new()
             .prefix("ralph-demo-")
             .tempdir()
@@ -60,7 +69,12 @@ impl Stage {
         let program = std::env::current_exe()
             .map_err(|error| CommandError::new(format!("cannot tell where this program is: {error}")))?;
         let stage = Self {
-            environment: environment(folder.path()),
+            ui,
+            agent,
+            environment: match agent {
+                Some(_) => environment_of_agent(folder.path()),
+                None => environment(folder.path()),
+            },
             folder,
             program,
             stop: StopHandle::default(),
@@ -92,11 +106,15 @@ impl Stage {
         self.put_under_git(&project)?;
         self.ralph(&project, &["init"])?;
         self.ralph(&project, &["task", "import", PLAN])?;
-        let run: &[&str] = match memory {
-            Memory::On => &["run", "--trust"],
-            Memory::Off => &["run", "--trust", "--without-memory"],
-        };
-        let finished = self.ralph(&project, run)?;
+        let mut run = vec!["run", "--trust"];
+        if memory == Memory::Off {
+            run.push("--without-memory");
+        }
+        let limit = MOST_ITERATIONS.to_string();
+        if let Some(agent) = self.agent {
+            run.extend(["--no-verify", "--limit", &limit, "--agent", agent]);
+        }
+        let finished = self.ralph(&project, &run)?;
         Performance::read(&project, finished.duration)
     }
 
@@ -144,7 +162,8 @@ impl Stage {
         let finished = self
             .run(self.program.clone().into(), project, &whole)
             .map_err(|error| CommandError::new(format!("cannot start {}: {error}", self.program.display())))?;
-        if finished.how == HowEnded::Exited(0) {
+        let is_limited = self.agent.is_some() && finished.how == HowEnded::Exited(NEEDS_ATTENTION);
+        if finished.how == HowEnded::Exited(0) || is_limited {
             return Ok(finished);
         }
         let last = last_line(&finished.output);
@@ -165,15 +184,42 @@ impl Stage {
             output_limit: None,
         };
         let limits = RunLimits {
-            time: Some(TIME_LIMIT),
+            time: self.agent.is_none().then_some(TIME_LIMIT),
             ..RunLimits::default()
         };
-        run_to_end(spec, limits, &self.stop)
+        let (stop, (sender, lines)) = (&self.stop, mpsc::channel());
+        std::thread::scope(|scope| {
+            // Nobody hears of what is printed after the end.
+            let tell = Box::new(move |line: String| drop(sender.send(line)));
+            let running = scope.spawn(|| run_to_end_watched(spec, limits, stop, tell));
+            for line in lines
+                .iter()
+                .filter(|_| self.agent.is_some() && arguments.contains(&"run"))
+            {
+                self.ui.status(&format!("  {line}"));
+            }
+            running
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread that ran it failed")))
+        })
     }
 }
 
 fn last_line(output: &str) -> String {
     output.lines().last().unwrap_or_default().to_owned()
+}
+
+/// The person's own environment, which their agent needs, without what ralph would take for its own.
+fn environment_of_agent(folder: &Path) -> Vec<(OsString, OsString)> {
+    let ours = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("RALPH_") || name.starts_with("GIT_") || name == "XDG_STATE_HOME"
+    };
+    let mut environment = env::all();
+    environment.retain(|(name, _)| !ours(name));
+    environment.push(("XDG_STATE_HOME".into(), folder.join("state").into()));
+    environment.push(("RALPH_LIMITS_COST_USD".into(), MOST_COST_USD.to_string().into()));
+    environment
 }
 
 /// An environment in which the person's settings, of ralph, git or anything else, are not found.

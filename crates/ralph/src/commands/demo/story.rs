@@ -1,167 +1,172 @@
-//! What the demo tells: what the project is, how the agent stepped into a trap, what it kept, who read it later, and what
-//! difference that made.
+//! What the demo tells: the trap, the failure, the memory, what it changed in a prompt, and the numbers.
 
-use ralph_model::{Outcome, count, duration, first_line};
+use ralph_model::{Outcome, count, duration, first_line, preview};
+use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::facts::{Iteration, Performance};
+use super::stage::{MOST_COST_USD, MOST_ITERATIONS};
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Style, Ui};
-use crate::wrap::wrapped;
+use crate::wrap::{wrapped, wrapped_around_commands};
 
 /// The widest that a line is, where there is more room.
 const WIDEST: usize = 78;
 /// How far quoted lines stand in.
 const INDENT: &str = "    ";
+/// How many lines of a prompt are shown.
+const MOST_PROMPT_LINES: usize = 3;
 
 /// Tells it.
 pub(super) struct Story<'a> {
     ui: &'a Ui,
     width: usize,
+    /// The person's own agent.
+    agent: Option<&'a str>,
 }
 
 impl<'a> Story<'a> {
-    pub(super) fn new(ui: &'a Ui) -> Self {
+    pub(super) fn new(ui: &'a Ui, agent: Option<&'a str>) -> Self {
         Self {
             ui,
             width: ui.width().min(WIDEST),
+            agent,
         }
     }
 
-    /// What is about to happen.
+    /// What is about to happen, and what it may cost.
     pub(super) fn beginning(&self) -> Result<(), CommandError> {
-        self.say(
-            "A small project with tests, five tasks, and an agent that is built in: no key, no network. It is a hasty one, \
-             which says that it is done and leaves it to ralph to run the tests. Every session begins with nothing but its \
-             prompt. `ralph run` has it do all tasks, twice:",
-        )?;
-        self.ui.data("\n")
-    }
-
-    /// A run begins, which takes a moment.
-    pub(super) fn goes_on(&self, which: &str) -> Result<(), CommandError> {
-        self.ui.data(&format!("{INDENT}{which} … "))
-    }
-
-    /// It is over.
-    pub(super) fn went(&self, performance: &Performance) -> Result<(), CommandError> {
-        let iterations = count(performance.iterations.len(), "iteration", "iterations");
-        self.ui.data(&format!("{iterations}, {}\n", duration(performance.time)))
+        let Some(agent) = self.agent else {
+            return self.say(
+                "Five tasks in a small project, done twice by a built-in agent: no key, no network. Each session knows \
+                 only what its prompt says.",
+            );
+        };
+        self.say(&format!(
+            "Five small tasks, done twice by `{agent}`, with memory and without: at least 10 sessions on your account. ralph \
+             does not know what they cost. Each of the two runs stops at {MOST_ITERATIONS} iterations, and at \
+             ${MOST_COST_USD}.00 if the agent reports its cost. It works in a temporary folder, with your settings."
+        ))
     }
 
     /// The first failure, and what became of it.
     pub(super) fn trap(&self, with: &Performance) -> Result<(), CommandError> {
-        let mut iterations = with
-            .iterations
-            .iter()
-            .skip_while(|iteration| iteration.outcome == Outcome::Done);
-        let later = with.iterations.iter().find(|iteration| !iteration.shown.is_empty());
-        let (Some(refused), Some(mended), Some(later), Some(note)) =
-            (iterations.next(), iterations.next(), later, with.notes.first())
-        else {
-            return Err(CommandError::new("the demo's agent did not step into its trap"));
-        };
-        self.title("A trap")?;
-        self.say(&format!(
-            "Iteration {}, \"{}\": the agent also puts it on the list of commands. The gate refuses that:",
-            refused.number, refused.task
-        ))?;
-        self.quote(Style::Error, refusing_line(refused))?;
-        self.say(&format!(
-            "Iteration {} has this in its prompt. It finds out why, mends it, and keeps for those after it:",
-            mended.number
-        ))?;
-        self.quote(Style::Added, &format!("$ ralph remember \"{}\"", note.text))?;
-        if let Some(journal) = &mended.journal {
-            self.quote(Style::Added, &format!("<journal>{journal}</journal>"))?;
+        self.ui.data("\n")?;
+        if self.agent.is_none() {
+            self.point("The trap", "commands.txt is generated, and no task says so.")?;
         }
-        self.say(&format!(
-            "Iteration {}, \"{}\", is a new session. Its prompt holds the note, so it does it right at once:",
-            later.number, later.task
-        ))?;
-        self.quote(Style::Match, &format!("### {}", note.id))?;
-        self.quote(Style::Match, &format!("> {}", note.text))
-    }
-
-    /// Which note stood in which prompt.
-    pub(super) fn prompts(&self, with: &Performance) -> Result<(), CommandError> {
-        self.title("What stood in whose prompt")?;
-        let rows: Vec<Vec<String>> = with
+        let Some(refused) = with
             .iterations
             .iter()
-            .map(|iteration| {
-                vec![
-                    iteration.number.to_string(),
-                    iteration.task.clone(),
-                    ended(iteration.outcome).to_owned(),
-                    notes_in(iteration),
-                ]
-            })
-            .collect();
-        self.table(&["", "TASK", "ENDED", "NOTES IN ITS PROMPT"].map(whole), &rows)?;
-        self.ui.data("\n")?;
-        let notes: Vec<Vec<String>> = with
-            .notes
-            .iter()
-            .enumerate()
-            .map(|(place, note)| vec![letter(place).to_string(), note.id.clone(), note.text.clone()])
-            .collect();
-        self.table(&[("", Fit::Whole), ("NOTE", Fit::Whole), ("TEXT", Fit::Cut)], &notes)
-    }
-
-    /// The two runs side by side.
-    pub(super) fn difference(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
-        self.title("The difference")?;
-        let row = |title: &str, figure: &dyn Fn(&Performance) -> String| {
-            vec![title.to_owned(), figure(with), figure(without)]
+            .find(|iteration| iteration.outcome != Outcome::Done)
+        else {
+            return self.point("The failure", "none. Your agent stepped into no trap.");
         };
-        let mut rows: Vec<Vec<String>> = with
-            .tasks()
-            .into_iter()
-            .map(|task| row(task, &|performance| course(performance, task)))
-            .collect();
-        rows.push(vec![String::new(); 3]);
-        rows.push(row("Iterations", &|performance| {
-            performance.iterations.len().to_string()
-        }));
-        rows.push(row("Refused by the gate", &|performance| {
-            performance.failures().to_string()
-        }));
-        rows.push(row("Notes in prompts", &|performance| {
-            performance.showings().to_string()
-        }));
-        rows.push(row("Time", &|performance| duration(performance.time)));
-        self.table(&["TASK", "WITH MEMORY", "WITHOUT"].map(whole), &rows)?;
-        self.ui.data("\n")?;
-        self.say(
-            "Without it every task meets its trap anew. The tasks and the agent are the same; all that differs is \
-             `ralph run --without-memory`.",
+        self.point(
+            "The failure",
+            &format!(
+                "iteration {}, \"{}\", is refused by the gate:",
+                refused.number, refused.task
+            ),
+        )?;
+        self.quote(Style::Error, refusing_line(refused))?;
+        let Some(note) = with.notes.first() else {
+            return self.point("The memory", "none. Your agent stored no note.");
+        };
+        self.point(
+            "The memory",
+            &format!("iteration {} fixes it and stores a note:", refused.number + 1),
+        )?;
+        self.quote(
+            Style::Added,
+            &format!("$ ralph remember \"{}\"", preview(&note.text, 120)),
         )
     }
 
-    /// How to do the same elsewhere.
-    pub(super) fn end(&self) -> Result<(), CommandError> {
-        self.title("In your project, with your agent")?;
-        let lines = [
-            ("ralph init", "set it up"),
-            ("ralph task add \"TITLE\"", "what is to be done"),
-            ("ralph run", "work on it until it is done"),
-            ("ralph status", "what happened meanwhile"),
-            ("ralph why", "what a prompt held, and why"),
+    /// What the memory adds to a prompt.
+    pub(super) fn prompts(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
+        let later = with.iterations.iter().find(|iteration| iteration.notes > 0);
+        let Some((later, other)) = later.and_then(|later| Some((later, without.first_attempt(&later.task)?))) else {
+            return Ok(());
+        };
+        let added = added_lines(&other.prompt, &later.prompt);
+        self.point(
+            "The prompt",
+            &format!("\"{}\" begins with this because of it:", later.task),
+        )?;
+        let notes = added
+            .iter()
+            .filter(|line| line.starts_with("### mem-") || line.starts_with("> "));
+        let shown: Vec<&String> = notes.take(MOST_PROMPT_LINES).collect();
+        for line in &shown {
+            self.quote(Style::Added, &format!("+ {line}"))?;
+        }
+        let rest = added.len().saturating_sub(shown.len());
+        self.quote(
+            Style::Faint,
+            &format!("+ {rest} more lines: headings, and the journal of earlier iterations"),
+        )
+    }
+
+    /// The two runs side by side.
+    pub(super) fn numbers(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
+        let row = |title: &str, figure: &dyn Fn(&Performance) -> String| {
+            vec![title.to_owned(), figure(with), figure(without)]
+        };
+        let mut rows = vec![
+            row("Iterations", &|performance| performance.iterations.len().to_string()),
+            row("Refused by the gate", &|performance| performance.failures().to_string()),
+            row("Time", &|performance| duration(performance.time)),
         ];
-        for (line, about) in lines {
-            let about = self.ui.paint(Style::Faint, &format!("# {about}"));
-            self.ui.data(&format!("{INDENT}{line:24}{about}\n"))?;
+        if self.agent.is_some() {
+            rows.insert(0, row("Tasks done", &|performance| performance.done().to_string()));
+            rows.push(row("Cost", &|performance| match performance.cost_usd() {
+                cost if cost > 0.0 => format!("${cost:.2}"),
+                _ => "not reported".to_owned(),
+            }));
+        }
+        self.ui.data("\n")?;
+        self.table(["", "WITH MEMORY", "WITHOUT"], &rows)
+    }
+
+    /// What that means, and what to do next.
+    pub(super) fn end(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
+        let (with, without) = (with.iterations.len(), without.iterations.len());
+        let verdict = match (with < without, with == without) {
+            (true, _) => format!("Memory saved {}.", count(without - with, "iteration", "iterations")),
+            (_, true) => "Memory made no difference here.".to_owned(),
+            _ => format!(
+                "With memory it took {} more.",
+                count(with - without, "iteration", "iterations")
+            ),
+        };
+        self.ui.data("\n")?;
+        self.say(&format!(
+            "{verdict} Next: {}.",
+            match self.agent {
+                Some(_) => "`ralph init` in your project",
+                None => "`ralph init`, or `ralph demo --agent claude`",
+            }
+        ))
+    }
+
+    /// A point of the story, with its name in bold.
+    fn point(&self, name: &str, text: &str) -> Result<(), CommandError> {
+        let text = format!("{name}: {text}");
+        let lines = wrapped(&text, self.width);
+        for line in lines {
+            let line = match line.strip_prefix(name) {
+                Some(rest) => format!("{}{rest}", self.ui.paint(Style::Strong, name)),
+                None => line,
+            };
+            self.ui.data(&format!("{line}\n"))?;
         }
         Ok(())
     }
 
-    fn title(&self, title: &str) -> Result<(), CommandError> {
-        self.ui.data(&format!("\n{}\n", self.ui.paint(Style::Strong, title)))
-    }
-
     fn say(&self, text: &str) -> Result<(), CommandError> {
-        let lines: Vec<_> = wrapped(text, self.width).into_iter().map(|line| (None, line)).collect();
+        let lines = wrapped_around_commands(text, self.width);
+        let lines: Vec<_> = lines.into_iter().map(|line| (None, line)).collect();
         self.ui.lines(&lines)
     }
 
@@ -171,8 +176,8 @@ impl<'a> Story<'a> {
         self.ui.lines(&lines.collect::<Vec<_>>())
     }
 
-    fn table(&self, columns: &[(&'static str, Fit)], rows: &[Vec<String>]) -> Result<(), CommandError> {
-        let columns: Vec<Column> = columns.iter().map(|&(title, fit)| Column { title, fit }).collect();
+    fn table(&self, titles: [&'static str; 3], rows: &[Vec<String>]) -> Result<(), CommandError> {
+        let columns = titles.map(|title| Column { title, fit: Fit::Whole });
         let lines = table::lines(&columns, rows, Some(self.width), &Plain);
         let mut styles = std::iter::once(Some(Style::Faint)).chain(std::iter::repeat(None));
         let lines: Vec<_> = lines.into_iter().map(|line| (styles.next().flatten(), line)).collect();
@@ -180,8 +185,16 @@ impl<'a> Story<'a> {
     }
 }
 
-fn whole(title: &'static str) -> (&'static str, Fit) {
-    (title, Fit::Whole)
+/// The lines that one text has and the other has not, without blank ones.
+fn added_lines(without: &str, with: &str) -> Vec<String> {
+    let (without, with): (Vec<&str>, Vec<&str>) = (without.lines().collect(), with.lines().collect());
+    let steps = capture_diff_slices(Algorithm::Myers, &without, &with);
+    let added = steps.iter().filter(|step| step.tag() != DiffTag::Equal);
+    let lines = added.flat_map(|step| with.get(step.new_range()).unwrap_or_default());
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| (*line).to_owned())
+        .collect()
 }
 
 /// The line of a gate's output that says what is wrong.
@@ -190,39 +203,4 @@ fn refusing_line(iteration: &Iteration) -> &str {
     lines
         .find(|line| line.starts_with("FAIL"))
         .unwrap_or_else(|| first_line(&iteration.reason))
-}
-
-fn ended(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Retried => "refused",
-        other => other.word(),
-    }
-}
-
-/// How a task went: `refused, done`.
-fn course(performance: &Performance, task: &str) -> String {
-    let iterations = performance.iterations.iter().filter(|iteration| iteration.task == task);
-    let words: Vec<&str> = iterations.map(|iteration| ended(iteration.outcome)).collect();
-    words.join(", ")
-}
-
-fn notes_in(iteration: &Iteration) -> String {
-    let notes: Vec<String> = iteration
-        .shown
-        .iter()
-        .map(|shown| {
-            let used = if shown.is_used { " (relied on)" } else { "" };
-            format!("{}{used}", letter(shown.note))
-        })
-        .collect();
-    if notes.is_empty() {
-        "none".to_owned()
-    } else {
-        notes.join(", ")
-    }
-}
-
-/// A short name for a note: A, B, …
-fn letter(place: usize) -> char {
-    ('A'..='Z').nth(place).unwrap_or('?')
 }
