@@ -11,6 +11,7 @@ mod bench;
 mod cargo;
 mod check;
 mod child;
+mod dist;
 mod flags;
 mod generate;
 mod programs;
@@ -31,6 +32,7 @@ Usage: cargo xtask <task>
   tidy           What the compiler does not see: module docs, directions of crates, names, sizes
   gen            Writes the reference pages under docs/ from the code
   gen --check    Fails when one of those pages is not what the code says
+  dist           What users install, under target/dist: a tarball, npm packages and a wheel, each installed and tried
   bench notes    What the memory commands cost beside bare programs: a table and JSON
                  [--quick] [--json FILE]
   bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
@@ -77,6 +79,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["tidy"] => tidy::run(root()),
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),
+        ["dist"] => dist::run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
         ["bench", "loop", flags @ ..] => bench::iterations(root(), flags),
         ["bench", "learnings", flags @ ..] => bench::learnings(root(), flags),

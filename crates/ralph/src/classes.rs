@@ -120,6 +120,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("hook session-start", Read),
     ("merge-driver", Read),
     ("completions", Read),
+    ("man", Read),
 ];
 
 /// The class of a command by its words; one that is not listed is refused.

@@ -7,8 +7,8 @@ use ralph_model::Actor;
 
 use crate::commands::{
     blame, branches, completions, config, demo, diff, doctor, feature, guardrails, hook, import, init, journal,
-    knowledge, learnings, memory, merge_driver, prompt, recall, remember, review, rollback, run, scratchpad, setup,
-    stats, status, task, why,
+    knowledge, learnings, man, memory, merge_driver, prompt, recall, remember, review, rollback, run, scratchpad,
+    setup, stats, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -117,6 +117,7 @@ pub(crate) enum Command {
     Hook(hook::HookCommand),
     MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 #[derive(Debug, Subcommand)]

@@ -292,6 +292,7 @@ fn words(command: &Command) -> &'static str {
         Command::Hook(HookCommand::SessionStart(_)) => "hook session-start",
         Command::MergeDriver(_) => "merge-driver",
         Command::Completions(_) => "completions",
+        Command::Man(_) => "man",
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<(), Com
 }
 
 /// The commands that help shows: the generator would offer the others too.
-fn without_hidden(whole: &Command) -> Command {
+pub(super) fn without_hidden(whole: &Command) -> Command {
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
     Global::augment_args(Command::new("ralph"))
         .version(env!("CARGO_PKG_VERSION"))
