@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::tree::Tree;
 
 /// Everything that may stand in the root.
-const ROOT: [&str; 18] = [
+const ROOT: [&str; 19] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -20,6 +20,7 @@ const ROOT: [&str; 18] = [
     ".gitattributes",
     ".cargo",
     ".ci",
+    ".github",
     ".config",
     "crates",
     "docs",

@@ -9,6 +9,7 @@ use ralph_notes::{Patches, create_folder};
 use serde::Serialize;
 
 use crate::changed_file::change_file;
+use crate::commands::run::confirm::remember_settings;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
@@ -160,6 +161,10 @@ fn cmd_set(context: &Context<'_>, args: &SetArgs) -> Result<(), CommandError> {
         false => context.project.root.join(paths::CONFIG),
     };
     set_in(context, &path, &setting)?;
+    if !args.user {
+        // Whoever types a command has seen it.
+        remember_settings(context, std::slice::from_ref(&args.key))?;
+    }
     let shown = match args.user {
         true => path.display().to_string(),
         false => paths::CONFIG.to_owned(),

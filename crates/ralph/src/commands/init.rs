@@ -59,7 +59,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, args: &InitArgs) -> Result<(), Com
     if let Some(tree) = &context.project.worktree {
         context.project.refuse_outside_repository(&tree.top.join(ATTRIBUTES))?;
     }
-    let gates = settings::write_config(context, args.agent.as_deref(), &mut done)?;
+    let commands = settings::write_config(context, args.agent.as_deref(), &mut done)?;
     for folder in [paths::AGENT, paths::KNOWLEDGE, paths::FEATURES] {
         if !root.join(folder).is_dir() {
             create_folder(&root.join(folder))?;
@@ -77,13 +77,13 @@ pub(crate) fn cmd_init(context: &Context<'_>, args: &InitArgs) -> Result<(), Com
     done.lines.extend(skills::move_old(context));
     context
         .ui
-        .data(&summary(context, args.agent.as_deref(), &gates, &done))?;
+        .data(&summary(context, args.agent.as_deref(), &commands, &done))?;
     mention_earlier_learnings(context);
     Ok(())
 }
 
 /// What was found and written, and the next command.
-fn summary(context: &Context<'_>, agent: Option<&str>, gates: &[String], done: &Done) -> String {
+fn summary(context: &Context<'_>, agent: Option<&str>, commands: &settings::Commands, done: &Done) -> String {
     let configured = context.configured.agent.command.as_ref().map(ToString::to_string);
     let found = || first_on_path(&env::program_folders()).map(|(agent, _)| format!("{} (on the PATH)", agent.program));
     let agent = agent.map(str::to_owned).or(configured).or_else(found);
@@ -91,7 +91,7 @@ fn summary(context: &Context<'_>, agent: Option<&str>, gates: &[String], done: &
         let first = known_agents().first().map(|agent| agent.install).unwrap_or_default();
         format!("none found; for example: {first}")
     };
-    let gates = match gates {
+    let gates = match commands.gates.as_slice() {
         [] => "none found; set `[verify] commands` in .ralph.toml".to_owned(),
         gates => gates.join("; "),
     };
@@ -107,11 +107,11 @@ fn summary(context: &Context<'_>, agent: Option<&str>, gates: &[String], done: &
         [] => "nothing; everything is in place".to_owned(),
         names => names.join(", "),
     };
-    let lines = [
-        ("Agent", agent.unwrap_or_else(no_agent)),
-        ("Gates", gates),
-        ("Wrote", wrote),
-    ];
+    let mut lines = vec![("Agent", agent.unwrap_or_else(no_agent)), ("Gates", gates)];
+    if !commands.setup.is_empty() {
+        lines.push(("Setup", commands.setup.join("; ")));
+    }
+    lines.push(("Wrote", wrote));
     let more = done.lines.iter().map(|line| ("", line.clone()));
     let next = ("Next", "ralph run \"what the agent should do\"".to_owned());
     let lines = lines.into_iter().chain(more).chain([next]);

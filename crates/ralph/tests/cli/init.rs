@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
-use ralph_testkit::scripted::{Script, say};
+use ralph_testkit::scripted::{Script, say, write};
 
 use crate::{DATABASE, MEMORIES, SAMPLE, add, changes, env, foreign_database, names, sample};
 
@@ -416,4 +416,43 @@ fn what_checkouts_need_is_proposed_for_the_ecosystem_that_is_found() {
     assert!(config.contains("\nlink = [\"target/\"]\n"), "{config}");
     assert!(config.contains("\nsetup = [\"npm ci\"]\n"), "{config}");
     assert!(config.contains("For example: copy = [\".env\"]\n"), "{config}");
+}
+
+#[test]
+fn three_commands_lead_to_a_finished_task() {
+    let env = env();
+    let agent = Script::new()
+        .speaking_claude()
+        .turn([
+            write("greeting.txt", "Good morning\n"),
+            say("<task-done>{task}</task-done>"),
+        ])
+        .install(&env.beside("agent"));
+    env.write("Makefile", "test:\n\ttest -s greeting.txt\n");
+    env.write("greeting.txt", "Hello\n");
+    let bin = env.beside("bin");
+    let made = env
+        .sh("mkdir \"$BIN\" && cat > \"$BIN/claude\" && chmod +x \"$BIN/claude\" && git init -q -b main && git add .")
+        .env("BIN", &bin)
+        .input(format!("#!/bin/sh\nexec {} \"$@\"\n", agent.command()))
+        .run();
+    assert_eq!(made.code, Some(0), "{made}");
+    env.git(["config", "user.name", "T"]);
+    env.git(["config", "user.email", "t@example.com"]);
+    env.git(["commit", "-q", "-m", "first"]);
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let ralph = |arguments: &[&str]| env.ralph(arguments.iter().copied()).env("PATH", &path).run();
+
+    let begun = ralph(&["init"]);
+    assert!(
+        begun.stdout.contains("Agent  claude (on the PATH)\nGates  make test\n"),
+        "{begun}"
+    );
+    let run = ralph(&["run", "greet people in the morning"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    let review = ralph(&["review"]);
+    assert!(review.stdout.contains("greet people in the morning"), "{review}");
+
+    assert_eq!(env.read("greeting.txt"), "Good morning\n");
+    assert_eq!(env.git(["log", "--format=%s", "-1"]), "greet people in the morning\n");
 }

@@ -35,6 +35,7 @@ mod learnings_query;
 mod learnings_unreadable;
 mod learnings_wrong_types;
 mod list;
+mod man;
 mod memory_init;
 mod merge_driver;
 mod merge_setup;

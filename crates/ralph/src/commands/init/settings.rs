@@ -11,6 +11,7 @@ use toml_edit::Array;
 use super::detect::test_commands;
 use super::{Done, write_if_missing};
 use crate::commands::config;
+use crate::commands::run::confirm::remember_settings;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
@@ -18,12 +19,19 @@ use crate::probe::Visit;
 use crate::programs::find_program;
 use crate::takeover::from_ralph_yml;
 
-/// Writes the configuration if there is none. The gates of the project are the answer.
+/// The commands that the configuration has, for a person to see.
+pub(super) struct Commands {
+    pub(super) gates: Vec<String>,
+    /// What prepares a new checkout.
+    pub(super) setup: Vec<String>,
+}
+
+/// Writes the configuration if there is none. What is written is confirmed: a person has called for it, and sees it.
 pub(super) fn write_config(
     context: &Context<'_>,
     agent: Option<&str>,
     done: &mut Done,
-) -> Result<Vec<String>, CommandError> {
+) -> Result<Commands, CommandError> {
     let root = &context.project.root;
     let path = root.join(paths::CONFIG);
     let agent = agent.map_or(Ok(Vec::new()), |agent| agent_settings(context, agent))?;
@@ -32,7 +40,11 @@ pub(super) fn write_config(
             config::set_in(context, &path, setting)?;
         }
         done.wrote.extend((!agent.is_empty()).then(|| paths::CONFIG.to_owned()));
-        return Ok(context.configured.verify.commands.clone());
+        confirm(context, &agent)?;
+        return Ok(Commands {
+            gates: context.configured.verify.commands.clone(),
+            setup: context.configured.worktree.setup.clone(),
+        });
     }
     let mut overrides: Vec<Override> = agent;
     if let Some(text) = read_text(context, paths::ORCHESTRATOR_CONFIG)? {
@@ -66,8 +78,18 @@ pub(super) fn write_config(
     overrides.extend(checkout_needs(root));
     if write_if_missing(&path, &template(&overrides))? {
         done.wrote.push(paths::CONFIG.to_owned());
+        confirm(context, &overrides)?;
     }
-    Ok(gates)
+    let setup = needs_of(root, "setup").map(str::to_owned).collect();
+    Ok(Commands { gates, setup })
+}
+
+fn confirm(context: &Context<'_>, written: &[Override]) -> Result<(), CommandError> {
+    let keys: Vec<String> = written
+        .iter()
+        .map(|setting| format!("{}.{}", setting.section(), setting.key()))
+        .collect();
+    remember_settings(context, &keys)
 }
 
 /// The agent's command, and its kind where the name of the program does not tell it. Such a program is started once.
@@ -107,15 +129,19 @@ const CHECKOUT_NEEDS: [(&str, &str, &str); 5] = [
 fn checkout_needs(root: &Path) -> Vec<Override> {
     let keys = ["copy", "link", "setup"].into_iter();
     let needs = keys.filter_map(|key| {
-        let found = CHECKOUT_NEEDS
-            .iter()
-            .filter(|(file, of, _)| *of == key && root.join(file).exists());
-        let items = Array::from_iter(found.map(|(_, _, item)| *item));
+        let items = Array::from_iter(needs_of(root, key));
         Override::new("worktree", key, items.clone())
             .ok()
             .filter(|_| !items.is_empty())
     });
     needs.collect()
+}
+
+/// The items of a key of `[worktree]` that this project needs.
+fn needs_of<'a>(root: &'a Path, key: &'a str) -> impl Iterator<Item = &'static str> + 'a {
+    let found = CHECKOUT_NEEDS.iter();
+    let found = found.filter(move |(file, of, _)| *of == key && root.join(file).exists());
+    found.map(|(_, _, item)| *item)
 }
 
 fn take_over(from: &str, taken: Vec<Override>, overrides: &mut Vec<Override>) -> Option<String> {

@@ -18,6 +18,7 @@ use crate::changed_file::change_file;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::settings::Texts;
 
 /// This many blanks in a row are shown as their number: they may push what follows out of sight.
 const LONG_GAP: usize = 4;
@@ -79,7 +80,17 @@ pub(crate) fn confirm_checks(context: &Context<'_>, checks: &[String], trust: bo
 
 /// Remembers the checks that a person has typed, so that a run does not ask about them.
 pub(crate) fn remember_checks(context: &Context<'_>, checks: &[String]) -> Result<(), CommandError> {
-    let terms = terms_of_checks(context, checks)?;
+    remember_new(context, &terms_of_checks(context, checks)?)
+}
+
+/// Remembers settings of the project's file that a person has just typed or was shown, so that a run does not ask about them.
+pub(crate) fn remember_settings(context: &Context<'_>, keys: &[String]) -> Result<(), CommandError> {
+    let written = Texts::read(&context.project)?.inspect().loaded.restricted;
+    let typed = written.iter().filter(|restricted| keys.contains(&restricted.key));
+    remember_new(context, &terms(context, typed)?)
+}
+
+fn remember_new(context: &Context<'_>, terms: &[Term]) -> Result<(), CommandError> {
     let Some(store) = confirmed_file() else { return Ok(()) };
     let known = read(&store)?.remove(&name(context)).unwrap_or_default();
     let new: Vec<&Term> = terms.iter().filter(|term| !is_in(&known, term)).collect();

@@ -287,3 +287,24 @@ fn scripts_of_gates_outside_of_the_project_are_confirmed_too() {
         assert_ne!(run(&scene, &["--trust", "another"]).code, Some(1));
     }
 }
+
+#[test]
+fn what_a_person_sets_with_a_command_is_not_asked_about_and_what_stands_beside_it_is() {
+    let scene = Scene::new(&diligent());
+    let command = scene.agent.command();
+    for (key, value) in [("agent.command", command.as_str()), ("verify.commands", "true")] {
+        let set = scene.ralph(&["config", "set", key, value]).run();
+        assert_eq!(set.code, Some(0), "{set}");
+    }
+    let finished = run(&scene, &["a text"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    // Somebody else's line in the same file.
+    let config = scene.env.read(".ralph.toml");
+    let with_setup = config.replace("[worktree]\n", "[worktree]\nsetup = [\"./steal.sh\"]\n");
+    scene.env.write(".ralph.toml", with_setup);
+    scene.ralph(&["config", "set", "verify.commands", "echo fine"]).run();
+    let refused = run(&scene, &["another text"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    let missing = "no terminal to ask at: worktree.setup\n";
+    assert!(refused.stderr.contains(missing), "{refused}");
+}
