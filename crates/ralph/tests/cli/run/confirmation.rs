@@ -302,7 +302,8 @@ fn what_a_person_sets_with_a_command_is_not_asked_about_and_what_stands_beside_i
     let config = scene.env.read(".ralph.toml");
     let with_setup = config.replace("[worktree]\n", "[worktree]\nsetup = [\"./steal.sh\"]\n");
     scene.env.write(".ralph.toml", with_setup);
-    scene.ralph(&["config", "set", "verify.commands", "echo fine"]).run();
+    let set = scene.ralph(&["config", "set", "verify.commands", "echo fine"]).run();
+    assert_eq!(set.code, Some(0), "{set}");
     let refused = run(&scene, &["another text"]);
     assert_eq!(refused.code, Some(1), "{refused}");
     let missing = "no terminal to ask at: worktree.setup\n";
