@@ -236,18 +236,25 @@ impl Store {
     }
 
     /// Promotes every lesson that can be true and waits, by a person's word. Whoever names none has not looked at those that
-    /// are damaged: these are left as they are.
+    /// are damaged or say nothing: these are left as they are.
     ///
     /// # Errors
-    /// When one of them says nothing, or the database cannot be written; then none was promoted.
+    /// When the database cannot be written; then none was promoted.
     pub fn promote_validated(&mut self, now: Timestamp) -> Result<JudgedLearnings, LearningError> {
-        self.judge_waiting(
+        let mut done = self.judge_waiting(
             "status = 'validated' AND superseded_by IS NULL",
             |transaction, learning| {
+                if !learning.has_text() {
+                    return Ok(learning);
+                }
                 judge(transaction, &learning, (LearningStatus::Promoted, None), now)?;
                 existing(transaction, &learning.id)
             },
-        )
+        )?;
+        let (judged, empty): (Vec<Learning>, Vec<Learning>) = done.judged.into_iter().partition(Learning::has_text);
+        done.judged = judged;
+        done.empty = empty.into_iter().map(|learning| learning.id).collect();
+        Ok(done)
     }
 
     /// Judges all lessons of which a condition is true. One that is damaged is left as it is, and told; one that cannot be
@@ -264,7 +271,8 @@ impl Store {
                 .map(|learning| judge(transaction, learning))
                 .collect::<Result<_, _>>()?;
             let damaged = waiting.damaged;
-            Ok((JudgedLearnings { judged, damaged }, waiting.unreadable))
+            let empty = Vec::new();
+            Ok((JudgedLearnings { judged, damaged, empty }, waiting.unreadable))
         })?;
         for error in unreadable {
             self.sql(self.passing_over::<()>(Err(error)))?;

@@ -15,6 +15,8 @@ pub struct JudgedLearnings {
     pub judged: Vec<Learning>,
     /// Those that were left as they are, since they are not what was written.
     pub damaged: Vec<LearningId>,
+    /// Those that were left as they are, since they say nothing that could hold.
+    pub empty: Vec<LearningId>,
 }
 
 /// The lessons that wait for something, as far as they can be changed.

@@ -58,7 +58,7 @@ fn the_memory_saves_iterations() {
     assert_eq!((demo.code, demo.stderr.as_str()), (Some(0), ""), "{demo}");
     let shown = demo.stdout.as_str();
     assert_eq!(cells(shown, "Iterations "), ["7", "10"], "{demo}");
-    assert_eq!(cells(shown, "Refused by the gate"), ["2", "5"]);
+    assert_eq!(cells(shown, "Failed attempts"), ["2", "5"]);
     for line in [
         "    FAIL commands.txt: its checksum is wrong",
         "    + > commands.txt is never edited: tools/list.sh prints what it has to hold",
@@ -205,7 +205,7 @@ fn an_agent_to_whom_the_memory_makes_no_difference_is_told_so() {
     let agent = format!("sh {}", env.path("knows.sh").display());
     let demo = env.ralph(["demo", "--agent", &agent, "--yes"]).run();
     assert_eq!(demo.code, Some(0), "{demo}");
-    assert_eq!(cells(&demo.stdout, "Refused by the gate"), ["0", "0"], "{demo}");
+    assert_eq!(cells(&demo.stdout, "Failed attempts"), ["0", "0"], "{demo}");
     assert!(
         demo.stdout
             .contains("The failure: none. Your agent stepped into no trap.\n"),

@@ -160,10 +160,10 @@ fn what_says_nothing_cannot_hold_until_it_says_something() {
     for refused in [
         bench.store.judge_as_seen(&untold, Verdict::Promote, at(9)).map(drop),
         bench.store.judge_learnings(id, Judgement::Promote, at(9)).map(drop),
-        bench.store.promote_validated(at(9)).map(drop),
     ] {
         assert!(matches!(refused, Err(LearningError::NoText { .. })), "{refused:?}");
     }
+    assert_eq!(bench.store.promote_validated(at(9)).unwrap().empty, id);
     assert_eq!(bench.store.learning(&untold.id).unwrap().unwrap(), untold);
     let reworded = bench
         .store

@@ -29,7 +29,7 @@ const STOPPED: u8 = 130;
 #[command(after_help = "Examples:
   ralph demo
   ralph demo --keep          # and look around in the two projects afterwards
-  ralph demo --agent claude  # the same with your own agent; says first what it may cost")]
+  ralph demo --agent claude  # the same with your own agent")]
 pub(crate) struct DemoArgs {
     /// Leave the temporary folder there, and say where it is
     #[arg(long)]

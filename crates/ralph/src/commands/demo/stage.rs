@@ -166,9 +166,9 @@ impl<'a> Stage<'a> {
         if finished.how == HowEnded::Exited(0) || is_limited {
             return Ok(finished);
         }
-        let last = last_line(&finished.output);
+        let why = error_line(&finished.output);
         Err(CommandError::new(format!(
-            "`ralph {}` failed in the demo: {last}",
+            "`ralph {}` failed in the demo: {why}",
             arguments.join(" ")
         )))
     }
@@ -203,6 +203,12 @@ impl<'a> Stage<'a> {
                 .unwrap_or_else(|_| Err(io::Error::other("the thread that ran it failed")))
         })
     }
+}
+
+/// What a command of ours says when it fails.
+fn error_line(output: &str) -> String {
+    let error = output.lines().rev().find_map(|line| line.strip_prefix("Error: "));
+    error.map_or_else(|| last_line(output), str::to_owned)
 }
 
 fn last_line(output: &str) -> String {

@@ -1,5 +1,7 @@
 //! What the demo tells: the trap, the failure, the memory, what it changed in a prompt, and the numbers.
 
+use std::cmp::Ordering;
+
 use ralph_model::{Outcome, count, duration, first_line, preview};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -65,8 +67,10 @@ impl<'a> Story<'a> {
         self.point(
             "The failure",
             &format!(
-                "iteration {}, \"{}\", is refused by the gate:",
-                refused.number, refused.task
+                "iteration {}, \"{}\", {}:",
+                refused.number,
+                refused.task,
+                ended(refused.outcome)
             ),
         )?;
         self.quote(Style::Error, refusing_line(refused))?;
@@ -115,7 +119,7 @@ impl<'a> Story<'a> {
         };
         let mut rows = vec![
             row("Iterations", &|performance| performance.iterations.len().to_string()),
-            row("Refused by the gate", &|performance| performance.failures().to_string()),
+            row("Failed attempts", &|performance| performance.failures().to_string()),
             row("Time", &|performance| duration(performance.time)),
         ];
         if self.agent.is_some() {
@@ -131,15 +135,7 @@ impl<'a> Story<'a> {
 
     /// What that means, and what to do next.
     pub(super) fn end(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
-        let (with, without) = (with.iterations.len(), without.iterations.len());
-        let verdict = match (with < without, with == without) {
-            (true, _) => format!("Memory saved {}.", count(without - with, "iteration", "iterations")),
-            (_, true) => "Memory made no difference here.".to_owned(),
-            _ => format!(
-                "With memory it took {} more.",
-                count(with - without, "iteration", "iterations")
-            ),
-        };
+        let verdict = verdict(with, without);
         self.ui.data("\n")?;
         self.say(&format!(
             "{verdict} Next: {}.",
@@ -182,6 +178,30 @@ impl<'a> Story<'a> {
         let mut styles = std::iter::once(Some(Style::Faint)).chain(std::iter::repeat(None));
         let lines: Vec<_> = lines.into_iter().map(|line| (styles.next().flatten(), line)).collect();
         self.ui.lines(&lines)
+    }
+}
+
+/// What the runs say about the memory.
+fn verdict(with: &Performance, without: &Performance) -> String {
+    let (done, done_without) = (with.done(), without.done());
+    if done != done_without {
+        let done = count(done, "task was done", "tasks were done");
+        return format!("With memory {done}, without it {done_without}.");
+    }
+    let (with, without) = (with.iterations.len(), without.iterations.len());
+    let difference = count(with.abs_diff(without), "iteration", "iterations");
+    match with.cmp(&without) {
+        _ if done == 0 => "No task was done, so this says nothing about memory.".to_owned(),
+        Ordering::Less => format!("Memory saved {difference}."),
+        Ordering::Equal => "Memory made no difference here.".to_owned(),
+        Ordering::Greater => format!("With memory it took {difference} more."),
+    }
+}
+
+fn ended(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Retried => "is refused by the gate",
+        _ => "fails",
     }
 }
 

@@ -141,6 +141,11 @@ pub(super) fn tell_passed_over(context: &Context<'_>, store: &Store, judged: &Ju
             "{id} is not what was written; it was passed over, and `ralph learnings verify` tells what mends it."
         ));
     }
+    for id in &judged.empty {
+        context.ui.warning(&format!(
+            "{id} has no text and was skipped; `ralph learnings update {id} --content TEXT` says what it teaches."
+        ));
+    }
 }
 
 fn said(judgement: Judgement<'_>) -> (&'static str, &'static str) {
