@@ -18,7 +18,7 @@ use crate::error::CommandError;
 use crate::surroundings::{ProgramClock, ProgramEntropy};
 
 /// How long a program may take to answer in ACP if that is what it speaks.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 /// How much it may print until it has.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 

@@ -15,7 +15,7 @@ use crate::commands::run::confirm::remember_settings;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
-use crate::probe::Visit;
+use crate::probe::{self, Visit};
 use crate::programs::find_program;
 use crate::takeover::from_ralph_yml;
 
@@ -106,6 +106,12 @@ fn agent_settings(context: &Context<'_>, agent: &str) -> Result<Vec<Override>, C
     let mut settings = vec![("command", agent)];
     let is_unknown = driver == Driver::Command;
     let root = &context.project.root;
+    if is_unknown {
+        let seconds = probe::LIMIT.as_secs();
+        context.ui.status(&format!(
+            "Starting {agent} once, to see whether it speaks ACP; this takes {seconds} seconds at most."
+        ));
+    }
     if is_unknown && Visit::new(context)?.speaks_acp(root, &command, &AtomicBool::new(false))? {
         settings.push(("kind", Driver::Acp.word()));
     }
