@@ -115,8 +115,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     --- stdout
     Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
-    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes
-           set merge.ralph.driver in git's configuration
+    Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes, git config
     Next   ralph run "what the agent should do"
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.

@@ -34,7 +34,7 @@ pub(super) fn register(context: &Context<'_>, done: &mut Done) -> Result<(), Com
         ));
     }
     match setup.register() {
-        Ok(registered) => done.lines.extend(registered.done()),
+        Ok(registered) => done.wrote.extend(registered.done().map(|_| "git config".to_owned())),
         Err(reason) => report_failure(context, &reason),
     }
     Ok(())
