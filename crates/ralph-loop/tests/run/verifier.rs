@@ -12,7 +12,8 @@ use ralph_testkit::scripted::{Action, exit, garbage, hang, if_prompt_holds, raw,
 use crate::bench::{Deed, Project, Seen, Speaks};
 
 /// What claude prints when its usage limit is reached; it is over two seconds after the tests' time begins.
-const USED_UP: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794826860,"rateLimitType":"five_hour"}}"#;
+/// A usage limit that is over ten minutes after noon: six hundred looks at the clock, which no slow machine needs before it waits.
+const USED_UP: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794827400,"rateLimitType":"five_hour"}}"#;
 const USED_UP_RESULT: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"terminal_reason":"api_error","result":"You have hit your limit","total_cost_usd":0.25}"#;
 
 fn done() -> Vec<Action> {

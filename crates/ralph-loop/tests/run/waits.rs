@@ -36,7 +36,7 @@ fn waited_for(ran: &Ran) -> Vec<String> {
 #[test]
 fn a_run_that_is_killed_or_stopped_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     for deed in [Deed::Die, Deed::Interrupt] {
-        let project = Project::new(Speaks::Claude, [used_up(60), work()]);
+        let project = Project::new(Speaks::Claude, [used_up(600), work()]);
         let task = project.task("A");
         let first = project.run_with(Seen::doing(move |effect| is_wait(effect).then_some(deed)));
         let expected = (deed == Deed::Interrupt).then_some(End::Interrupted);
@@ -46,7 +46,7 @@ fn a_run_that_is_killed_or_stopped_in_its_wait_leaves_the_rest_of_it_to_the_next
         assert_eq!((second.code(), project.status(&task)), (0, TaskStatus::Done));
         let noon: jiff::Timestamp = NOON.parse().unwrap();
         let worked = project.journal().pop().unwrap().row.created_at;
-        assert!(worked.duration_since(noon).as_secs() >= 60, "{worked}");
+        assert!(worked.duration_since(noon).as_secs() >= 600, "{worked}");
         // It is over for everybody then.
         project.task("B");
         assert_eq!(waited_for(&project.run()), [""; 0]);
@@ -55,7 +55,7 @@ fn a_run_that_is_killed_or_stopped_in_its_wait_leaves_the_rest_of_it_to_the_next
 
 #[test]
 fn a_turn_that_met_the_limit_and_was_not_settled_is_waited_for_by_whoever_settles_it() {
-    let project = Project::new(Speaks::Claude, [used_up(60), work()]);
+    let project = Project::new(Speaks::Claude, [used_up(600), work()]);
     project.task("A");
     let first = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     let second = project.run();
@@ -93,7 +93,7 @@ fn another_agent_does_not_wait_and_whoever_is_in_a_hurry_does_not_either() {
 
 #[test]
 fn a_run_in_another_worktree_does_not_run_into_the_same_limit() {
-    let project = Project::new(Speaks::Claude, [used_up(60), work()]).in_git();
+    let project = Project::new(Speaks::Claude, [used_up(600), work()]).in_git();
     project.task("A");
     let beside = project.beside("second");
     let first = project.run_with(Seen::dying_at(is_wait));
