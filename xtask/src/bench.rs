@@ -1,6 +1,6 @@
-//! Benchmarks: what the command costs beside bare programs that do the least that is needed.
+//! Benchmarks: the cost of the command, compared with bare programs that do the minimum.
 //!
-//! A target that is missed is said and fails nothing: the machine may be busy, and a figure is read by a person.
+//! A missed target is reported but not an error: the machine may be busy, and a person reads the figures.
 
 pub(crate) mod corpus;
 mod figures;
@@ -32,44 +32,44 @@ use crate::flags::Flags;
 use crate::programs::Programs;
 use crate::sys::Usage;
 
-/// How many memories a project has, one after the other.
+/// The project sizes, in memories.
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
-/// How many cold runs the least is taken of.
+/// The number of cold runs; the fastest counts.
 const RUNS: usize = 30;
-/// The same, when somebody is in a hurry.
+/// The number of runs with `--quick`.
 const QUICK_RUNS: usize = 5;
-/// How often many writers are let go at once.
+/// How many races of concurrent writers there are.
 const RACES: usize = 10;
-/// In a project of this size.
+/// The project size for races.
 const RACE_MEMORIES: usize = 1_000;
-/// How many memories are added one after the other to see whether what was added makes the next command slower …
-const LATER_ADDS: usize = 300;
-/// … in a project of this size, where little else costs anything.
-const LATER_MEMORIES: usize = 100;
-/// `show` and `list` take at most so many times what it takes to open SQLite and read a row.
-const ROW_RATIO: f64 = 1.5;
-/// `search` and `recall` take at most so many times what one query of FTS5 takes …
-const SEARCH_RATIO: f64 = 1.5;
-/// … and `prime` and the hook so many times.
-const PRIME_RATIO: f64 = 2.0;
-/// How many words a search has …
+/// How many memories are added to see whether additions slow down the next command.
+const AGING_ADDS: usize = 300;
+/// The project size for that, where little else takes time.
+const AGING_MEMORIES: usize = 100;
+/// The maximum time of `show` and `list`, relative to opening SQLite and reading a row.
+const MAX_ROW_RATIO: f64 = 1.5;
+/// The maximum time of `search` and `recall`, relative to one FTS5 query.
+const MAX_SEARCH_RATIO: f64 = 1.5;
+/// The maximum time of `prime` and the hook, relative to one FTS5 query.
+const MAX_PRIME_RATIO: f64 = 2.0;
+/// The number of words in a short search.
 const FEW_WORDS: usize = 10;
-/// … and a task, which is searched with as a whole, …
+/// The number of words in a long search, such as a whole task.
 const MANY_WORDS: usize = 200;
-/// … in at most so many times the time.
-const LONG_RATIO: f64 = 4.0;
-/// The most memory that a command may use …
-const PEAK_MIB: f64 = 30.0;
-/// … among so many memories.
+/// The maximum time of a long search, relative to a short one.
+const MAX_LONG_RATIO: f64 = 4.0;
+/// The maximum memory of a command.
+const MAX_PEAK_MIB: f64 = 30.0;
+/// The project size at which the memory limit applies.
 const PEAK_MEMORIES: usize = 10_000;
-/// `add` reads the file so many times, and writes it as often.
-const PASSES: f64 = 1.0;
-/// Beside that, `add` writes its own row into the log, and the few pages around it, however many memories there are.
-const LOG_KIB: f64 = 64.0;
-/// How often `add` is traced. The least counts, because now and then the log is folded into its database.
+/// How many times `add` may read and write the whole file.
+const MAX_PASSES: f64 = 1.0;
+/// How much else `add` may write: its log row and the pages around it, independent of the project size.
+const MAX_LOG_KIB: f64 = 64.0;
+/// How often `add` is traced. The minimum counts, because sometimes the write-ahead log is checkpointed.
 const TRACES: usize = 3;
-/// The slowest of many writers waits at most so many times as long as the median.
-const TURN_RATIO: f64 = 5.0;
+/// The maximum time of the slowest writer, relative to the median.
+const MAX_TURN_RATIO: f64 = 5.0;
 
 /// `cargo xtask bench notes`.
 pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
@@ -77,9 +77,9 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
-    let mut figures = Figures::among("memories");
+    let mut figures = Figures::new("memories");
     for memories in SIZES {
-        println!("measuring among {memories} memories, {runs} runs of each …");
+        println!("measuring with {memories} memories, {runs} runs of each …");
         let project = Project::make(&programs, memories)?;
         reads(&mut figures, &project, runs)?;
         searches(&mut figures, &project, runs)?;
@@ -87,11 +87,11 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
         if memories == RACE_MEMORIES {
             races(&mut figures, &project)?;
         }
-        if memories == LATER_MEMORIES {
-            later(&mut figures, &project, runs)?;
+        if memories == AGING_MEMORIES {
+            aging(&mut figures, &project, runs)?;
         }
     }
-    figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
+    figures.add_remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
     print!("\n{}", figures.table());
     let document = format!("{:#}\n", figures.json("notes", runs));
     match flags.value("--json") {
@@ -101,14 +101,13 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the document of a benchmark.
 fn save(path: &str, document: &str) -> Result<(), String> {
     File::create(path)
         .and_then(|mut file| file.write_all(document.as_bytes()))
         .map_err(|error| format!("cannot write {path}: {error}"))
 }
 
-/// The least processor time and the greatest peak of memory of several runs.
+/// The lowest processor time and highest memory peak of several runs.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     processor: Duration,
@@ -133,7 +132,7 @@ impl Cost {
     }
 }
 
-/// Runs some commands in turn, so that whatever else the machine does falls on all of them alike.
+/// Runs commands in turn, so that other load on the machine affects them equally.
 fn costs<const N: usize>(runs: usize, mut commands: impl FnMut(usize) -> [Command; N]) -> Result<[Cost; N], String> {
     let mut costs = [Cost::NONE; N];
     for run in 0..runs {
@@ -149,24 +148,24 @@ fn reads(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<()
         [project.empty(), project.row(), project.show(), project.list()]
     })?;
     let bytes = project.file_bytes()?;
-    let mut taker = Taker { figures, project };
-    taker.take("size of the file", bytes as f64 / 1024.0, "KiB", Target::None);
-    taker.take("empty process", empty.milliseconds(), "ms", Target::None);
-    taker.take("bare row", row.milliseconds(), "ms", Target::None);
+    let mut recorder = FigureRecorder { figures, project };
+    recorder.record("size of the file", bytes as f64 / 1024.0, "KiB", Target::None);
+    recorder.record("empty process", empty.milliseconds(), "ms", Target::None);
+    recorder.record("bare row", row.milliseconds(), "ms", Target::None);
     for (name, cost) in [("show", show), ("list --last 20", list)] {
-        taker.beside(name, cost, ("bare row", row), ROW_RATIO);
-        taker.peak(name, cost);
+        recorder.record_ratio(name, cost, ("bare row", row), MAX_ROW_RATIO);
+        recorder.peak(name, cost);
     }
-    // Below this no peak can be seen; see `sys::wait`.
-    taker.take("empty process, peak", mib(empty.peak_bytes), "MiB", Target::None);
+    // Lower peaks cannot be measured; see `sys::wait`.
+    recorder.record("empty process, peak", mib(empty.peak_bytes), "MiB", Target::None);
     Ok(())
 }
 
-/// What finding and choosing costs, beside one query that FTS5 answers alone.
+/// The cost of searching and ranking, compared with one bare FTS5 query.
 fn searches(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
     let bare_ten = || project.bare_search(FEW_WORDS);
     let hook = || project.hook();
-    // Both are made for every run anew: a command's input is read once.
+    // Built for every run, because a command's input can be read only once. This checks for errors early.
     bare_ten()?;
     hook()?;
     let commands = |_| -> [Command; 6] {
@@ -181,22 +180,22 @@ fn searches(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result
         ]
     };
     let [bare, search, recall, prime, hook, long] = costs(runs, commands)?;
-    let mut taker = Taker { figures, project };
-    taker.take("bare search", bare.milliseconds(), "ms", Target::None);
+    let mut recorder = FigureRecorder { figures, project };
+    recorder.record("bare search", bare.milliseconds(), "ms", Target::None);
     for (name, cost, most) in [
-        ("search", search, SEARCH_RATIO),
-        ("recall", recall, SEARCH_RATIO),
-        ("prime --budget 2000", prime, PRIME_RATIO),
-        ("hook session-start", hook, PRIME_RATIO),
+        ("search", search, MAX_SEARCH_RATIO),
+        ("recall", recall, MAX_SEARCH_RATIO),
+        ("prime --budget 2000", prime, MAX_PRIME_RATIO),
+        ("hook session-start", hook, MAX_PRIME_RATIO),
     ] {
-        taker.beside(name, cost, ("bare search", bare), most);
-        taker.peak(name, cost);
+        recorder.record_ratio(name, cost, ("bare search", bare), most);
+        recorder.peak(name, cost);
     }
-    taker.beside(
+    recorder.record_ratio(
         &format!("search, {MANY_WORDS} words"),
         long,
         (&format!("search, {FEW_WORDS} words"), search),
-        LONG_RATIO,
+        MAX_LONG_RATIO,
     );
     Ok(())
 }
@@ -206,40 +205,40 @@ fn writes(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(
     let traced = (0..TRACES).map(|trace| trace::add(project, runs + trace));
     let traced = traced.collect::<Result<Option<Vec<_>>, _>>()?;
     let least = traced.and_then(|traced| traced.into_iter().min_by_key(|traced| traced.written_elsewhere));
-    let mut taker = Taker { figures, project };
-    taker.take("bare rewrite", rewrite.milliseconds(), "ms", Target::None);
-    taker.take("add", add.milliseconds(), "ms", Target::None);
+    let mut recorder = FigureRecorder { figures, project };
+    recorder.record("bare rewrite", rewrite.milliseconds(), "ms", Target::None);
+    recorder.record("add", add.milliseconds(), "ms", Target::None);
     let ratio = add.milliseconds() / rewrite.milliseconds();
-    taker.take("add / bare rewrite", ratio, "×", Target::None);
-    taker.peak("add", add);
+    recorder.record("add / bare rewrite", ratio, "×", Target::None);
+    recorder.peak("add", add);
     let Some(traced) = least else {
-        figures.remark("strace not found: what `add` reads, writes and syncs is not known".to_owned());
+        figures.add_remark("strace not found: the reads, writes and syncs of `add` are unknown".to_owned());
         return Ok(());
     };
-    let passes = Target::AtMost(PASSES);
-    taker.take("add, read of the file", traced.read_passes(), "×", passes);
-    taker.take("add, written of the file", traced.write_passes(), "×", passes);
+    let passes = Target::AtMost(MAX_PASSES);
+    recorder.record("add, read of the file", traced.read_passes(), "×", passes);
+    recorder.record("add, written of the file", traced.write_passes(), "×", passes);
     let log = traced.written_elsewhere as f64 / 1024.0;
-    taker.take("add, written to the log", log, "KiB", Target::AtMost(LOG_KIB));
+    recorder.record("add, written to the log", log, "KiB", Target::AtMost(MAX_LOG_KIB));
     let index = traced.written_to_index as f64 / 1024.0;
-    taker.take("add, written to the index", index, "KiB", Target::None);
-    taker.take("add, syncs", traced.syncs as f64, "calls", Target::None);
+    recorder.record("add, written to the index", index, "KiB", Target::None);
+    recorder.record("add, syncs", traced.syncs as f64, "calls", Target::None);
     Ok(())
 }
 
-/// What `show` costs when many memories were added: their log must not be read again by every command.
-fn later(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
-    for number in 0..LATER_ADDS {
+/// The cost of `show` after many additions: their log must not be read again by every command.
+fn aging(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
+    for number in 0..AGING_ADDS {
         measure(&mut project.add(runs + number))?;
     }
     project.settle()?;
     let [row, show] = costs(runs, |_| [project.row(), project.show()])?;
     let ratio = show.milliseconds() / row.milliseconds();
-    let name = format!("show / bare row, {LATER_ADDS} adds later");
+    let name = format!("show / bare row, {AGING_ADDS} adds later");
     let log = std::fs::metadata(project.path(".ralph/progress.db-wal")).map_or(0, |metadata| metadata.len());
-    let mut taker = Taker { figures, project };
-    taker.take(&name, ratio, "×", Target::AtMost(ROW_RATIO));
-    taker.take("write-ahead log by then", log as f64 / 1024.0, "KiB", Target::None);
+    let mut recorder = FigureRecorder { figures, project };
+    recorder.record(&name, ratio, "×", Target::AtMost(MAX_ROW_RATIO));
+    recorder.record("write-ahead log by then", log as f64 / 1024.0, "KiB", Target::None);
     Ok(())
 }
 
@@ -249,30 +248,30 @@ fn races(figures: &mut Figures, project: &Project<'_>) -> Result<(), String> {
         .collect::<Result<Vec<_>, _>>()?;
     races.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
     let writers = turns::WRITERS;
-    let mut taker = Taker { figures, project };
+    let mut recorder = FigureRecorder { figures, project };
     if let (Some(median), Some(worst)) = (races.get(RACES / 2), races.last()) {
         let name = format!("{writers} adds at once, median");
-        taker.take(&name, median.median.as_secs_f64() * 1000.0, "ms", Target::None);
+        recorder.record(&name, median.median.as_secs_f64() * 1000.0, "ms", Target::None);
         let name = format!("{writers} adds at once, slowest / median");
-        taker.take(&name, median.ratio(), "×", Target::AtMost(TURN_RATIO));
-        taker.take(
+        recorder.record(&name, median.ratio(), "×", Target::AtMost(MAX_TURN_RATIO));
+        recorder.record(
             &format!("{name}, worst of {RACES}"),
             worst.ratio(),
             "×",
-            Target::AtMost(TURN_RATIO),
+            Target::AtMost(MAX_TURN_RATIO),
         );
     }
     Ok(())
 }
 
-/// Takes figures of one project in.
-struct Taker<'a, 'p> {
+/// Records the figures of one project.
+struct FigureRecorder<'a, 'p> {
     figures: &'a mut Figures,
     project: &'a Project<'p>,
 }
 
-impl Taker<'_, '_> {
-    fn take(&mut self, name: &str, value: f64, unit: &'static str, target: Target) {
+impl FigureRecorder<'_, '_> {
+    fn record(&mut self, name: &str, value: f64, unit: &'static str, target: Target) {
         self.figures.add(Figure {
             name: name.to_owned(),
             size: self.project.memories(),
@@ -282,20 +281,20 @@ impl Taker<'_, '_> {
         });
     }
 
-    /// What something costs, and how many times what something else costs that is.
-    fn beside(&mut self, name: &str, cost: Cost, (floor_name, floor): (&str, Cost), most: f64) {
-        self.take(name, cost.milliseconds(), "ms", Target::None);
+    /// Records a cost, and its ratio to another one.
+    fn record_ratio(&mut self, name: &str, cost: Cost, (floor_name, floor): (&str, Cost), most: f64) {
+        self.record(name, cost.milliseconds(), "ms", Target::None);
         let ratio = cost.milliseconds() / floor.milliseconds();
-        self.take(&format!("{name} / {floor_name}"), ratio, "×", Target::AtMost(most));
+        self.record(&format!("{name} / {floor_name}"), ratio, "×", Target::AtMost(most));
     }
 
     fn peak(&mut self, name: &str, cost: Cost) {
         let target = if self.project.memories() == PEAK_MEMORIES {
-            Target::AtMost(PEAK_MIB)
+            Target::AtMost(MAX_PEAK_MIB)
         } else {
             Target::None
         };
-        self.take(&format!("{name}, peak"), mib(cost.peak_bytes), "MiB", target);
+        self.record(&format!("{name}, peak"), mib(cost.peak_bytes), "MiB", target);
     }
 }
 

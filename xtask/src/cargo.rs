@@ -1,11 +1,10 @@
-//! Cargo as the tasks call it: run with its output streaming, and written so that a person can run it again.
+//! Cargo calls that stream their output and can be printed for a person to run again.
 
 use std::fmt;
 use std::path::Path;
 
 use ralph_process::command;
 
-/// One call of cargo.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cargo<'a> {
     arguments: &'a str,
@@ -13,7 +12,7 @@ pub(crate) struct Cargo<'a> {
 }
 
 impl<'a> Cargo<'a> {
-    /// Cargo with these arguments, with spaces between them and in none of them.
+    /// Cargo with these space-separated arguments, none of which contains a space.
     pub(crate) const fn new(arguments: &'a str) -> Self {
         Self {
             arguments,
@@ -21,27 +20,25 @@ impl<'a> Cargo<'a> {
         }
     }
 
-    /// The same call with these variables set.
-    ///
-    /// Never `RUSTFLAGS`: a change of it between two steps builds everything anew.
+    /// Sets these variables. Never use `RUSTFLAGS`: changing it between two steps rebuilds everything.
     pub(crate) const fn with(self, environment: &'a [(&'a str, &'a str)]) -> Self {
         Self { environment, ..self }
     }
 
-    /// Runs it in the root of the workspace and waits.
+    /// Runs in the workspace root and waits.
     pub(crate) fn run(&self, root: &Path) -> Result<(), String> {
         let status = command("cargo")
             .args(self.arguments.split_whitespace())
             .envs(self.environment.iter().copied())
-            // A snapshot that differs fails its test; it is not written beside the old one.
+            // A changed snapshot fails its test instead of writing a new file.
             .env("INSTA_UPDATE", "no")
             .current_dir(root)
             .status()
-            .map_err(|error| format!("cargo could not be started: {error}"))?;
+            .map_err(|error| format!("cannot start cargo: {error}"))?;
         if status.success() {
             Ok(())
         } else {
-            Err(format!("`{self}` ended with {status}"))
+            Err(format!("`{self}` failed: {status}"))
         }
     }
 }
@@ -55,7 +52,7 @@ impl fmt::Display for Cargo<'_> {
     }
 }
 
-/// Whether cargo has this subcommand here.
+/// Whether this cargo subcommand is installed.
 pub(crate) fn has(subcommand: &str, root: &Path) -> bool {
     command("cargo")
         .args([subcommand, "--version"])
@@ -69,13 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_written_as_one_would_type_it() {
+    fn call_is_displayed_as_typed() {
         let call = Cargo::new("doc --no-deps").with(&[("RUSTDOCFLAGS", "-D warnings")]);
         assert_eq!(call.to_string(), "RUSTDOCFLAGS=\"-D warnings\" cargo doc --no-deps");
     }
 
     #[test]
-    fn a_subcommand_is_there_or_not() {
+    fn subcommands_are_detected() {
         let here = Path::new(".");
         assert!(has("fmt", here));
         assert!(!has("no-such-subcommand", here));

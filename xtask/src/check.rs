@@ -1,4 +1,4 @@
-//! The gate: every step that CI runs, in one order, stopping at the first that fails.
+//! The gate: every step that CI runs, stopping at the first failure.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::cargo::{self, Cargo};
 use crate::{generate, tidy};
 
-/// Runs the whole gate.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !cargo::has(subcommand, root) {
@@ -45,7 +44,7 @@ impl Work {
         }
     }
 
-    /// What a person types to do this alone.
+    /// The command that runs this step alone.
     fn command(&self) -> String {
         match self {
             Self::Cargo(call) => call.to_string(),
@@ -54,7 +53,7 @@ impl Work {
     }
 }
 
-/// The steps, the quick ones first. The pages are generated after the tests, which built the example that does it.
+/// The steps, quick ones first. `gen` runs after the tests, which have built the example it uses.
 fn steps(tests: Cargo<'static>) -> [Step; 7] {
     let step = |name, call| Step {
         name,
@@ -83,14 +82,14 @@ fn run_steps(root: &Path, steps: &[Step]) -> Result<(), String> {
         let seconds = start.elapsed().as_secs_f64();
         if let Err(why) = result {
             return Err(format!(
-                "check failed at {name} after {seconds:.1} s: {why}\nrun it again with: {}",
+                "check failed at {name} after {seconds:.1} s: {why}\nRun it again with: {}",
                 work.command()
             ));
         }
         println!("check {number}/{}: {name}: passed in {seconds:.1} s", steps.len());
     }
     println!("check passed in {:.1} s", gate.elapsed().as_secs_f64());
-    // In the form in which test runners close, for whoever reads only the last line; doctests close with none.
+    // In the form of a test runner's summary, for readers of the last line; doctests print none.
     println!("steps: {} passed, 0 failed", steps.len());
     Ok(())
 }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_stops_at_the_first_failure_and_says_how_to_run_it_again() {
+    fn gate_stops_at_the_first_failure_with_a_rerun_command() {
         let steps = [
             call("good", "--version"),
             call("bad", "--no-such-flag"),
@@ -116,13 +115,13 @@ mod tests {
         let message = run_steps(Path::new("."), &steps).unwrap_err();
         assert!(message.starts_with("check failed at bad after "), "{message}");
         assert!(
-            message.ends_with("\nrun it again with: cargo --no-such-flag"),
+            message.ends_with("\nRun it again with: cargo --no-such-flag"),
             "{message}"
         );
     }
 
     #[test]
-    fn a_gate_without_failures_passes() {
+    fn gate_without_failures_passes() {
         let steps = [call("good", "--version")];
         assert_eq!(run_steps(Path::new("."), &steps), Ok(()));
     }

@@ -1,18 +1,18 @@
-//! The flags of a task: `--name` and `--name VALUE`, in any order, each at most once unless it is one of a list.
+//! Parses the flags of a task: `--name` and `--name VALUE`, in any order; only list options may be repeated.
 
-/// The flags that a task was given.
+/// Parsed flags.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
     given: Vec<(String, Option<String>)>,
 }
 
 impl Flags {
-    /// Reads the words after a task: `switches` stand alone, `options` take a value.
+    /// Parses the arguments of a task: `switches` have no value, `options` take one.
     pub(crate) fn parse(words: &[&str], switches: &[&str], options: &[&str]) -> Result<Self, String> {
         Self::parse_lists(words, switches, options, &[])
     }
 
-    /// The same, where some options, the `lists`, may be given again and again.
+    /// Like [`Flags::parse`], with options in `lists` that may be repeated.
     pub(crate) fn parse_lists(
         words: &[&str],
         switches: &[&str],
@@ -29,7 +29,7 @@ impl Flags {
                 None
             } else {
                 let known = [switches, options, lists].concat().join(", ");
-                return Err(format!("there is no flag {name:?}; the flags here are {known}"));
+                return Err(format!("unknown flag {name:?}; expected one of: {known}"));
             };
             if flags.has(name) && !lists.contains(&name) {
                 return Err(format!("{name} is given twice"));
@@ -39,24 +39,22 @@ impl Flags {
         Ok(flags)
     }
 
-    /// Whether a flag was given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.given.iter().any(|(given, _)| given == name)
     }
 
-    /// The value of an option.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let (_, value) = self.given.iter().find(|(given, _)| given == name)?;
         value.as_deref()
     }
 
-    /// All values of an option that may be given again and again.
+    /// All values of a list option.
     pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         let given = self.given.iter().filter(move |(given, _)| given == name);
         given.filter_map(|(_, value)| value.as_deref())
     }
 
-    /// The value of an option that is a number.
+    /// The numeric value of an option.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, String> {
         self.value(name)
             .map(|value| {
@@ -77,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_read_in_any_order() {
+    fn flags_are_parsed_in_any_order() {
         let flags = parse(&["--json", "a.json", "--quick", "--rounds", "3"]).unwrap();
         assert!(flags.has("--quick"));
         assert_eq!(flags.value("--json"), Some("a.json"));
@@ -86,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_of_a_list_is_given_again_and_again() {
+    fn list_options_may_be_repeated() {
         let parse = |words: &[&str]| Flags::parse_lists(words, &[], &["--json"], &["--data"]);
         let flags = parse(&["--data", "a", "--json", "x", "--data", "b"]).unwrap();
         assert_eq!(flags.values("--data").collect::<Vec<_>>(), ["a", "b"]);
@@ -98,11 +96,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_flag_is_said() {
+    fn flag_errors_are_explained() {
         let check = |words: &[&str], expected: &str| assert_eq!(parse(words).unwrap_err(), expected);
         check(
             &["--fast"],
-            "there is no flag \"--fast\"; the flags here are --quick, --json, --rounds",
+            "unknown flag \"--fast\"; expected one of: --quick, --json, --rounds",
         );
         check(&["--json"], "--json needs a value");
         check(&["--quick", "--quick"], "--quick is given twice");

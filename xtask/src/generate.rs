@@ -1,9 +1,8 @@
-//! The reference pages under docs/, which the command writes from its own flags, settings and variables.
+//! Generates the reference pages under docs/ from the command's flags, settings and variables.
 
 use crate::cargo::Cargo;
 
-/// Writes the pages.
 pub(crate) const WRITE: Cargo<'_> = Cargo::new("run --quiet -p ralph --example reference --");
 
-/// Fails when a page is not what the code says.
+/// Fails if a page is out of date.
 pub(crate) const CHECK: Cargo<'_> = Cargo::new("run --quiet -p ralph --example reference -- --check");

@@ -1,9 +1,9 @@
-//! `cargo xtask`: the gate, the generators, and what else is work on this repository rather than work of ralph.
+//! `cargo xtask`: the gate, generators, benchmarks and soak tests of this repository.
 
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "this is a tool at the terminal of a developer; it has no other output"
+    reason = "this is a developer tool that prints to the terminal"
 )]
 
 mod agents;
@@ -26,36 +26,36 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <task>
 
-  check          The whole gate, exactly what CI runs; stops at the first failure
-  check --agents The real agents against a scripted model, whole runs of them; installs them under target/, 2 GB, by npm
+  check          Run the whole gate, exactly as CI does; stops at the first failure
+  check --agents Run real agents against a scripted model; installs 2 GB under target/ with npm
                  [--only AGENT,…] [--case CASE,…] [--update]
-  tidy           What the compiler does not see: module docs, directions of crates, names, sizes
-  gen            Writes the reference pages under docs/ from the code
-  gen --check    Fails when one of those pages is not what the code says
-  dist           What users install, under target/dist: a tarball, npm packages and a wheel, each installed and tried
-  bench notes    What the memory commands cost beside bare programs: a table and JSON
+  tidy           Check module docs, crate layers, names and file sizes
+  gen            Generate the reference pages under docs/ from the code
+  gen --check    Fail if a reference page is out of date
+  dist           Build a tarball, npm packages and a wheel under target/dist, and test each of them
+  bench notes    Measure the memory commands against bare programs, as a table and JSON
                  [--quick] [--json FILE]
-  bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
+  bench loop     Measure the overhead of an iteration and its disk syncs, as a table and JSON
                  [--quick] [--knowledge] [--learnings] [--extract] [--live] [--json FILE]
-  bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5, and to look at all: a table and JSON
+  bench learnings  Measure queries over 100,000 learnings against one FTS5 query, as a table and JSON
                  [--quick] [--json FILE]
-  bench recall   How well recall finds what it should, beside other ways to search: a table a set
+  bench recall   Measure recall against other search methods, one table per data set
                  --data DIR [--data DIR …] [--json FILE]
-  bench secrets  How many secrets are found, and how much ordinary text is taken for one: tables and JSON
+  bench secrets  Measure detected secrets and false positives, as tables and JSON
                  [--data DIR] [--seed N] [--json FILE]
-  soak notes     The long runs of the torture and grammar tests
+  soak notes     Run the torture and grammar tests with full counts
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
-  soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
+  soak merge     Merge random histories with git, with merge=union and with ralph
                  [--seed N] [--histories N] [--cases N]
-  soak exchange  Every bit of the earlier tool's files flipped, random JSON beside node, and learnings taken over at once
+  soak exchange  Flip every bit of legacy files, compare random JSON with node, and import concurrently
                  [--seed N] [--bits N] [--on-disk N] [--texts N] [--learners N]
-  soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
+  soak loop      Kill whole runs at any call and any moment, and run in four worktrees at once
                  [--seed N] [--kills N] [--tasks N]
-  soak agents    Hostile agents, of whom nothing is left, and runs killed at every transition
+  soak agents    Run hostile agents and check that they leave nothing; kill runs at every transition
                  [--seed N] [--agents N] [--bytes N] [--kills N]
-  soak claude    The real Claude Code with `ralph setup claude`; installs it under target/, 500 MB, by npm
+  soak claude    Run the real Claude Code with `ralph setup claude`; installs 500 MB under target/ with npm
                  [--update]
-  soak power     Cuts a file system off under the memory commands; needs root and loop devices
+  soak power     Shut a file system down under the memory commands; needs root and loop devices
                  [--seed N] [--rounds N] [--control-rounds N]
 ";
 
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does one task. A new one is an arm here, a line in [`HELP`] and a module.
+/// Runs one task. A new task needs an arm here, a line in [`HELP`] and a module.
 fn run(words: &[&str]) -> Result<(), String> {
     match words {
         ["check"] => check::run(root()),
@@ -96,11 +96,11 @@ fn run(words: &[&str]) -> Result<(), String> {
             print!("{HELP}");
             Ok(())
         }
-        other => Err(format!("there is no task `{}`\n\n{HELP}", other.join(" "))),
+        other => Err(format!("unknown task `{}`\n\n{HELP}", other.join(" "))),
     }
 }
 
-/// The folder of the workspace.
+/// The workspace root.
 fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)
@@ -111,10 +111,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_task_gets_the_help() {
+    fn unknown_task_prints_the_help() {
         for words in [&["chek"][..], &["tidy", "--fast"], &["gen", "--chek"]] {
             let message = run(words).unwrap_err();
-            let first = format!("there is no task `{}`\n", words.join(" "));
+            let first = format!("unknown task `{}`\n", words.join(" "));
             assert!(message.starts_with(&first), "{message}");
             assert!(message.ends_with(HELP), "{message}");
         }

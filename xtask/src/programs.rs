@@ -1,4 +1,4 @@
-//! The programs that benchmarks and soaks run, as cargo builds them for release.
+//! Builds the programs that benchmarks and soak tests run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,19 +8,18 @@ use ralph_process::command;
 use crate::cargo::Cargo;
 
 const BUILD: Cargo<'_> = Cargo::new("build --release --locked -p ralph --bins");
-/// Examples may use what only tests depend on. Built together with them, the command would get those dependencies' features
-/// too, and be another and slower one than people have.
+/// Built separately: examples may use dev-dependencies, whose features would change and slow down the command if both
+/// were built together.
 const BUILD_EXAMPLES: Cargo<'_> = Cargo::new("build --release --locked -p ralph --examples");
 const BUILD_FOR_TESTS: Cargo<'_> = Cargo::new("build --locked -p ralph --bins");
 
-/// Where the built programs are.
+/// The built programs.
 #[derive(Debug)]
 pub(crate) struct Programs {
     folder: PathBuf,
 }
 
 impl Programs {
-    /// Builds them.
     pub(crate) fn build(root: &Path) -> Result<Self, String> {
         for build in [BUILD_EXAMPLES, BUILD] {
             println!("{build}");
@@ -31,7 +30,7 @@ impl Programs {
         })
     }
 
-    /// Builds the command alone, as tests run it: where nothing is measured that is enough.
+    /// Builds only the command, in the dev profile, for tasks that measure nothing.
     pub(crate) fn build_for_tests(root: &Path) -> Result<Self, String> {
         BUILD_FOR_TESTS.run(root)?;
         Ok(Self {
@@ -39,25 +38,24 @@ impl Programs {
         })
     }
 
-    /// The folder that they are in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The command itself, in this project.
+    /// The `ralph` command in this project.
     ///
-    /// It gets an empty environment: the variables of a developer would change what it does, and the library path that
-    /// cargo sets for this process makes every program search there first.
+    /// Its environment is empty: a developer's variables would change its behavior, and with the library path that
+    /// cargo sets for this process every program would search there first.
     pub(crate) fn ralph(&self, project: &Path) -> Command {
         bare(&self.folder.join("ralph"), project)
     }
 
-    /// One of the example programs, likewise.
+    /// An example program, with an empty environment as well.
     pub(crate) fn example(&self, name: &str, project: &Path) -> Command {
         bare(&self.folder.join("examples").join(name), project)
     }
 
-    /// The library that takes system calls away from a program it is preloaded into.
+    /// The preloaded library that makes system calls fail.
     pub(crate) fn fault_library(&self) -> Result<PathBuf, String> {
         let library = self.folder.join("examples/libfault.so");
         if library.is_file() {
@@ -74,11 +72,11 @@ fn bare(program: &Path, project: &Path) -> Command {
     command
 }
 
-/// The target folder: this program lies in `<target>/<profile>/`, wherever the settings of cargo put that.
+/// The target folder: this program is in `<target>/<profile>/`, wherever cargo is configured to put that.
 pub(crate) fn target_folder() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot tell where xtask is: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find the xtask executable: {error}"))?;
     let target = program.ancestors().nth(2);
     target
         .map(Path::to_owned)
-        .ok_or_else(|| format!("{} is in no target folder", program.display()))
+        .ok_or_else(|| format!("{} is not in a target folder", program.display()))
 }

@@ -1,4 +1,4 @@
-//! Long runs: the tests of the gate with full counts, what only root can do to a machine, and real agents.
+//! Soak tests: the gate's tests with full counts, tests that need root, and real agents.
 
 pub(crate) mod agents;
 pub(crate) mod claude;

@@ -1,4 +1,4 @@
-//! What the standard library cannot ask the system for: what a child used, a namespace of mounts, a file system cut off.
+//! System calls missing from the standard library: resource usage of children, mount namespaces, file system shutdown.
 
 use std::fs::File;
 use std::io;
@@ -6,30 +6,30 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-/// What a child process used until it ended.
+/// Resource usage of a child process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
-    /// Processor time, its own and the system's for it, with that of the processes that it started and waited for.
+    /// User and system time, including that of its own reaped children.
     pub(crate) processor: Duration,
-    /// The same without the processes that it started itself. Where the system does not tell them apart, with them.
+    /// The same without its children, where the system can tell them apart.
     pub(crate) own_processor: Duration,
-    /// The most memory that was ever in use.
+    /// Peak memory.
     pub(crate) peak_bytes: u64,
 }
 
-/// Waits for a child and asks what it used.
+/// Waits for a child and returns its resource usage.
 ///
 /// On Linux the peak is at least that of this process when it started the child, because the two share their memory
-/// until the child's program is loaded. So whoever measures must stay small.
-#[expect(unsafe_code, reason = "the standard library waits without asking what was used")]
+/// until the child's program is loaded. So a measuring process must stay small.
+#[expect(unsafe_code, reason = "the standard library does not return resource usage")]
 pub(crate) fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
     let own = own_processor(pid)?;
     let mut status = 0;
-    // SAFETY: a rusage is plain numbers, for which zero is a value.
+    // SAFETY: a rusage consists of plain numbers, for which zero is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to values of the right type that outlive the call.
+        // SAFETY: both pointers refer to values of the right type that outlive the call.
         if unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) } == pid {
             break;
         }
@@ -48,15 +48,15 @@ pub(crate) fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
     Ok((ExitStatus::from_raw(status), usage))
 }
 
-/// Waits until a child has ended, leaves it to be waited for, and asks its clock, which only counts the child itself.
+/// Waits until a child has ended without reaping it, and reads its clock, which counts only the child itself.
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the standard library knows no clocks of other processes")]
+#[expect(unsafe_code, reason = "the standard library cannot read clocks of other processes")]
 fn own_processor(pid: libc::pid_t) -> io::Result<Option<Duration>> {
     let id = libc::id_t::try_from(pid).map_err(io::Error::other)?;
     loop {
-        // SAFETY: a siginfo is plain numbers, for which zero is a value.
+        // SAFETY: a siginfo consists of plain numbers, for which zero is valid.
         let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        // SAFETY: the pointer is to a value of the right type that outlives the call.
+        // SAFETY: the pointer refers to a value of the right type that outlives the call.
         if unsafe { libc::waitid(libc::P_PID, id, &raw mut ended, libc::WEXITED | libc::WNOWAIT) } == 0 {
             break;
         }
@@ -66,13 +66,13 @@ fn own_processor(pid: libc::pid_t) -> io::Result<Option<Duration>> {
         }
     }
     let mut clock = 0;
-    // SAFETY: the pointer is to a value of the right type that outlives the call.
+    // SAFETY: the pointer refers to a value of the right type that outlives the call.
     let answer = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
     if answer != 0 {
         return Err(io::Error::from_raw_os_error(answer));
     }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a value of the right type that outlives the call.
+    // SAFETY: the pointer refers to a value of the right type that outlives the call.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -81,7 +81,7 @@ fn own_processor(pid: libc::pid_t) -> io::Result<Option<Duration>> {
     Ok(Some(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)))
 }
 
-/// Elsewhere nothing is known of a process that has ended but what it used with its children.
+/// Other systems report usage only together with children.
 #[cfg(not(target_os = "linux"))]
 fn own_processor(_pid: libc::pid_t) -> io::Result<Option<Duration>> {
     Ok(None)
@@ -93,17 +93,17 @@ fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(seconds) + Duration::from_micros(microseconds)
 }
 
-/// Whether this process may do everything on this machine.
-#[expect(unsafe_code, reason = "the standard library does not tell whose a process is")]
+/// Whether this process runs as root.
+#[expect(unsafe_code, reason = "the standard library does not return the user of a process")]
 pub(crate) fn is_root() -> bool {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Gives this thread, and every process and thread that it starts from here on, mounts of its own: they are gone with the
-/// last of them, even if it is killed.
+/// Moves this thread, and everything it starts from now on, to a new mount namespace. Its mounts disappear with the
+/// last process in it, even if that is killed.
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the standard library has no call for namespaces")]
+#[expect(unsafe_code, reason = "the standard library has no namespace calls")]
 pub(crate) fn leave_mount_namespace() -> io::Result<()> {
     // SAFETY: the call takes an integer.
     let left = unsafe { libc::unshare(libc::CLONE_NEWNS) };
@@ -114,7 +114,7 @@ pub(crate) fn leave_mount_namespace() -> io::Result<()> {
     }
 }
 
-/// Cuts a file system off as a power failure would: whatever is not on its device by now never gets there.
+/// Shuts a file system down as a power failure would: data not yet on the device is lost.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the standard library has no ioctl")]
 pub(crate) fn shut_down(mount_point: &File) -> io::Result<()> {
@@ -123,8 +123,8 @@ pub(crate) fn shut_down(mount_point: &File) -> io::Result<()> {
     const SHUTDOWN: libc::Ioctl = 0x8004_587d_u32 as libc::Ioctl;
     /// Not even the journal is flushed.
     static NO_LOG_FLUSH: u32 = 2;
-    // SAFETY: the descriptor is open for as long as `mount_point` is borrowed, and the pointer is to the u32 that the call
-    // reads.
+    // SAFETY: the descriptor stays open while `mount_point` is borrowed, and the pointer refers to the u32 that the
+    // call reads.
     let cut = unsafe { libc::ioctl(mount_point.as_raw_fd(), SHUTDOWN, &raw const NO_LOG_FLUSH) };
     if cut == 0 {
         Ok(())
@@ -133,13 +133,13 @@ pub(crate) fn shut_down(mount_point: &File) -> io::Result<()> {
     }
 }
 
-/// Only Linux has namespaces of mounts.
+/// Only Linux has mount namespaces.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn leave_mount_namespace() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Only Linux can cut a file system off.
+/// Only Linux can shut a file system down.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn shut_down(_mount_point: &File) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

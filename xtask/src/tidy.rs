@@ -1,4 +1,4 @@
-//! What holds for the whole tree and no compiler checks: each rule is a function from the tree to its problems.
+//! Rules for the whole tree that no compiler checks: each is a function from the tree to its problems.
 
 mod crates;
 mod faults;
@@ -6,30 +6,32 @@ mod places;
 mod sources;
 mod stages;
 mod tree;
+mod words;
 
 use std::path::Path;
 
 use tree::Tree;
 
-/// What is wrong with a tree, each as `file:line: what`.
+/// Returns the problems of a tree as `file:line: what`.
 type Rule = fn(&Tree) -> Vec<String>;
 
 const RULES: &[Rule] = &[
-    crates::directions_hold,
+    crates::dependencies_follow_layers,
     crates::architecture_names_every_crate,
-    crates::names_say_what_is_inside,
+    crates::names_are_specific,
     faults::have_tests,
-    stages::use_no_other_stage,
+    stages::stay_independent,
     sources::open_with_a_module_doc,
     sources::stay_short,
     sources::are_finished,
-    sources::hold_no_tabs,
-    sources::leave_paths_to_paths_rs,
-    places::root_holds_only_what_belongs_there,
-    places::nothing_names_this_checkout,
+    sources::have_no_tabs,
+    sources::paths_are_in_paths_rs,
+    places::root_has_only_known_entries,
+    places::no_checkout_paths,
+    words::are_plain,
 ];
 
-/// Prints every problem of the tree; fails when there is one.
+/// Prints every problem of the tree, and fails if there is one.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let problems = problems(root);
     for problem in &problems {
@@ -42,7 +44,6 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
 }
 
-/// Every problem of the tree under this root.
 fn problems(root: &Path) -> Vec<String> {
     match Tree::read(root) {
         Ok(tree) => RULES.iter().flat_map(|rule| rule(&tree)).collect(),
@@ -61,10 +62,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_cannot_be_read_is_not_tidy() {
+    fn unreadable_tree_is_not_tidy() {
         let folder = tempfile::tempdir().unwrap();
         let problems = problems(folder.path());
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].starts_with("the files of "), "{problems:?}");
+        assert!(problems[0].starts_with("cannot read the files of "), "{problems:?}");
     }
 }

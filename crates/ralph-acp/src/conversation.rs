@@ -1,5 +1,5 @@
-//! A conversation with an agent, from the first word to the end of its turn: initialize, a session, the model and the mode,
-//! the prompt, what comes then, its answer. It does nothing itself: it hears lines and says what is answered.
+//! The ACP conversation of one turn as a pure state machine: initialize, session, model and mode, prompt, updates,
+//! result. It does no I/O: it takes lines and returns replies.
 
 mod opening;
 
@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_agent::{Access, Denial, EndOfTurn, Heard, Listener, Said, TurnEnd, TurnEvent, end_of_process};
+use ralph_agent::{Access, Denial, EndOfTurn, LineOutput, Listener, MessageLog, TurnEnd, TurnEvent, end_of_process};
 use ralph_model::{Clock, Usage, preview};
-use ralph_process::{Answer, Ended, HowEnded, Then};
+use ralph_process::{AfterReply, Ended, ExitReason, StdinReply};
 use serde_json::Value;
 
 use crate::ends;
@@ -19,141 +19,133 @@ use crate::tools::Calls;
 use crate::usage;
 use crate::wire::{self, Message, RpcError};
 
-/// How much of what is no message is told.
 const GARBAGE_COLUMNS: usize = 200;
-/// How the warnings begin that codex's adapter puts among what the model says.
+/// The prefix of warnings that codex-acp inserts into the model's text.
 const WARNING: &str = "Warning: ";
-/// How long a piece of text is in which an agent says what went wrong, in bytes.
-const MOST_CHUNK: usize = 64 << 10;
-/// How many denials are kept.
-const MOST_DENIALS: usize = 256;
+/// The longest text chunk that is checked for an error message, in bytes.
+const MAX_CHUNK: usize = 64 << 10;
+const MAX_DENIALS: usize = 256;
 
-/// What is wanted of an agent.
+/// What is requested of an agent.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
-    /// The program that is started, where it is known.
+pub(crate) struct SessionOptions {
+    /// The program; empty if unknown.
     pub(crate) program: &'static str,
-    /// The prompt; without one the conversation ends when there is a session.
+    /// The prompt; without one, the conversation ends once there is a session.
     pub(crate) prompt: Option<String>,
-    /// The folder to work in, and its other names.
+    /// The working folder and its other names.
     pub(crate) folders: Vec<PathBuf>,
-    /// Folders outside of it in which its commands have to write.
+    /// Other folders that its commands must be able to write to.
     pub(crate) also_writable: Vec<PathBuf>,
-    /// The commands that it may run, beside ralph's own.
+    /// The commands that it may run, besides ralph's own.
     pub(crate) allowed_commands: Vec<String>,
-    /// Whether its permission requests have the command only as the title of the call.
+    /// Whether its permission requests have the command only in the title of the call.
     pub(crate) titles_are_commands: bool,
-    /// The model to choose; none leaves it to the agent.
+    /// The model to choose in the session; `None` leaves it to the agent.
     pub(crate) model: Option<String>,
-    /// The model that it was started with.
+    /// The model named in its arguments.
     pub(crate) model_in_words: Option<String>,
-    /// The modes that fit the permissions, the best first. An agent that offers none of them stays in its own.
+    /// The modes for the permissions, best first. An agent that offers none of them stays in its own.
     pub(crate) modes: &'static [&'static str],
-    /// The modes that it may not be in, since it asks for nothing there.
+    /// The modes in which it would not ask, and which are therefore not acceptable.
     pub(crate) forbidden_modes: &'static [&'static str],
-    /// The tools that are taken from it, where that is said with the session.
-    pub(crate) taken_tools: &'static [&'static str],
+    /// The tools to disable with the session.
+    pub(crate) disabled_tools: &'static [&'static str],
     /// What it may do without asking.
     pub(crate) access: Access,
 }
 
-/// What an agent said about itself.
+/// What an agent reports about itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Introduction {
-    /// Its name and its version.
+    /// Its name and version.
     pub(crate) agent: Option<(String, String)>,
-    /// The version of the protocol that it speaks.
+    /// Its protocol version.
     pub(crate) protocol: Option<u16>,
-    /// How one can log in.
+    /// The login methods.
     pub(crate) logins: Vec<String>,
-    /// Its models.
     pub(crate) models: Option<Choice>,
-    /// Its modes.
     pub(crate) modes: Option<Choice>,
 }
 
-/// Where the conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It was asked who it is.
-    Greeted,
-    /// It was asked for a session.
-    Opening,
-    /// It was asked for a model or a mode.
-    Setting(Wish),
-    /// It has its prompt.
+    /// `initialize` was sent.
+    Initializing,
+    /// `session/new` was sent.
+    OpeningSession,
+    /// The model or mode was requested.
+    Setting(Setting),
     Working,
-    /// It has answered, or there is nothing to hope for.
+    /// The turn has ended or failed.
     Over,
-    /// Nobody is there to be answered: this was said long ago.
-    Past,
+    /// The conversation is replayed from a transcript; replies are not sent.
+    Replaying,
 }
 
-/// What is chosen in a session.
+/// A session setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Setting {
     Model,
     Mode,
 }
 
-/// How the turn ended, as far as the agent has said.
+/// How the turn ended, as far as known.
 enum Outcome {
-    /// It is known.
     Known(TurnEnd),
-    /// It came to its end. Whether it said anything of what it used matters with codex.
-    Ended(StopReason, usage::Told),
+    /// It completed. For codex it matters whether usage was reported.
+    Ended(StopReason, usage::UsageReport),
 }
 
-/// A conversation.
 pub(crate) struct Conversation {
-    wishes: Wishes,
+    options: SessionOptions,
     clock: Arc<dyn Clock + Send + Sync>,
     stage: Stage,
-    /// The number of the request that waits for an answer.
+    /// The id of the pending request.
     awaited: u64,
-    to_set: VecDeque<(Wish, String)>,
+    pending_settings: VecDeque<(Setting, String)>,
     introduction: Introduction,
     session: Option<String>,
     model: Option<String>,
-    said: Said,
-    /// The last piece of text; of a very long one nothing.
+    messages: MessageLog,
+    /// The last text chunk; empty if it is too long.
     last_chunk: String,
-    /// Whether the model has begun to do anything.
+    /// Whether the model has produced anything.
     has_begun: bool,
     calls: Calls,
     denials: Vec<Denial>,
     usage: Usage,
     outcome: Option<Outcome>,
-    /// Whether any message of the protocol came.
+    /// Whether any valid message has arrived.
     was_understood: bool,
-    /// The first line that is no message.
+    /// The first line that is not a message.
     garbage: Option<String>,
 }
 
 impl Conversation {
-    /// A conversation that begins, and its first word.
-    pub(crate) fn new(wishes: Wishes, clock: Arc<dyn Clock + Send + Sync>) -> (Self, Vec<u8>) {
-        let conversation = Self::at(Stage::Greeted, wishes, clock);
+    /// A new conversation, and its first request.
+    pub(crate) fn new(options: SessionOptions, clock: Arc<dyn Clock + Send + Sync>) -> (Self, Vec<u8>) {
+        let conversation = Self::at(Stage::Initializing, options, clock);
         let first = schema::initialize(conversation.awaited);
         (conversation, first)
     }
 
-    /// One that was held long ago, and is heard again.
-    pub(crate) fn of_the_past(clock: Arc<dyn Clock + Send + Sync>) -> Self {
-        Self::at(Stage::Past, Wishes::default(), clock)
+    /// A conversation to replay from a transcript.
+    pub(crate) fn for_replay(clock: Arc<dyn Clock + Send + Sync>) -> Self {
+        Self::at(Stage::Replaying, SessionOptions::default(), clock)
     }
 
-    fn at(stage: Stage, wishes: Wishes, clock: Arc<dyn Clock + Send + Sync>) -> Self {
+    fn at(stage: Stage, options: SessionOptions, clock: Arc<dyn Clock + Send + Sync>) -> Self {
         Self {
-            model: wishes.model_in_words.clone(),
-            wishes,
+            model: options.model_in_words.clone(),
+            options,
             clock,
             stage,
             awaited: 0,
-            to_set: VecDeque::new(),
+            pending_settings: VecDeque::new(),
             introduction: Introduction::default(),
             session: None,
-            said: Said::default(),
+            messages: MessageLog::default(),
             last_chunk: String::new(),
             has_begun: false,
             calls: Calls::default(),
@@ -165,170 +157,169 @@ impl Conversation {
         }
     }
 
-    /// What the agent has said about itself so far.
     pub(crate) fn introduction(&self) -> &Introduction {
         &self.introduction
     }
 
-    /// Goes on to the next request.
-    fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> Answer {
+    /// Sends the next request.
+    fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> StdinReply {
         self.stage = stage;
         self.awaited += 1;
-        Answer {
-            say: request(self.awaited),
-            ..Answer::default()
+        StdinReply {
+            write: request(self.awaited),
+            ..StdinReply::default()
         }
     }
 
-    /// There is nothing more to say.
-    fn hang_up(&mut self, outcome: Outcome) -> Answer {
+    /// Ends the conversation.
+    fn hang_up(&mut self, outcome: Outcome) -> StdinReply {
         self.stage = Stage::Over;
         self.outcome = Some(outcome);
-        Answer {
-            farewell: Some(Vec::new()),
-            then: Then::HangUp,
-            ..Answer::default()
+        StdinReply {
+            cancel_message: Some(Vec::new()),
+            then: AfterReply::HangUp,
+            ..StdinReply::default()
         }
     }
 
-    fn fail(&mut self, end: TurnEnd) -> Answer {
+    fn fail(&mut self, end: TurnEnd) -> StdinReply {
         self.hang_up(Outcome::Known(end))
     }
 
-    fn hear_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Heard {
-        if self.stage == Stage::Past {
+    fn on_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> LineOutput {
+        if self.stage == Stage::Replaying {
             return self.remember(&outcome.unwrap_or_default());
         }
         if id != self.awaited || self.stage == Stage::Over {
             return alive();
         }
         match (self.stage, outcome) {
-            (Stage::Working, Ok(result)) => return self.hear_end(&result),
-            (Stage::Greeted, Ok(result)) => self.hear_introduction(&result),
-            (Stage::Opening, Ok(result)) => self.hear_session(&result),
-            (Stage::Setting(wish), outcome) => self.hear_setting(wish, outcome.err().as_ref()),
-            (stage, Err(error)) => self.hear_error(stage, &error),
-            (Stage::Over | Stage::Past, Ok(_)) => return alive(),
+            (Stage::Working, Ok(result)) => return self.on_end(&result),
+            (Stage::Initializing, Ok(result)) => self.on_initialized(&result),
+            (Stage::OpeningSession, Ok(result)) => self.on_session(&result),
+            (Stage::Setting(setting), outcome) => self.on_setting(setting, outcome.err().as_ref()),
+            (stage, Err(error)) => self.on_error(stage, &error),
+            (Stage::Over | Stage::Replaying, Ok(_)) => return alive(),
         }
-        .into_heard()
+        .into_output()
     }
 
-    fn hear_error(&mut self, stage: Stage, error: &RpcError) -> Answer {
-        let said = ends::in_words(error);
+    fn on_error(&mut self, stage: Stage, error: &RpcError) -> StdinReply {
+        let message = ends::describe(error);
         let end = ends::of_error(error, self.clock.now()).unwrap_or_else(|| {
             TurnEnd::Crash(match stage {
-                Stage::Greeted => format!("it did not begin to speak ACP: {said}"),
-                Stage::Opening => format!("it opened no session: {said}"),
-                _ => said,
+                Stage::Initializing => format!("ACP initialization failed: {message}"),
+                Stage::OpeningSession => format!("it did not open a session: {message}"),
+                _ => message,
             })
         });
-        // Some say it twice: as the error, and before that as what the model says.
-        if ends::is_said_in(error, self.last_chunk.trim()) {
-            self.said.take_back(&self.last_chunk);
+        // Some agents send the error twice: first as text of the model, then as an error.
+        if ends::contains_text(error, self.last_chunk.trim()) {
+            self.messages.retract(&self.last_chunk);
         }
         self.fail(end)
     }
 
-    fn hear_end(&mut self, result: &Value) -> Heard {
-        let told = self.hear_usage(result);
+    fn on_end(&mut self, result: &Value) -> LineOutput {
+        let report = self.on_usage(result);
         let reason = result.get("stopReason").unwrap_or(&Value::Null);
         let outcome = match schema::read(reason) {
-            Some(reason) => Outcome::Ended(reason, told),
-            // Whether it came to a good end is not known.
+            Some(reason) => Outcome::Ended(reason, report),
+            // Whether it succeeded is unknown.
             None => Outcome::Known(TurnEnd::Garbage(format!(
-                "it ended its turn for a reason that is not of the protocol: {}",
+                "it ended its turn with an unknown stop reason: {}",
                 preview(&reason.to_string(), GARBAGE_COLUMNS)
             ))),
         };
-        Heard {
-            answer: self.hang_up(outcome),
+        LineOutput {
+            reply: self.hang_up(outcome),
             events: vec![TurnEvent::Used(self.usage)],
         }
     }
 
-    fn hear_usage(&mut self, result: &Value) -> usage::Told {
-        let told = usage::of_answer(result, &mut self.usage);
+    fn on_usage(&mut self, result: &Value) -> usage::UsageReport {
+        let report = usage::of_answer(result, &mut self.usage);
         if let Some(model) = usage::model_of_answer(result) {
             self.model = Some(model.to_owned());
         }
-        told
+        report
     }
 
-    /// An answer to a request that nobody knows any more.
-    fn remember(&mut self, result: &Value) -> Heard {
+    /// Handles a response during replay, when the requests are unknown.
+    fn remember(&mut self, result: &Value) -> LineOutput {
         if result.get("protocolVersion").is_some() {
             self.introduce(result);
         } else if let Some(session) = result.get("sessionId").and_then(Value::as_str) {
             self.session = Some(session.to_owned());
         } else if result.get("stopReason").is_some() {
-            let told = self.hear_usage(result);
+            let report = self.on_usage(result);
             let reason = result.get("stopReason").and_then(schema::read);
-            self.outcome = Some(Outcome::Ended(reason.unwrap_or(StopReason::EndTurn), told));
+            self.outcome = Some(Outcome::Ended(reason.unwrap_or(StopReason::EndTurn), report));
         }
         alive()
     }
 
-    fn hear_request(&mut self, id: &Value, method: &str, params: &Value) -> Heard {
+    fn on_request(&mut self, id: &Value, method: &str, params: &Value) -> LineOutput {
         if method != CLIENT_METHOD_NAMES.session_request_permission {
-            let say = wire::no_such_method(id, method);
-            return Answer {
-                say,
-                ..Answer::default()
+            let write = wire::no_such_method(id, method);
+            return StdinReply {
+                write,
+                ..StdinReply::default()
             }
-            .into_heard();
+            .into_output();
         }
         let described = params.get("toolCall").unwrap_or(&Value::Null);
-        self.said.tool();
+        self.messages.tool();
         let mut call = self.calls.describe(described).cloned().unwrap_or_default();
-        if self.wishes.titles_are_commands {
+        if self.options.titles_are_commands {
             call.take_title_for_command();
         }
-        if self.stage == Stage::Past {
-            // It was answered then.
+        if self.stage == Stage::Replaying {
+            // It was answered at the time.
             return alive();
         }
         let verdict = permission::verdict(
-            self.wishes.access,
+            self.options.access,
             &call,
-            &self.wishes.folders,
-            &self.wishes.allowed_commands,
+            &self.options.folders,
+            &self.options.allowed_commands,
         );
         if verdict == Verdict::Deny {
             self.calls.deny(described);
             let denial = permission::denial(&call);
-            if self.denials.len() < MOST_DENIALS && !self.denials.contains(&denial) {
+            if self.denials.len() < MAX_DENIALS && !self.denials.contains(&denial) {
                 self.denials.push(denial);
             }
         }
         let option = permission::option(params.get("options").unwrap_or(&Value::Null), verdict);
-        let say = schema::permission(id, option);
-        Answer {
-            say,
-            ..Answer::default()
+        let write = schema::permission(id, option);
+        StdinReply {
+            write,
+            ..StdinReply::default()
         }
-        .into_heard()
+        .into_output()
     }
 
-    fn hear_update(&mut self, params: &Value) -> Heard {
+    fn on_update(&mut self, params: &Value) -> LineOutput {
         let session = params.get("sessionId").and_then(Value::as_str);
         let is_own = session.is_none() || self.session.is_none() || session == self.session.as_deref();
-        let is_turn = matches!(self.stage, Stage::Working | Stage::Over | Stage::Past);
+        let is_turn = matches!(self.stage, Stage::Working | Stage::Over | Stage::Replaying);
         let Some(update) = params.get("update").filter(|_| is_own && is_turn) else {
             return alive();
         };
         let event = match update.get("sessionUpdate").and_then(Value::as_str) {
-            Some("agent_message_chunk") => return self.hear_text(update).map_or_else(alive, Heard::from),
+            Some("agent_message_chunk") => return self.on_text(update).map_or_else(alive, LineOutput::from),
             Some("agent_thought_chunk") => {
                 self.has_begun = true;
                 None
             }
-            Some("tool_call") => self.hear_call(update),
+            Some("tool_call") => self.on_call(update),
             Some("tool_call_update") if self.calls.is_known(update) => {
                 self.calls.describe(update);
                 None
             }
-            // Some announce a call only by what becomes of it.
-            Some("tool_call_update") => self.hear_call(update),
+            // Some agents send only an update for a call, without announcing it.
+            Some("tool_call_update") => self.on_call(update),
             Some("usage_update") => {
                 usage::of_update(update, &mut self.usage);
                 Some(TurnEvent::Used(self.usage))
@@ -338,7 +329,7 @@ impl Conversation {
         vec![event.unwrap_or(TurnEvent::Alive)].into()
     }
 
-    fn hear_text(&mut self, update: &Value) -> Option<Vec<TurnEvent>> {
+    fn on_text(&mut self, update: &Value) -> Option<Vec<TurnEvent>> {
         let content = update.get("content")?;
         let is_text = content
             .get("type")
@@ -348,22 +339,22 @@ impl Conversation {
         if !self.has_begun && self.is("codex") && text.starts_with(WARNING) {
             return None;
         }
-        if is_of_a_subagent(update) {
+        if is_from_subagent(update) {
             return None;
         }
         self.has_begun |= !text.trim().is_empty();
         let message = update.get("messageId").and_then(Value::as_str);
         self.last_chunk.clear();
-        if text.len() <= MOST_CHUNK {
+        if text.len() <= MAX_CHUNK {
             self.last_chunk.push_str(text);
         }
-        Some(self.said.tell(message, text.to_owned()))
+        Some(self.messages.append(message, text.to_owned()))
     }
 
-    fn hear_call(&mut self, update: &Value) -> Option<TurnEvent> {
+    fn on_call(&mut self, update: &Value) -> Option<TurnEvent> {
         self.has_begun = true;
-        if !is_of_a_subagent(update) {
-            self.said.tool();
+        if !is_from_subagent(update) {
+            self.messages.tool();
         }
         let call = self.calls.describe(update)?;
         Some(TurnEvent::Tool {
@@ -372,44 +363,43 @@ impl Conversation {
         })
     }
 
-    /// Whether the agent of this name is behind this.
+    /// Whether this is the named agent, directly or through its adapter.
     fn is(&self, wanted: &str) -> bool {
         let agent = self.introduction.agent.as_ref();
-        self.wishes.program.contains(wanted) || agent.is_some_and(|(name, _)| name.to_lowercase().contains(wanted))
+        self.options.program.contains(wanted) || agent.is_some_and(|(name, _)| name.to_lowercase().contains(wanted))
     }
 
-    /// How a turn ended whose end looks like any other, but was not one: some agents say so only by what they say of the
-    /// tokens.
-    fn hidden_failure(&self, told: usage::Told, last_text: &str) -> Option<TurnEnd> {
-        match told {
-            usage::Told::Null if self.is("codex") => Some(ends::of_silent_failure(
+    /// Detects a failed turn that reports a normal end. Some agents reveal this only in their usage report.
+    fn hidden_failure(&self, report: usage::UsageReport, last_text: &str) -> Option<TurnEnd> {
+        match report {
+            usage::UsageReport::Null if self.is("codex") => Some(ends::of_silent_failure(
                 [self.last_chunk.trim(), last_text],
                 self.clock.now(),
             )),
-            usage::Told::Nothing if self.is("copilot") => ends::of_copilots_failure(&self.last_chunk),
-            usage::Told::NoModel => Some(without_an_answer()),
-            // Services that do not count tokens are told apart by what was said.
-            usage::Told::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(without_an_answer()),
+            usage::UsageReport::Nothing if self.is("copilot") => ends::of_copilot_failure(&self.last_chunk),
+            usage::UsageReport::NoModel => Some(no_answer()),
+            // If there is text, the service just does not count tokens.
+            usage::UsageReport::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(no_answer()),
             _ => None,
         }
     }
 
     fn end(&mut self, ended: &Ended) -> TurnEnd {
-        let last_text = self.said.last().unwrap_or_default().trim();
+        let last_text = self.messages.last().unwrap_or_default().trim();
         match &self.outcome {
-            // Whatever made the process end after that, the turn was over.
+            // Once there is an outcome, the turn is over, however the process ended.
             Some(Outcome::Known(end)) => return end.clone(),
-            Some(Outcome::Ended(reason, told)) => {
-                let hidden = Some(*told).filter(|_| *reason == StopReason::EndTurn);
-                if let Some(failure) = hidden.and_then(|told| self.hidden_failure(told, last_text)) {
-                    if ends::is_told_by(&failure, self.last_chunk.trim()) {
-                        self.said.take_back(&self.last_chunk);
+            Some(Outcome::Ended(reason, report)) => {
+                let hidden = Some(*report).filter(|_| *reason == StopReason::EndTurn);
+                if let Some(failure) = hidden.and_then(|report| self.hidden_failure(report, last_text)) {
+                    if ends::is_message(&failure, self.last_chunk.trim()) {
+                        self.messages.retract(&self.last_chunk);
                     }
                     return failure;
                 }
-                // Some take a refused permission for the end of the turn.
+                // Some agents end the turn when a permission is refused.
                 let is_denied = *reason == StopReason::Cancelled && !self.denials.is_empty();
-                if is_denied && ended.how != HowEnded::Stopped {
+                if is_denied && ended.how != ExitReason::Stopped {
                     return TurnEnd::Finished;
                 }
                 return ends::of_reason(*reason, last_text);
@@ -417,13 +407,13 @@ impl Conversation {
             None => {}
         }
         match ended.how {
-            HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
-            HowEnded::OutputLimit => return TurnEnd::OutputLimit,
-            HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
+            ExitReason::Stopped | ExitReason::TimedOut => return TurnEnd::Stopped,
+            ExitReason::OutputLimit => return TurnEnd::OutputLimit,
+            ExitReason::Exited(_) | ExitReason::Signalled(_) => {}
         }
         match (end_of_process(ended), &self.garbage) {
             (TurnEnd::Finished, _) if self.was_understood => {
-                TurnEnd::Crash("it ended in the middle of its turn, with exit code 0".to_owned())
+                TurnEnd::Crash("it exited with code 0 in the middle of its turn".to_owned())
             }
             (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it does not speak ACP; it printed: {line}")),
             (TurnEnd::Finished, None) => TurnEnd::Garbage("it does not speak ACP; it printed nothing".to_owned()),
@@ -436,7 +426,7 @@ impl Conversation {
 }
 
 impl Listener for Conversation {
-    fn hear(&mut self, line: &str) -> Heard {
+    fn on_line(&mut self, line: &str) -> LineOutput {
         let Some(message) = Message::read(line) else {
             if self.garbage.is_none() && !line.trim().is_empty() {
                 self.garbage = Some(preview(line, GARBAGE_COLUMNS));
@@ -445,23 +435,23 @@ impl Listener for Conversation {
         };
         self.was_understood = true;
         match message {
-            Message::Response { id, outcome } => self.hear_response(id, outcome),
-            Message::Request { id, method, params } => self.hear_request(&id, &method, &params),
+            Message::Response { id, outcome } => self.on_response(id, outcome),
+            Message::Request { id, method, params } => self.on_request(&id, &method, &params),
             Message::Notification { method, params } if method == CLIENT_METHOD_NAMES.session_update => {
-                self.hear_update(&params)
+                self.on_update(&params)
             }
-            // Only one request waits for an answer at a time.
-            Message::Unread(error) => self.hear_response(self.awaited, Err(error)),
+            // Only one request is pending at a time.
+            Message::Unread(error) => self.on_response(self.awaited, Err(error)),
             Message::Notification { .. } | Message::Other => alive(),
         }
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
         let end = self.end(&ended);
-        let (mut messages, before_last_tool, left_out) = self.said.take();
-        // Some say first what they were told.
+        let (mut messages, before_last_tool, left_out) = self.messages.take();
+        // Some agents repeat the prompt first.
         let prompt = self
-            .wishes
+            .options
             .prompt
             .as_deref()
             .map(str::trim)
@@ -488,31 +478,30 @@ impl Listener for Conversation {
     }
 }
 
-/// The end of a turn in which no model came to the end of an answer.
-fn without_an_answer() -> TurnEnd {
-    TurnEnd::Transient("the agent came to its end without an answer of the model".to_owned())
+/// The end of a turn in which the model did not complete an answer.
+fn no_answer() -> TurnEnd {
+    TurnEnd::Transient("the agent finished without an answer from the model".to_owned())
 }
 
-/// Whether this is what a subagent of claude's does, which it does for the agent and not for us.
-fn is_of_a_subagent(update: &Value) -> bool {
+/// Whether this is from a subagent of Claude Code, which works for the agent and not for the user.
+fn is_from_subagent(update: &Value) -> bool {
     let parent = update.pointer("/_meta/claudeCode/parentToolUseId");
     parent.is_some_and(Value::is_string)
 }
 
-/// A sign of life.
-fn alive() -> Heard {
+fn alive() -> LineOutput {
     vec![TurnEvent::Alive].into()
 }
 
-/// An answer beside which there is nothing to tell but that the agent lives.
-trait IntoHeard {
-    fn into_heard(self) -> Heard;
+/// Converts a reply without events.
+trait IntoOutput {
+    fn into_output(self) -> LineOutput;
 }
 
-impl IntoHeard for Answer {
-    fn into_heard(self) -> Heard {
+impl IntoOutput for StdinReply {
+    fn into_output(self) -> LineOutput {
         let events = vec![TurnEvent::Alive];
-        Heard { events, answer: self }
+        LineOutput { events, reply: self }
     }
 }
 

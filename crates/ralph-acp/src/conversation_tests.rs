@@ -1,4 +1,4 @@
-//! Conversations as real agents hold them, and what they mean.
+//! Conversations of real agents and their interpretation.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -23,11 +23,11 @@ const COPILOT: &str =
 const SESSION: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#;
 const USED: &str = r#"{"inputTokens":10,"outputTokens":20,"totalTokens":30}"#;
 
-fn wishes() -> Wishes {
-    Wishes {
+fn session_options() -> SessionOptions {
+    SessionOptions {
         prompt: Some("Do it. <task-done>t-x</task-done>".to_owned()),
         folders: vec![PathBuf::from("/p")],
-        ..Wishes::default()
+        ..SessionOptions::default()
     }
 }
 
@@ -62,31 +62,31 @@ fn failed(error: &Value) -> String {
 
 fn exited(code: i32) -> Ended {
     Ended {
-        how: HowEnded::Exited(code),
+        how: ExitReason::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
         left: Vec::new(),
     }
 }
 
-/// A conversation in which these lines were heard, what was said to the agent, and what was told.
-fn hold(wishes: Wishes, lines: &[&str]) -> (Conversation, Vec<Value>, Vec<TurnEvent>) {
-    let (mut conversation, first) = Conversation::new(wishes, Arc::new(Noon));
-    let mut said = first;
-    let mut told = Vec::new();
+/// Feeds the lines to a conversation; returns it with the sent messages and the events.
+fn play(options: SessionOptions, lines: &[&str]) -> (Conversation, Vec<Value>, Vec<TurnEvent>) {
+    let (mut conversation, first) = Conversation::new(options, Arc::new(Noon));
+    let mut sent = first;
+    let mut events = Vec::new();
     for line in lines {
-        let heard = conversation.hear(line);
-        said.extend(heard.answer.say);
-        told.extend(heard.events);
+        let output = conversation.on_line(line);
+        sent.extend(output.reply.write);
+        events.extend(output.events);
     }
-    let said = said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let said = said.map(|line| serde_json::from_slice(line).unwrap()).collect();
-    (conversation, said, told)
+    let sent = sent.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let sent = sent.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    (conversation, sent, events)
 }
 
 fn end_of(lines: &[&str]) -> EndOfTurn {
     let lines: Vec<&str> = [INIT, SESSION].into_iter().chain(lines.iter().copied()).collect();
-    hold(wishes(), &lines).0.conclude(exited(0))
+    play(session_options(), &lines).0.conclude(exited(0))
 }
 
 #[track_caller]
@@ -95,18 +95,18 @@ fn check(lines: &[&str], expected: &TurnEnd) {
 }
 
 #[test]
-fn a_message_that_begins_is_told_before_its_text() {
+fn message_start_is_reported_before_its_text() {
     let lines = [
         chunk_of("a", "I look"),
         chunk_of("a", " at it."),
         chunk_of("b", "Then this."),
     ];
     let lines = [INIT, SESSION].into_iter().chain(lines.iter().map(String::as_str));
-    let (_, _, told) = hold(wishes(), &lines.collect::<Vec<_>>());
-    let told: Vec<TurnEvent> = told.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
+    let (_, _, events) = play(session_options(), &lines.collect::<Vec<_>>());
+    let events: Vec<TurnEvent> = events.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
     let text = |text: &str| TurnEvent::Text(text.to_owned());
     assert_eq!(
-        told,
+        events,
         [
             TurnEvent::MessageBegins,
             text("I look"),
@@ -118,16 +118,16 @@ fn a_message_that_begins_is_told_before_its_text() {
 }
 
 #[test]
-fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
+fn only_codex_gets_additional_folders() {
     let opened = |agent: &str, permissions: Permissions| {
-        let wishes = Wishes {
+        let options = SessionOptions {
             also_writable: vec![PathBuf::from("/main/.ralph")],
             access: permissions.into(),
-            ..wishes()
+            ..session_options()
         };
         let init = json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": agent, "version": "1"}}});
-        let (_, said, _) = hold(wishes, &[&init.to_string()]);
-        said[1]["params"]["additionalDirectories"].clone()
+        let (_, sent, _) = play(options, &[&init.to_string()]);
+        sent[1]["params"]["additionalDirectories"].clone()
     };
     assert_eq!(opened("codex-acp", Permissions::Edit), json!(["/main/.ralph"]));
     assert_eq!(opened("codex-acp", Permissions::Full), Value::Null);
@@ -135,8 +135,8 @@ fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
 }
 
 #[test]
-fn it_is_greeted_without_files_and_terminals_then_prompted_then_left() {
-    let (mut conversation, first) = Conversation::new(wishes(), Arc::new(Noon));
+fn handshake_prompt_and_hang_up() {
+    let (mut conversation, first) = Conversation::new(session_options(), Arc::new(Noon));
     let first: Value = serde_json::from_slice(&first).unwrap();
     assert_eq!(first["method"], "initialize");
     assert_eq!(first["params"]["protocolVersion"], 1);
@@ -152,27 +152,27 @@ fn it_is_greeted_without_files_and_terminals_then_prompted_then_left() {
         "{capabilities}"
     );
 
-    let read = |answer: &Answer| serde_json::from_slice::<Value>(&answer.say).unwrap();
-    let opening = conversation.hear(INIT).answer;
+    let read = |answer: &StdinReply| serde_json::from_slice::<Value>(&answer.write).unwrap();
+    let opening = conversation.on_line(INIT).reply;
     let expected =
         json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/p", "mcpServers": []}});
     assert_eq!(read(&opening), expected);
-    let prompting = conversation.hear(SESSION).answer;
+    let prompting = conversation.on_line(SESSION).reply;
     let expected = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {
         "sessionId": "s-1", "prompt": [{"type": "text", "text": "Do it. <task-done>t-x</task-done>"}],
     }});
     assert_eq!(read(&prompting), expected);
-    let farewell: Value = serde_json::from_slice(&prompting.farewell.unwrap()).unwrap();
+    let cancel_message: Value = serde_json::from_slice(&prompting.cancel_message.unwrap()).unwrap();
     assert_eq!(
-        farewell,
+        cancel_message,
         json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s-1"}})
     );
-    assert_eq!(prompting.then, Then::Listen);
+    assert_eq!(prompting.then, AfterReply::Listen);
 
-    let last = conversation.hear(&ended("end_turn"));
-    assert_eq!(last.answer.then, Then::HangUp);
+    let last = conversation.on_line(&ended("end_turn"));
+    assert_eq!(last.reply.then, AfterReply::HangUp);
     assert_eq!(
-        last.answer.farewell,
+        last.reply.cancel_message,
         Some(Vec::new()),
         "a turn that is over is not cancelled"
     );
@@ -182,7 +182,7 @@ fn it_is_greeted_without_files_and_terminals_then_prompted_then_left() {
 }
 
 #[test]
-fn own_text_is_apart_from_thoughts_echoes_plans_and_tools() {
+fn own_text_excludes_thoughts_echoes_plans_and_tools() {
     let other = |kind: &str| update(&json!({"sessionUpdate": kind, "content": {"type": "text", "text": "<x>"}}));
     let end = end_of(&[
         &other("user_message_chunk"),
@@ -209,7 +209,7 @@ fn own_text_is_apart_from_thoughts_echoes_plans_and_tools() {
 }
 
 #[test]
-fn a_message_with_another_id_is_another_message() {
+fn new_message_id_starts_a_new_message() {
     let end = end_of(&[
         &chunk_of("a", "one"),
         &chunk_of("b", "two"),
@@ -220,16 +220,16 @@ fn a_message_with_another_id_is_another_message() {
 }
 
 #[test]
-fn what_is_said_before_the_prompt_or_in_another_session_is_no_answer() {
-    let (mut conversation, _, _) = hold(wishes(), &[INIT, &chunk("too early"), SESSION]);
+fn text_before_prompt_or_of_other_session_is_ignored() {
+    let (mut conversation, _, _) = play(session_options(), &[INIT, &chunk("too early"), SESSION]);
     let elsewhere = chunk("elsewhere").replace("s-1", "s-2");
-    drop(conversation.hear(&elsewhere));
-    drop(conversation.hear(&ended("end_turn")));
+    drop(conversation.on_line(&elsewhere));
+    drop(conversation.on_line(&ended("end_turn")));
     assert!(conversation.conclude(exited(0)).messages.is_empty());
 }
 
 #[test]
-fn a_leading_copy_of_the_prompt_is_no_answer() {
+fn leading_copy_of_the_prompt_is_removed() {
     let end = end_of(&[
         &chunk("Do it. <task-done>t-x"),
         &chunk("</task-done>\nDone."),
@@ -239,7 +239,7 @@ fn a_leading_copy_of_the_prompt_is_no_answer() {
 }
 
 #[test]
-fn a_warning_of_codex_acp_before_its_answer_is_no_answer() {
+fn codex_acp_warning_is_removed() {
     let warning = chunk("Warning: Model metadata for `gpt-5` not found. Defaulting to fallback metadata.\n\n");
     let lines = [
         CODEX,
@@ -249,9 +249,9 @@ fn a_warning_of_codex_acp_before_its_answer_is_no_answer() {
         &chunk("Warning: kept"),
         &ended("end_turn"),
     ];
-    let end = hold(wishes(), &lines).0.conclude(exited(0));
+    let end = play(session_options(), &lines).0.conclude(exited(0));
     assert_eq!(end.messages, ["Done.Warning: kept"]);
-    let alone = hold(wishes(), &[CODEX, SESSION, &warning, &ended("end_turn")])
+    let alone = play(session_options(), &[CODEX, SESSION, &warning, &ended("end_turn")])
         .0
         .conclude(exited(0));
     assert!(!alone.spoke());
@@ -260,7 +260,7 @@ fn a_warning_of_codex_acp_before_its_answer_is_no_answer() {
 }
 
 #[test]
-fn tools_are_told_and_their_writes_kept_unless_they_failed() {
+fn tools_are_reported_and_writes_kept() {
     let calls = [
         tool(&json!({"toolCallId": "a", "kind": "edit", "title": "Write hello.txt",
             "content": [{"type": "diff", "path": "/p/hello.txt", "oldText": null, "newText": "x"}, {"type": "odd"}]})),
@@ -276,8 +276,8 @@ fn tools_are_told_and_their_writes_kept_unless_they_failed() {
         .into_iter()
         .chain(calls.iter().map(String::as_str))
         .collect();
-    let (mut conversation, _, told) = hold(wishes(), &lines);
-    let tools: Vec<(String, String)> = told
+    let (mut conversation, _, events) = play(session_options(), &lines);
+    let tools: Vec<(String, String)> = events
         .into_iter()
         .filter_map(|event| match event {
             TurnEvent::Tool { name, about } => Some((name, about)),
@@ -300,7 +300,7 @@ fn tools_are_told_and_their_writes_kept_unless_they_failed() {
     assert_eq!(writes, ["/p/b.rs", "/p/hello.txt"].map(PathBuf::from));
 }
 
-/// The request of claude-agent-acp, for a tool of this kind.
+/// The permission request of claude-agent-acp for this kind of tool.
 fn asks(kind: &str) -> String {
     let call = json!({"toolCallId": "toolu_1", "kind": kind, "title": "Write hello.txt",
         "content": [{"type": "diff", "path": "/p/hello.txt", "oldText": null, "newText": "…"}]});
@@ -311,14 +311,14 @@ fn asks(kind: &str) -> String {
 }
 
 #[test]
-fn who_asks_is_answered_by_the_kind_of_the_tool() {
+fn permission_depends_on_the_kind_of_tool() {
     let answer = |permissions: Permissions, request: &str| {
-        let wishes = Wishes {
+        let options = SessionOptions {
             access: permissions.into(),
-            ..wishes()
+            ..session_options()
         };
-        let (mut conversation, said, _) = hold(wishes, &[INIT, SESSION, request]);
-        let outcome = said.last().unwrap()["result"]["outcome"].clone();
+        let (mut conversation, sent, _) = play(options, &[INIT, SESSION, request]);
+        let outcome = sent.last().unwrap()["result"]["outcome"].clone();
         (outcome, conversation.conclude(exited(0)))
     };
     let allowed = json!({"outcome": "selected", "optionId": "allow-once"});
@@ -330,7 +330,7 @@ fn who_asks_is_answered_by_the_kind_of_the_tool() {
     let denial = Denial {
         tool: "execute".to_owned(),
         about: "/p/hello.txt".to_owned(),
-        permit: Some("permissions = \"full\" below [agent] in .ralph.toml".to_owned()),
+        permit: Some("permissions = \"full\" under [agent] in .ralph.toml".to_owned()),
     };
     assert_eq!(end.denials, [denial]);
     assert_eq!(answer(Permissions::Full, &asks("execute")).0, allowed);
@@ -346,33 +346,36 @@ fn who_asks_is_answered_by_the_kind_of_the_tool() {
 }
 
 #[test]
-fn what_is_asked_for_in_another_way_is_refused_at_once() {
+fn unknown_requests_are_refused() {
     let request = r#"{"jsonrpc":"2.0","id":"q-1","method":"craft/drainMidTurnQueue","params":{}}"#;
     let notice = r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":7}"#;
-    let (_, said, _) = hold(wishes(), &[request, INIT, notice, SESSION, request]);
-    let refusals: Vec<&Value> = said.iter().filter(|line| line["error"]["code"] == -32601).collect();
+    let (_, sent, _) = play(session_options(), &[request, INIT, notice, SESSION, request]);
+    let refusals: Vec<&Value> = sent.iter().filter(|line| line["error"]["code"] == -32601).collect();
     assert_eq!((refusals.len(), &refusals[0]["id"]), (2, &json!("q-1")));
     let read = r#"{"jsonrpc":"2.0","id":5,"method":"fs/read_text_file","params":{"path":"/p/a"}}"#;
-    assert_eq!(hold(wishes(), &[read]).1.last().unwrap()["error"]["code"], -32601);
+    assert_eq!(
+        play(session_options(), &[read]).1.last().unwrap()["error"]["code"],
+        -32601
+    );
 }
 
 #[test]
-fn a_model_and_a_mode_are_chosen_where_they_are_offered() {
+fn offered_model_and_mode_are_selected() {
     let session = json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1",
         "modes": {"currentModeId": "default", "availableModes": [
             {"id": "default", "name": "Always Ask"}, {"id": "acceptEdits", "name": "Accept Edits"}, {"odd": 1}]},
         "configOptions": [7, {"id": "model", "name": "Model", "category": "model", "type": "select",
             "currentValue": "sonnet", "options": [{"value": "sonnet", "name": "S"}, {"value": "opus", "name": "O"}]}]}});
     let session = session.to_string();
-    let wanted = Wishes {
+    let wanted = SessionOptions {
         model: Some("opus".to_owned()),
         modes: &["unheard-of", "acceptEdits"],
-        ..wishes()
+        ..session_options()
     };
     let ok = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
     let lines = [INIT, &session, &ok(2), &ok(3)];
-    let (mut conversation, said, _) = hold(wanted.clone(), &lines);
-    let methods: Vec<(&str, &Value)> = said
+    let (mut conversation, sent, _) = play(wanted.clone(), &lines);
+    let methods: Vec<(&str, &Value)> = sent
         .iter()
         .skip(2)
         .map(|line| (line["method"].as_str().unwrap(), &line["params"]))
@@ -390,38 +393,38 @@ fn a_model_and_a_mode_are_chosen_where_they_are_offered() {
     assert_eq!(conversation.conclude(exited(0)).model.as_deref(), Some("opus"));
 
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#;
-    let end = hold(wanted.clone(), &[INIT, &session, refused])
+    let end = play(wanted.clone(), &[INIT, &session, refused])
         .0
         .conclude(exited(0))
         .end;
-    let message = r#"it does not take the model "opus" (Invalid params); it offers sonnet, opus"#;
+    let message = r#"it rejected the model "opus" (Invalid params); it offers sonnet, opus"#;
     assert_eq!(end, TurnEnd::Crash(message.to_owned()));
     // Without the mode it only asks more often.
     let refused = refused.replace("\"id\":2", "\"id\":3");
-    let (_, said, _) = hold(wanted, &[INIT, &session, &ok(2), &refused]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (_, sent, _) = play(wanted, &[INIT, &session, &ok(2), &refused]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
 }
 
 #[test]
-fn an_older_agent_is_told_its_model_in_the_older_way() {
+fn older_agent_gets_the_older_model_request() {
     let session = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1","models":{"currentModelId":"a","availableModels":[{"modelId":"a","name":"A"},{"modelId":"b","name":"B"}]}}}"#;
-    let wanted = Wishes {
+    let wanted = SessionOptions {
         model: Some("b".to_owned()),
-        ..wishes()
+        ..session_options()
     };
-    let (_, said, _) = hold(wanted, &[INIT, session]);
-    let last = said.last().unwrap();
+    let (_, sent, _) = play(wanted, &[INIT, session]);
+    let last = sent.last().unwrap();
     assert_eq!(
         (&last["method"], &last["params"]["modelId"]),
         (&json!("session/set_model"), &json!("b"))
     );
-    let (mut conversation, said, _) = hold(wishes(), &[INIT, session]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (mut conversation, sent, _) = play(session_options(), &[INIT, session]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
     assert_eq!(conversation.conclude(exited(0)).model.as_deref(), Some("a"));
 }
 
 #[test]
-fn every_reason_to_stop_has_its_end() {
+fn stop_reasons_map_to_ends() {
     check(&[&chunk("x"), &ended("end_turn")], &TurnEnd::Finished);
     check(&[&ended("max_tokens")], &TurnEnd::TokenLimit);
     check(&[&ended("max_turn_requests")], &TurnEnd::TurnLimit);
@@ -430,37 +433,33 @@ fn every_reason_to_stop_has_its_end() {
         &TurnEnd::Refusal("I cannot".to_owned()),
     );
     check(&[&ended("cancelled")], &TurnEnd::Stopped);
-    let garbage = |reason: &str| {
-        TurnEnd::Garbage(format!(
-            "it ended its turn for a reason that is not of the protocol: {reason}"
-        ))
-    };
+    let garbage = |reason: &str| TurnEnd::Garbage(format!("it ended its turn with an unknown stop reason: {reason}"));
     check(&[&ended("of_the_future")], &garbage("\"of_the_future\""));
     check(&[r#"{"jsonrpc":"2.0","id":2,"result":{}}"#], &garbage("null"));
     check(&[r#"{"jsonrpc":"2.0","id":2,"result":null}"#], &garbage("null"));
 }
 
 #[test]
-fn a_turn_that_an_agent_cancels_because_of_a_refusal_is_not_stopped_by_us() {
+fn turn_cancelled_after_denial_is_finished() {
     let lines = [INIT, SESSION, &asks("execute"), &ended("cancelled")];
     let end = |how| {
-        let mut conversation = hold(wishes(), &lines).0;
+        let mut conversation = play(session_options(), &lines).0;
         conversation.conclude(Ended { how, ..exited(0) }).end
     };
-    assert_eq!(end(HowEnded::Exited(0)), TurnEnd::Finished);
-    assert_eq!(end(HowEnded::Stopped), TurnEnd::Stopped);
+    assert_eq!(end(ExitReason::Exited(0)), TurnEnd::Finished);
+    assert_eq!(end(ExitReason::Stopped), TurnEnd::Stopped);
 }
 
 #[test]
-fn what_went_wrong_is_not_what_the_agent_said() {
-    let messages = |lines: &[&str]| hold(wishes(), lines).0.conclude(exited(0)).messages;
+fn error_text_is_removed_from_messages() {
+    let messages = |lines: &[&str]| play(session_options(), lines).0.conclude(exited(0)).messages;
     let text = "API Error: 401 The key is not valid. <task-done>t-1</task-done>";
     let error = failed(
         &json!({"code": -32603, "message": format!("Internal error: {text}"), "data": {"errorKind": "authentication_failed"}}),
     );
-    // claude-agent-acp says it before, in a message of its own; others right behind what the model had said.
-    let said = messages(&[INIT, SESSION, &chunk_of("a", "I begin."), &chunk_of("b", text), &error]);
-    assert_eq!(said, ["I begin."]);
+    // claude-agent-acp sends it before the error, in a separate message; others append it to the model's text.
+    let kept = messages(&[INIT, SESSION, &chunk_of("a", "I begin."), &chunk_of("b", text), &error]);
+    assert_eq!(kept, ["I begin."]);
     assert_eq!(
         messages(&[INIT, SESSION, &chunk("half "), &chunk(text), &error]),
         ["half "]
@@ -474,8 +473,8 @@ fn what_went_wrong_is_not_what_the_agent_said() {
         r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
         "something new",
     ] {
-        let said = messages(&[CODEX, SESSION, &chunk("half "), &chunk(text), hidden]);
-        assert_eq!(said, ["half "], "{text}");
+        let kept = messages(&[CODEX, SESSION, &chunk("half "), &chunk(text), hidden]);
+        assert_eq!(kept, ["half "], "{text}");
     }
     let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
     let text = "Error: Failed to get response from the AI model; retried 5 times";
@@ -486,42 +485,42 @@ fn what_went_wrong_is_not_what_the_agent_said() {
 }
 
 #[test]
-fn copilot_may_speak_of_errors() {
+fn copilot_text_about_errors_is_kept() {
     let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
     let text = "I mended it: the test said `TypeError: x is not a function`. <task-done>t-1</task-done>";
-    let mut conversation = hold(wishes(), &[COPILOT, SESSION, &chunk(text), quiet]).0;
+    let mut conversation = play(session_options(), &[COPILOT, SESSION, &chunk(text), quiet]).0;
     assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Finished);
 }
 
 #[test]
-fn an_agent_that_could_not_read_what_it_was_told_is_not_waited_for() {
+fn parse_error_of_the_agent_ends_the_turn() {
     let unread = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
     check(&[unread], &TurnEnd::Crash("Parse error".to_owned()));
 }
 
 #[test]
-fn a_model_that_cannot_be_chosen_is_not_passed_over_in_silence() {
-    let wanted = |program| Wishes {
+fn unavailable_model_choice_is_an_error() {
+    let wanted = |program| SessionOptions {
         model: Some("opus".to_owned()),
         program,
-        ..wishes()
+        ..session_options()
     };
-    let end = hold(wanted("copilot"), &[INIT, SESSION]).0.conclude(exited(0)).end;
-    let message = r#"it offers no models to choose from, so it cannot be told to take "opus""#;
+    let end = play(wanted("copilot"), &[INIT, SESSION]).0.conclude(exited(0)).end;
+    let message = r#"it offers no choice of models, so "opus" cannot be selected"#;
     assert_eq!(end, TurnEnd::Crash(message.to_owned()));
-    let (_, said, _) = hold(wanted(""), &[INIT, SESSION]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (_, sent, _) = play(wanted(""), &[INIT, SESSION]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
 }
 
 #[test]
-fn codex_is_known_by_its_program_too() {
-    let wishes = Wishes {
+fn codex_is_recognized_by_its_program() {
+    let options = SessionOptions {
         program: "codex-acp",
-        ..wishes()
+        ..session_options()
     };
     let nameless = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
     let hidden = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":null}}"#;
-    let mut conversation = hold(wishes, &[nameless, SESSION, &chunk("it failed"), hidden]).0;
+    let mut conversation = play(options, &[nameless, SESSION, &chunk("it failed"), hidden]).0;
     assert_eq!(
         conversation.conclude(exited(0)).end,
         TurnEnd::Transient("it failed".to_owned())
@@ -529,87 +528,88 @@ fn codex_is_known_by_its_program_too() {
 }
 
 #[test]
-fn an_agent_that_is_to_ask_does_not_work_where_it_would_not() {
+fn mode_without_asking_is_an_error() {
     let session = |current: &str| {
         json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1", "modes": {"currentModeId": current,
             "availableModes": [{"id": "plan", "name": "p"}, {"id": current, "name": "n"}]}}})
         .to_string()
     };
-    let wanted = |modes| Wishes {
+    let wanted = |modes| SessionOptions {
         modes,
         forbidden_modes: &["yolo"],
-        ..wishes()
+        ..session_options()
     };
-    let message = "it stays in its mode \"yolo\", in which it asks for nothing; change its own settings, or set [agent] permissions = \"full\"";
-    // It offers none of those that are wanted.
-    let mut conversation = hold(wanted(&["auto-edit"]), &[INIT, &session("yolo")]).0;
+    let message =
+        "its mode \"yolo\" runs tools without asking; change its own settings, or set [agent] permissions = \"full\"";
+    // It offers none of the requested modes.
+    let mut conversation = play(wanted(&["auto-edit"]), &[INIT, &session("yolo")]).0;
     assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Crash(message.to_owned()));
-    // It refuses to go into another.
+    // It refuses to change its mode.
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#;
-    let mut conversation = hold(wanted(&["plan"]), &[INIT, &session("yolo"), refused]).0;
+    let mut conversation = play(wanted(&["plan"]), &[INIT, &session("yolo"), refused]).0;
     assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Crash(message.to_owned()));
-    let (_, said, _) = hold(wanted(&["plan"]), &[INIT, &session("default"), refused]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (_, sent, _) = play(wanted(&["plan"]), &[INIT, &session("default"), refused]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
 }
 
 #[test]
-fn an_agent_that_is_to_change_nothing_works_only_in_a_mode_for_that() {
+fn read_only_turn_needs_a_read_only_mode() {
     let session =
         |modes: &Value| json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1", "modes": modes}}).to_string();
     let in_mode = |current: &str, other: &str| {
         session(&json!({"currentModeId": current,
             "availableModes": [{"id": other, "name": "o"}, {"id": current, "name": "n"}]}))
     };
-    let looks = || Wishes {
+    let read_only = || SessionOptions {
         modes: &["read-only"],
         access: Access::ReadOnly,
-        ..wishes()
+        ..session_options()
     };
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
-    let mut conversation = hold(looks(), &[INIT, &in_mode("agent", "full")]).0;
-    let message = r#"it stays in its mode "agent", and is to change nothing; it does so in read-only"#;
+    let mut conversation = play(read_only(), &[INIT, &in_mode("agent", "full")]).0;
+    let message = r#"its mode "agent" is not read-only; a read-only turn needs one of: read-only"#;
     assert_eq!(conversation.conclude(exited(0)).end, crash(message));
-    let mut conversation = hold(looks(), &[INIT, &session(&Value::Null)]).0;
-    let message = "it offers no modes, and is to change nothing; it does so in read-only";
+    let mut conversation = play(read_only(), &[INIT, &session(&Value::Null)]).0;
+    let message = "it offers no modes; a read-only turn needs one of: read-only";
     assert_eq!(conversation.conclude(exited(0)).end, crash(message));
-    let (_, said, _) = hold(looks(), &[INIT, &in_mode("read-only", "agent")]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (_, sent, _) = play(read_only(), &[INIT, &in_mode("read-only", "agent")]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
     let chosen = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
-    let (_, said, _) = hold(looks(), &[INIT, &in_mode("agent", "read-only"), chosen]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let (_, sent, _) = play(read_only(), &[INIT, &in_mode("agent", "read-only"), chosen]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#;
-    let mut conversation = hold(looks(), &[INIT, &in_mode("agent", "read-only"), refused]).0;
+    let mut conversation = play(read_only(), &[INIT, &in_mode("agent", "read-only"), refused]).0;
     assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Crash(_)));
-    // One that asks for everything needs no mode, but must not be in one in which it asks for nothing.
-    let asks = || Wishes {
+    // An agent that asks for everything needs no mode, but must not be in one in which it does not ask.
+    let asks = || SessionOptions {
         access: Access::ReadOnly,
         forbidden_modes: &["yolo"],
-        ..wishes()
+        ..session_options()
     };
-    let (_, said, _) = hold(asks(), &[INIT, &in_mode("agent", "x")]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
-    let mut conversation = hold(asks(), &[INIT, &in_mode("yolo", "x")]).0;
-    let message = r#"it stays in its mode "yolo", in which it asks for nothing; change its own settings"#;
+    let (_, sent, _) = play(asks(), &[INIT, &in_mode("agent", "x")]);
+    assert_eq!(sent.last().unwrap()["method"], "session/prompt");
+    let mut conversation = play(asks(), &[INIT, &in_mode("yolo", "x")]).0;
+    let message = r#"its mode "yolo" runs tools without asking; change its own settings"#;
     assert_eq!(conversation.conclude(exited(0)).end, crash(message));
 }
 
 #[test]
-fn tools_are_taken_away_with_the_session() {
-    let taken = Wishes {
-        taken_tools: &["Edit"],
+fn tools_are_disabled_with_the_session() {
+    let taken = SessionOptions {
+        disabled_tools: &["Edit"],
         access: Access::ReadOnly,
-        ..wishes()
+        ..session_options()
     };
-    let opened = |wishes: Wishes| hold(wishes, &[INIT]).1.pop().unwrap()["params"]["_meta"].clone();
+    let opened = |options: SessionOptions| play(options, &[INIT]).1.pop().unwrap()["params"]["_meta"].clone();
     let options = json!({"claudeCode": {"options": {"disallowedTools": ["Edit"], "strictMcpConfig": true}}});
-    assert_eq!((opened(taken), opened(wishes())), (options, Value::Null));
+    assert_eq!((opened(taken), opened(session_options())), (options, Value::Null));
 }
 
 #[test]
-fn a_permission_that_was_asked_for_long_ago_is_not_judged_again() {
-    let mut conversation = Conversation::of_the_past(Arc::new(Noon));
+fn replayed_permission_requests_are_not_judged() {
+    let mut conversation = Conversation::for_replay(Arc::new(Noon));
     for line in [INIT, SESSION, &asks("edit"), &chunk("done")] {
-        assert!(conversation.hear(line).answer.say.is_empty());
+        assert!(conversation.on_line(line).reply.write.is_empty());
     }
     let end = conversation.conclude(exited(0));
     assert_eq!(
@@ -619,14 +619,14 @@ fn a_permission_that_was_asked_for_long_ago_is_not_judged_again() {
 }
 
 #[test]
-fn an_edit_is_judged_by_the_files_of_its_input_too() {
+fn edit_is_judged_by_its_input_files() {
     let asks = |input: &Value| {
         let options = json!([{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]);
         let call = json!({"toolCallId": "c", "kind": "edit", "title": "Write", "rawInput": input});
         let params = json!({"sessionId": "s-1", "toolCall": call, "options": options});
         let request = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": params});
-        let (_, said, _) = hold(wishes(), &[INIT, SESSION, &request.to_string()]);
-        said.last().unwrap()["result"]["outcome"]["optionId"].clone()
+        let (_, sent, _) = play(session_options(), &[INIT, SESSION, &request.to_string()]);
+        sent.last().unwrap()["result"]["outcome"]["optionId"].clone()
     };
     assert_eq!(asks(&json!({"file_path": "/p/a.rs", "content": "x"})), "yes");
     assert_eq!(asks(&json!({"file_path": "/etc/cron.d/x"})), "no");
@@ -637,16 +637,16 @@ fn an_edit_is_judged_by_the_files_of_its_input_too() {
 }
 
 #[test]
-fn the_calls_of_a_turn_without_end_do_not_fill_the_memory() {
-    let mut conversation = hold(wishes(), &[INIT, SESSION]).0;
+fn kept_calls_are_bounded() {
+    let mut conversation = play(session_options(), &[INIT, SESSION]).0;
     let long = "x".repeat(10_000);
     for number in 0..20_000 {
         let call = tool(
             &json!({"toolCallId": format!("{number}-{long}"), "kind": "edit", "locations": [{"path": format!("/p/{number}")}]}),
         );
-        drop(conversation.hear(&call));
+        drop(conversation.on_line(&call));
         drop(
-            conversation.hear(
+            conversation.on_line(
                 &asks("execute")
                     .replace("hello.txt", &number.to_string())
                     .replace("toolu_1", &number.to_string()),
@@ -656,46 +656,46 @@ fn the_calls_of_a_turn_without_end_do_not_fill_the_memory() {
     let (calls, bytes) = conversation.calls.size();
     assert!(calls <= 4_096 && bytes < 4 << 20, "{calls} calls with {bytes} bytes");
     let end = conversation.conclude(exited(0));
-    assert_eq!((end.writes.len(), end.denials.len()), (4_096, MOST_DENIALS));
+    assert_eq!((end.writes.len(), end.denials.len()), (4_096, MAX_DENIALS));
 }
 
 #[test]
-fn fault_28_an_answer_about_errors_and_limits_is_an_answer() {
-    for said in [
+fn fault_28_answer_about_limits_is_an_answer() {
+    for answer in [
         "Internal error: API Error: 401 authentication_failed",
         "You've hit your limit · resets 3pm (UTC)",
         "exceeded retry limit, last status: 429 Too Many Requests",
         r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no"}}"#,
         "rate_limit prompt_too_long usage: null",
     ] {
-        check(&[&chunk(said), &ended("end_turn")], &TurnEnd::Finished);
-        let codex = [CODEX, SESSION, &chunk(said), &ended("end_turn")];
+        check(&[&chunk(answer), &ended("end_turn")], &TurnEnd::Finished);
+        let codex = [CODEX, SESSION, &chunk(answer), &ended("end_turn")];
         assert_eq!(
-            hold(wishes(), &codex).0.conclude(exited(0)).end,
+            play(session_options(), &codex).0.conclude(exited(0)).end,
             TurnEnd::Finished,
-            "{said}"
+            "{answer}"
         );
-        // An agent that never says what it used.
+        // An agent that never reports usage.
         let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
-        check(&[&chunk(said), quiet], &TurnEnd::Finished);
+        check(&[&chunk(answer), quiet], &TurnEnd::Finished);
         check(
-            &[&chunk(said), &quiet.replace("}}", ",\"usage\":null}}")],
+            &[&chunk(answer), &quiet.replace("}}", ",\"usage\":null}}")],
             &TurnEnd::Finished,
         );
     }
 }
 
 #[test]
-fn the_normal_end_of_codex_acp_that_hides_an_error_is_told_by_its_usage_null() {
+fn codex_acp_null_usage_reveals_a_hidden_error() {
     let end = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":null}}"#;
-    let check = |said: &str, expected: TurnEnd| {
-        let lines = [CODEX, SESSION, &chunk(said), end];
-        assert_eq!(hold(wishes(), &lines).0.conclude(exited(0)).end, expected);
+    let check = |answer: &str, expected: TurnEnd| {
+        let lines = [CODEX, SESSION, &chunk(answer), end];
+        assert_eq!(play(session_options(), &lines).0.conclude(exited(0)).end, expected);
     };
     let text = "exceeded retry limit, last status: 429 Too Many Requests";
     check(text, TurnEnd::Transient(text.to_owned()));
     let text = r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
-    let mut conversation = hold(wishes(), &[CODEX, SESSION, &chunk(text), end]).0;
+    let mut conversation = play(session_options(), &[CODEX, SESSION, &chunk(text), end]).0;
     assert!(matches!(
         conversation.conclude(exited(0)).end,
         TurnEnd::ContextOverflow(_)
@@ -704,15 +704,15 @@ fn the_normal_end_of_codex_acp_that_hides_an_error_is_told_by_its_usage_null() {
 }
 
 #[test]
-fn a_normal_end_without_an_answer_of_the_model_is_a_failure_of_the_service() {
+fn normal_end_without_answer_is_transient() {
     let end = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn",{result}}}}}"#);
-    let none = TurnEnd::Transient("the agent came to its end without an answer of the model".to_owned());
-    // opencode, after a stream that was cut.
+    let none = TurnEnd::Transient("the agent finished without an answer from the model".to_owned());
+    // opencode, after an interrupted stream.
     let zero = end(r#""usage":{"inputTokens":0,"outputTokens":0,"totalTokens":0},"_meta":{}"#);
     check(&[&zero], &none);
     // A service that does not count tokens.
     check(&[&chunk("said"), &zero], &TurnEnd::Finished);
-    // gemini, likewise: what had come of the answer is said all the same.
+    // gemini, likewise; the partial answer is kept.
     let quota = |models: &str| {
         end(&format!(
             r#""_meta":{{"quota":{{"token_count":{{"input_tokens":0,"output_tokens":0}},"model_usage":[{models}]}}}}"#
@@ -720,24 +720,24 @@ fn a_normal_end_without_an_answer_of_the_model_is_a_failure_of_the_service() {
     };
     check(&[&chunk("in the mid"), &quota("")], &none);
     check(&[&chunk("said"), &quota(r#"{"model":"m"}"#)], &TurnEnd::Finished);
-    // copilot says nothing of tokens then, and what failed is the last of its text.
+    // copilot then reports no tokens, and the error is the last chunk of its text.
     let failed = chunk("Error: Authentication failed with provider at http://127.0.0.1/v1 (HTTP 401).");
     let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
-    let mut conversation = hold(wishes(), &[COPILOT, SESSION, &failed, quiet]).0;
+    let mut conversation = play(session_options(), &[COPILOT, SESSION, &failed, quiet]).0;
     assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Auth(_)));
 }
 
 #[test]
-fn an_error_ends_the_turn_at_once_whatever_the_process_does() {
+fn error_ends_the_turn_at_once() {
     let error = json!({"code": -32603, "message": "Internal error", "data": {"details": "it broke"}});
     check(
         &[&chunk("half"), &failed(&error)],
         &TurnEnd::Crash("Internal error: it broke".to_owned()),
     );
-    let (mut conversation, ..) = hold(wishes(), &[INIT, SESSION]);
-    assert_eq!(conversation.hear(&failed(&error)).answer.then, Then::HangUp);
+    let (mut conversation, ..) = play(session_options(), &[INIT, SESSION]);
+    assert_eq!(conversation.on_line(&failed(&error)).reply.then, AfterReply::HangUp);
     let stopped = Ended {
-        how: HowEnded::Stopped,
+        how: ExitReason::Stopped,
         ..exited(0)
     };
     assert_eq!(
@@ -747,33 +747,40 @@ fn an_error_ends_the_turn_at_once_whatever_the_process_does() {
 }
 
 #[test]
-fn an_agent_that_does_not_begin_says_what_it_said() {
+fn failed_initialization_is_reported() {
     let check = |lines: &[&str], expected: TurnEnd| {
-        assert_eq!(hold(wishes(), lines).0.conclude(exited(0)).end, expected, "{lines:?}");
+        assert_eq!(
+            play(session_options(), lines).0.conclude(exited(0)).end,
+            expected,
+            "{lines:?}"
+        );
     };
     let other = INIT.replace("\"protocolVersion\":1", "\"protocolVersion\":2");
-    let message = "it speaks version 2 of the protocol, and ralph speaks version 1";
+    let message = "it speaks ACP version 2, but ralph speaks version 1";
     check(&[&other], TurnEnd::Crash(message.to_owned()));
     let odd = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"0.9"}}"#;
-    let message = r#"it did not say which protocol it speaks: {"protocolVersion":"0.9"}"#;
+    let message = r#"it did not report its protocol version: {"protocolVersion":"0.9"}"#;
     check(&[odd], TurnEnd::Crash(message.to_owned()));
     let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found"}}"#;
-    let message = "it did not begin to speak ACP: Method not found";
+    let message = "ACP initialization failed: Method not found";
     check(&[refused], TurnEnd::Crash(message.to_owned()));
     let login = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Authentication required"}}"#;
     check(&[INIT, login], TurnEnd::Auth("Authentication required".to_owned()));
     let none = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-    check(&[INIT, none], TurnEnd::Crash("it opened no session: {}".to_owned()));
+    check(
+        &[INIT, none],
+        TurnEnd::Crash("it did not open a session: {}".to_owned()),
+    );
 }
 
 #[test]
-fn a_turn_without_its_answer_did_not_finish() {
-    let end = |code, lines: &[&str]| hold(wishes(), lines).0.conclude(exited(code)).end;
+fn turn_without_response_is_not_finished() {
+    let end = |code, lines: &[&str]| play(session_options(), lines).0.conclude(exited(code)).end;
     let crash = TurnEnd::Crash("exit code 1: fatal: broken".to_owned());
     assert_eq!(end(1, &[INIT, SESSION, &chunk("half")]), crash);
     let printed = TurnEnd::Crash("exit code 1: fatal: broken; it printed: Welcome".to_owned());
     assert_eq!(end(1, &["Welcome", "to it"]), printed);
-    let message = "it ended in the middle of its turn, with exit code 0";
+    let message = "it exited with code 0 in the middle of its turn";
     assert_eq!(
         end(0, &[INIT, SESSION, &chunk("half")]),
         TurnEnd::Crash(message.to_owned())
@@ -785,17 +792,17 @@ fn a_turn_without_its_answer_did_not_finish() {
     );
     assert_eq!(end(0, &[]), garbage("it does not speak ACP; it printed nothing"));
     for (how, expected) in [
-        (HowEnded::Stopped, TurnEnd::Stopped),
-        (HowEnded::TimedOut, TurnEnd::Stopped),
-        (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+        (ExitReason::Stopped, TurnEnd::Stopped),
+        (ExitReason::TimedOut, TurnEnd::Stopped),
+        (ExitReason::OutputLimit, TurnEnd::OutputLimit),
     ] {
         let ended = Ended { how, ..exited(0) };
-        assert_eq!(hold(wishes(), &[INIT]).0.conclude(ended).end, expected);
+        assert_eq!(play(session_options(), &[INIT]).0.conclude(ended).end, expected);
     }
 }
 
 #[test]
-fn a_line_that_is_not_whole_costs_only_itself() {
+fn incomplete_line_is_skipped() {
     let end = end_of(&[
         &chunk("one"),
         r#"{"jsonrpc":"2.0","method":"session/upd"#,
@@ -806,21 +813,21 @@ fn a_line_that_is_not_whole_costs_only_itself() {
 }
 
 #[test]
-fn usage_and_cost_are_told_on_the_way() {
+fn usage_and_cost_are_reported_during_the_turn() {
     let cost = update(
         &json!({"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": {"amount": 0.25, "currency": "USD"}}),
     );
-    let (mut conversation, _, told) = hold(wishes(), &[INIT, SESSION, &cost, &ended("end_turn")]);
+    let (mut conversation, _, events) = play(session_options(), &[INIT, SESSION, &cost, &ended("end_turn")]);
     let used = Usage {
         cost_usd: 0.25,
         input_tokens: 10,
         output_tokens: 20,
     };
-    assert_eq!(told.last(), Some(&TurnEvent::Used(used)));
+    assert_eq!(events.last(), Some(&TurnEvent::Used(used)));
     assert_eq!(conversation.conclude(exited(0)).usage, used);
 }
 
-/// Lines that are nearly messages.
+/// Lines that are almost messages.
 fn odd_line() -> impl Strategy<Value = String> {
     let value = prop_oneof![
         Just(json!(null)),
@@ -853,16 +860,16 @@ fn odd_line() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_stands_between_the_turn_ends_and_its_answer_is_heard(
+    fn odd_lines_do_not_disturb_the_turn(
         garbage in prop::collection::vec(odd_line(), 0..12),
     ) {
-        let (mut conversation, _) = Conversation::new(wishes(), Arc::new(Noon));
+        let (mut conversation, _) = Conversation::new(session_options(), Arc::new(Noon));
         let own = [INIT.to_owned(), SESSION.to_owned(), chunk_of("m", "the "), chunk_of("m", "answer"), ended("end_turn")];
         for line in own {
             for odd in &garbage {
-                drop(conversation.hear(odd));
+                drop(conversation.on_line(odd));
             }
-            drop(conversation.hear(&line));
+            drop(conversation.on_line(&line));
         }
         let end = conversation.conclude(exited(0));
         prop_assert_eq!(end.end, TurnEnd::Finished);

@@ -1,5 +1,5 @@
-//! How a turn ended, from what an agent answers: the reason that it gives, or an error with its code and its data. Each
-//! agent has words of its own there; a message is read only where nothing else tells, and only in whole, known forms.
+//! Derives how a turn ended from the agent's stop reason or error. Each agent has its own error codes and data.
+//! Messages are parsed only if nothing else helps, and only in complete, known forms.
 
 use std::time::Duration;
 
@@ -11,54 +11,52 @@ use serde_json::Value;
 use crate::schema::StopReason;
 use crate::wire::RpcError;
 
-/// How much of a message is kept.
 const MESSAGE_COLUMNS: usize = 500;
-/// The code for an agent that is not logged in.
+/// The error code of an agent that is not logged in.
 const AUTH_REQUIRED: i64 = -32000;
-/// The code for a request that was cancelled.
+/// The error code of a canceled request.
 const REQUEST_CANCELLED: i64 = -32800;
 
-/// How a turn ended that came to its end.
+/// The end of a turn with a stop reason.
 pub(crate) fn of_reason(reason: StopReason, last_text: &str) -> TurnEnd {
     match reason {
         StopReason::MaxTokens => TurnEnd::TokenLimit,
         StopReason::MaxTurnRequests => TurnEnd::TurnLimit,
         StopReason::Refusal => TurnEnd::Refusal(preview(last_text, MESSAGE_COLUMNS)),
         StopReason::Cancelled => TurnEnd::Stopped,
-        // A reason that is not known yet is still an end.
+        // An unknown stop reason is still an end.
         _ => TurnEnd::Finished,
     }
 }
 
-/// How a turn of codex ended that says nothing of what it used: the service failed, and what it said of that is the last
-/// text. Nothing else tells.
+/// The end of a codex turn that reports no usage: the service failed, and only the last text has the error.
 pub(crate) fn of_silent_failure([last_chunk, last_text]: [&str; 2], now: Timestamp) -> TurnEnd {
     codex_error(last_chunk, now)
         .or_else(|| codex_error(last_text, now))
         .unwrap_or_else(|| TurnEnd::Transient(preview(last_chunk, MESSAGE_COLUMNS)))
 }
 
-/// Whether what went wrong is this text, as far as it is kept.
-pub(crate) fn is_told_by(end: &TurnEnd, text: &str) -> bool {
-    let told = match end {
-        TurnEnd::Auth(told) | TurnEnd::Billing(told) | TurnEnd::Transient(told) | TurnEnd::ContextOverflow(told) => {
-            told
-        }
+/// Whether the error message is this text, up to the kept length.
+pub(crate) fn is_message(end: &TurnEnd, text: &str) -> bool {
+    let message = match end {
+        TurnEnd::Auth(message)
+        | TurnEnd::Billing(message)
+        | TurnEnd::Transient(message)
+        | TurnEnd::ContextOverflow(message) => message,
         TurnEnd::UsageLimit { message, .. } => message,
         _ => return false,
     };
     let shown = |text: &str| preview(&sentence(text), MESSAGE_COLUMNS).replace('’', "'");
     let text = text.strip_prefix("Error: ").unwrap_or(text);
-    !text.is_empty() && (shown(text) == shown(told) || preview(text, MESSAGE_COLUMNS) == *told)
+    !text.is_empty() && (shown(text) == shown(message) || preview(text, MESSAGE_COLUMNS) == *message)
 }
 
-/// Whether an error says this text.
-pub(crate) fn is_said_in(error: &RpcError, text: &str) -> bool {
+pub(crate) fn contains_text(error: &RpcError, text: &str) -> bool {
     !text.is_empty() && messages(error).any(|message| message == text || message.ends_with(text))
 }
 
-/// How a turn of copilot ended that says nothing of what it used: what failed is the last piece of what it says.
-pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
+/// The end of a copilot turn that reports no usage: the last text chunk has the error.
+pub(crate) fn of_copilot_failure(last_chunk: &str) -> Option<TurnEnd> {
     let error = last_chunk.trim().strip_prefix("Error: ")?;
     let shown = preview(error, MESSAGE_COLUMNS);
     let (first, _) = error.split_once('\n').unwrap_or((error, ""));
@@ -79,9 +77,9 @@ pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
     })
 }
 
-/// What an error means; none when it has no form that is known.
+/// Classifies an error; `None` if its form is unknown.
 pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
-    let shown = in_words(error);
+    let shown = describe(error);
     by_kind(error, &shown, now)
         .or_else(|| by_codex_info(error, &shown, now))
         .or_else(|| by_name(error, &shown))
@@ -91,8 +89,8 @@ pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
         .or_else(|| connection_lost(error, &shown))
 }
 
-/// An error as a person reads it.
-pub(crate) fn in_words(error: &RpcError) -> String {
+/// The error as readable text.
+pub(crate) fn describe(error: &RpcError) -> String {
     let message = error.message.trim();
     let details = texts_of_data(&error.data).find(|text| *text != message);
     let shown = match (message, details) {
@@ -104,7 +102,7 @@ pub(crate) fn in_words(error: &RpcError) -> String {
     preview(&shown, MESSAGE_COLUMNS)
 }
 
-/// The word that claude-agent-acp puts beside an error, and that of its kin.
+/// Classifies by the error kind of claude-agent-acp and similar agents.
 fn by_kind(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     let shown = || shown.to_owned();
     Some(match error.data.get("errorKind")?.as_str()? {
@@ -120,15 +118,15 @@ fn by_kind(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
         "max_output_tokens" => TurnEnd::TokenLimit,
         "max_turns" => TurnEnd::TurnLimit,
         "refusal" => TurnEnd::Refusal(shown()),
-        // It has the same word for a prompt that is too long and for a request that is wrong.
-        "invalid_request" if messages(error).any(is_sentence_of_too_long) => TurnEnd::ContextOverflow(shown()),
+        // This kind covers both prompts that are too long and invalid requests.
+        "invalid_request" if messages(error).any(is_too_long_message) => TurnEnd::ContextOverflow(shown()),
         _ => return None,
     })
 }
 
-/// Whether this is what a service says of a prompt that is too long, perhaps behind its status: in this order Anthropic,
-/// `OpenAI` in its two forms, and Google.
-fn is_sentence_of_too_long(text: &str) -> bool {
+/// Whether this is a service's message about a prompt that is too long, possibly after its status: Anthropic, `OpenAI`
+/// in two forms, Google.
+fn is_too_long_message(text: &str) -> bool {
     const BEGINNINGS: [&str; 4] = [
         "Prompt is too long",
         "Your input exceeds the context window",
@@ -143,7 +141,7 @@ fn is_sentence_of_too_long(text: &str) -> bool {
     })
 }
 
-/// What the libraries that agents speak HTTP with say, and nothing else, when a connection is broken off or not made.
+/// The complete messages of the agents' HTTP libraries when a connection fails or breaks.
 fn connection_lost(error: &RpcError, shown: &str) -> Option<TurnEnd> {
     const WHOLE: [&str; 5] = [
         "terminated",
@@ -156,13 +154,13 @@ fn connection_lost(error: &RpcError, shown: &str) -> Option<TurnEnd> {
     is_lost.then(|| TurnEnd::Transient(shown.to_owned()))
 }
 
-/// The word of codex: a text, or an object with one key.
+/// Classifies by the error info of codex: a string, or an object with one key.
 fn by_codex_info(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     let info = error.data.get("codexErrorInfo")?;
     let object = info.as_object().and_then(|object| object.iter().next());
     let word = info.as_str().or(object.map(|(word, _)| word.as_str()))?;
     let status = object.and_then(|(_, more)| more.get("httpStatusCode").or(more.get("http_status_code"))?.as_u64());
-    // It has been written both ways.
+    // Both spellings occur.
     let word: String = word
         .chars()
         .filter(|sign| *sign != '_')
@@ -204,7 +202,7 @@ fn by_code(code: i64, shown: &str) -> Option<TurnEnd> {
     }
 }
 
-/// The name of an error, as opencode gives it.
+/// Classifies by the error name of opencode.
 fn by_name(error: &RpcError, shown: &str) -> Option<TurnEnd> {
     let places = ["/name", "/errorName", "/error/name"];
     let name = places.iter().find_map(|place| error.data.pointer(place)?.as_str())?;
@@ -214,14 +212,13 @@ fn by_name(error: &RpcError, shown: &str) -> Option<TurnEnd> {
         "ProviderAuthError" => Some(TurnEnd::Auth(shown)),
         "MessageOutputLengthError" => Some(TurnEnd::TokenLimit),
         "MessageAbortedError" => Some(TurnEnd::Stopped),
-        // It is the same for every answer of the service that is none, with no status beside it.
+        // opencode uses this name for every failed request, here without a status.
         "APIError" if status(error).is_none() => Some(TurnEnd::Transient(shown)),
         _ => None,
     }
 }
 
-/// The status of the service: gemini makes it the code of the error, others put it into its data, or in front of what they
-/// say.
+/// The HTTP status: gemini uses it as the error code; others put it into the data or in front of the message.
 fn status(error: &RpcError) -> Option<u64> {
     let is_status = |number: &u64| (400..600).contains(number);
     let places = [
@@ -267,23 +264,24 @@ fn by_plain_status(status: u64, shown: &str) -> Option<TurnEnd> {
     }
 }
 
-/// Whether a refused request was too long: by the word of the service, or by the sentence of the one that has no word.
+/// Whether a refused request was too long, by the service's error code or else its message.
 fn is_too_long(error: &RpcError) -> bool {
     let words = ["/error/code", "/code", "/error/status", "/reason"];
-    let says = |value: &Value| {
+    let has_error_code = |value: &Value| {
         words
             .iter()
             .any(|place| value.pointer(place).and_then(Value::as_str) == Some("context_length_exceeded"))
     };
-    says(&error.data)
-        || messages(error)
-            .any(|text| inner_json(text).is_some_and(|inner| says(&inner)) || is_sentence_of_too_long(&sentence(text)))
+    has_error_code(&error.data)
+        || messages(error).any(|text| {
+            inner_json(text).is_some_and(|inner| has_error_code(&inner)) || is_too_long_message(&sentence(text))
+        })
 }
 
-/// A quota of gemini's that is used up, if it says until when, or that it is that of the day.
+/// An exhausted gemini quota, if the error has a reset time or is about the daily quota.
 fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     const RESETS: &str = "Your quota will reset after ";
-    const OF_THE_DAY: &str = "You have exhausted your daily quota on this model";
+    const DAILY: &str = "You have exhausted your daily quota on this model";
     let inner = messages(error).find_map(inner_json);
     let delay = [Some(&error.data), inner.as_ref()]
         .into_iter()
@@ -296,14 +294,14 @@ fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
         })
     };
     let delay = delay.or_else(by_text);
-    let is_of_the_day = || messages(error).any(|text| text.starts_with(OF_THE_DAY));
-    (delay.is_some() || is_of_the_day()).then(|| TurnEnd::UsageLimit {
+    let is_daily = || messages(error).any(|text| text.starts_with(DAILY));
+    (delay.is_some() || is_daily()).then(|| TurnEnd::UsageLimit {
         resets_at: delay.and_then(|delay| now.checked_add(delay).ok()),
         message: shown.to_owned(),
     })
 }
 
-/// How long a used up quota lasts, from the details that the service gives: one of them names the quota, another the time.
+/// The delay in the details of a quota error: one detail names the quota, another the time.
 fn retry_delay(value: &Value) -> Option<Duration> {
     let details = value.pointer("/error/details").or(value.get("details"))?.as_array()?;
     let of_type = |name: &str| {
@@ -316,7 +314,7 @@ fn retry_delay(value: &Value) -> Option<Duration> {
     span(of_type("google.rpc.RetryInfo")?.get("retryDelay")?.as_str()?)
 }
 
-/// `5h3m2s`, `34.07s`.
+/// Parses `5h3m2s` or `34.07s`.
 fn span(text: &str) -> Option<Duration> {
     let mut seconds = 0.0;
     let mut number = String::new();
@@ -338,7 +336,7 @@ fn span(text: &str) -> Option<Duration> {
     is_whole.then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
 }
 
-/// A limit of the subscription, in the words of claude or of codex.
+/// A subscription limit in the words of claude or codex.
 fn usage_limit(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     messages(error).find_map(|text| {
         let read = [claude_usage_limit(text, now), codex_error(text, now)];
@@ -354,27 +352,26 @@ fn usage_limit(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd>
     })
 }
 
-/// All the texts of an error, without what adapters put in front of what the service says.
+/// All texts of an error, without the prefixes of adapters.
 fn messages(error: &RpcError) -> impl Iterator<Item = &str> {
     std::iter::once(error.message.trim())
         .chain(texts_of_data(&error.data))
         .map(|text| text.strip_prefix("Internal error: ").unwrap_or(text))
 }
 
-/// The texts in the data of an error.
 fn texts_of_data(data: &Value) -> impl Iterator<Item = &str> {
     let places = ["", "/details", "/message", "/data/message", "/error/message", "/error"];
     let texts = places.into_iter().filter_map(|place| data.pointer(place)?.as_str());
     texts.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The JSON that a text is, or ends with, as when the answer of the service is handed on.
+/// The JSON that a text consists of or ends with, such as a passed-on service response.
 fn inner_json(text: &str) -> Option<Value> {
     let start = text.find('{')?;
     serde_json::from_str(text.split_at(start).1.trim_end()).ok()
 }
 
-/// The message in the JSON that a text is, else the text.
+/// The message in a JSON text, or else the text itself.
 fn sentence(text: &str) -> String {
     let inner = inner_json(text);
     let message = inner

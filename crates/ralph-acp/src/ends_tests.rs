@@ -1,4 +1,4 @@
-//! Errors in the forms in which real agents send them.
+//! Errors in the forms that real agents send.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn check(error: &Value, expected: &str) {
 }
 
 #[test]
-fn claude_agent_acp_names_its_errors_by_error_kind() {
+fn claude_agent_acp_errors_by_kind() {
     let check = |kind: &str, message: &str, expected: &str| {
         check(
             &json!({"code": -32603, "message": message, "data": {"errorKind": kind}}),
@@ -71,7 +71,7 @@ fn claude_agent_acp_names_its_errors_by_error_kind() {
 }
 
 #[test]
-fn codex_acp_names_its_errors_by_codex_error_info() {
+fn codex_acp_errors_by_info() {
     let check = |info: Value, expected: &str| {
         check(
             &json!({"code": -32603, "message": "Internal error", "data": {"message": "m", "codexErrorInfo": info}}),
@@ -97,13 +97,13 @@ fn codex_acp_names_its_errors_by_codex_error_info() {
 }
 
 #[test]
-fn the_protocol_has_a_code_for_who_is_not_logged_in() {
+fn auth_required_code_is_recognized() {
     check(&json!({"code": -32000, "message": "Authentication required"}), "auth");
     check(&json!({"code": -32800, "message": "Request cancelled"}), "stopped");
 }
 
 #[test]
-fn gemini_makes_the_status_of_the_service_its_code() {
+fn gemini_errors_by_status_code() {
     let check = |code: u64, message: &str, expected: &str| {
         check(&json!({"code": code, "message": message}), expected);
     };
@@ -130,7 +130,7 @@ fn gemini_makes_the_status_of_the_service_its_code() {
 }
 
 #[test]
-fn a_quota_with_its_time_is_a_usage_limit() {
+fn quota_with_reset_time_is_a_usage_limit() {
     let details = json!([
         {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []},
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3600.5s"},
@@ -148,7 +148,7 @@ fn a_quota_with_its_time_is_a_usage_limit() {
 }
 
 #[test]
-fn opencode_names_its_errors_and_their_status() {
+fn opencode_errors_by_name_and_status() {
     let check = |data: Value, expected: &str| check(&json!({"code": -32603, "message": "x", "data": data}), expected);
     check(
         json!({"name": "ContextOverflowError", "data": {"message": "too long"}}),
@@ -165,7 +165,7 @@ fn opencode_names_its_errors_and_their_status() {
 }
 
 #[test]
-fn qwen_puts_the_status_in_front_of_what_it_says() {
+fn qwen_errors_by_status_prefix() {
     let check = |text: &str, expected: &str| {
         check(
             &json!({"code": -32603, "message": "Internal error", "data": {"details": text}}),
@@ -180,8 +180,8 @@ fn qwen_puts_the_status_in_front_of_what_it_says() {
 }
 
 #[test]
-fn an_error_is_shown_with_what_stands_beside_it() {
-    let shown = |error: Value| in_words(&RpcError::from(error));
+fn error_is_shown_with_its_data() {
+    let shown = |error: Value| describe(&RpcError::from(error));
     assert_eq!(shown(json!({"code": 7})), "error 7");
     assert_eq!(shown(json!({"code": 7, "message": "a", "data": "a"})), "a");
     assert_eq!(
@@ -192,7 +192,7 @@ fn an_error_is_shown_with_what_stands_beside_it() {
 }
 
 #[test]
-fn spans_are_read_whole_or_not_at_all() {
+fn durations_are_parsed_completely_or_rejected() {
     let check = |text: &str, seconds: Option<u64>| assert_eq!(span(text).map(|span| span.as_secs()), seconds, "{text}");
     check("5h3m2s", Some(18_182));
     check("34.07s", Some(34));
@@ -203,7 +203,7 @@ fn spans_are_read_whole_or_not_at_all() {
 }
 
 #[test]
-fn opencode_names_its_errors_without_a_status() {
+fn opencode_errors_by_name_without_status() {
     let check = |name: &str, expected: &str| {
         let data = json!({"service": "session", "errorName": name});
         check(
@@ -217,8 +217,8 @@ fn opencode_names_its_errors_without_a_status() {
 }
 
 #[test]
-fn copilot_says_what_failed_as_the_last_of_its_text() {
-    let check = |text: &str, expected: &str| assert_eq!(word(of_copilots_failure(text).as_ref()), expected, "{text}");
+fn copilot_errors_by_last_chunk() {
+    let check = |text: &str, expected: &str| assert_eq!(word(of_copilot_failure(text).as_ref()), expected, "{text}");
     check(
         "Error: Authentication failed with provider at \
          http://127.0.0.1:1/v1 (HTTP 401).\n  Check your COPILOT_PROVIDER_API_KEY.",
@@ -238,7 +238,7 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
 }
 
 #[test]
-fn a_status_tells_more_than_a_code_that_stands_for_many_things() {
+fn status_takes_precedence_over_generic_code() {
     check(
         &json!({"code": -32000, "message": "x", "data": {"status": 429}}),
         "transient",
@@ -247,14 +247,14 @@ fn a_status_tells_more_than_a_code_that_stands_for_many_things() {
 }
 
 #[test]
-fn a_budget_that_is_spent_is_no_passing_error() {
+fn spent_budget_is_not_transient() {
     let data = json!({"errorKind": "rate_limit"});
     let message = "Internal error: You've hit your monthly spend limit.";
     check(&json!({"code": -32603, "message": message, "data": data}), "billing");
 }
 
 #[test]
-fn qwen_hands_on_what_the_service_and_its_library_say() {
+fn qwen_errors_by_service_message() {
     let check = |details: &str, expected: &str| {
         let data = json!({ "details": details });
         check(

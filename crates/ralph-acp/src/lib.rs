@@ -1,17 +1,17 @@
-//! Agents that speak the Agent Client Protocol, over the trait of ralph-agent: gemini, opencode, qwen, copilot, and claude
-//! and codex by their adapters. The protocol is spoken without input and output (`conversation.rs`), in lines; its types
-//! come from a crate that changes often, which `schema.rs` keeps to itself.
+//! The driver for the Agent Client Protocol: gemini, opencode, qwen, copilot, and claude and codex through their
+//! adapters. The protocol logic does no I/O (`conversation.rs`). Its types come from a crate that changes often, so
+//! only `schema.rs` uses that crate.
 
+mod acp_agents;
 mod conversation;
 mod driver;
 mod ends;
-mod introduction;
 mod permission;
+mod probe;
 mod schema;
-mod speakers;
 mod tools;
 mod usage;
 mod wire;
 
 pub use driver::{AcpAgent, replay};
-pub use introduction::{Acquaintance, Offer};
+pub use probe::{AgentInfo, Offer};

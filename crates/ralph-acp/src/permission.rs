@@ -1,5 +1,5 @@
-//! What an agent that asks may do. The answer is chosen by the kind of the tool, never by what a tool or an option is
-//! called.
+//! Answers permission requests of agents. The answer depends on the kind of tool, never on the name of a tool or
+//! option.
 //!
 //! | kind of tool | read-only | `edit` | `full` |
 //! |---|---|---|---|
@@ -19,24 +19,22 @@ use serde_json::Value;
 use crate::schema::ToolKind;
 use crate::tools::Call;
 
-/// What is answered to an agent that asks.
+/// The answer to a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may.
     Allow,
-    /// It may not.
     Deny,
 }
 
-/// Whether a call is allowed without a person.
+/// Whether a call is allowed.
 pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf], allowed_commands: &[String]) -> Verdict {
     let below = |path: &PathBuf| folders.iter().find_map(|folder| below(folder, path));
     let is_inside = |path: &PathBuf| below(path).is_some();
-    let is_work = |path: &PathBuf| below(path).is_some_and(|inside| !is_of_git(&inside));
+    let is_work = |path: &PathBuf| below(path).is_some_and(|inside| !is_in_git_folder(&inside));
     let is_allowed = match (access, call.kind) {
         (Access::Work(Permissions::Full), _) | (_, ToolKind::Think) => true,
         (_, ToolKind::Read | ToolKind::Search) => !call.has_more_paths && call.paths.iter().all(is_inside),
-        // What it would write is not known where it names nothing.
+        // Without a path, it is unknown what the call would write.
         (Access::Work(Permissions::Edit), ToolKind::Edit | ToolKind::Move) => {
             !call.paths.is_empty() && !call.has_more_paths && call.paths.iter().all(is_work)
         }
@@ -48,7 +46,7 @@ pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf], allowed_
     if is_allowed { Verdict::Allow } else { Verdict::Deny }
 }
 
-/// The option to take: the one that reaches least far; none where no option of the wanted kind is offered.
+/// The option with the narrowest scope; `None` if no matching option is offered.
 pub(crate) fn option(options: &Value, verdict: Verdict) -> Option<&str> {
     let kinds = match verdict {
         Verdict::Allow => ["allow_once", "allow_always"],
@@ -62,7 +60,7 @@ pub(crate) fn option(options: &Value, verdict: Verdict) -> Option<&str> {
     kinds.iter().find_map(of_kind)
 }
 
-/// What was not allowed, and the line that would allow it.
+/// The denial of a call, with the line that would allow it.
 pub(crate) fn denial(call: &Call) -> Denial {
     let command = call.command().filter(|_| call.kind == ToolKind::Execute);
     Denial {
@@ -72,14 +70,14 @@ pub(crate) fn denial(call: &Call) -> Denial {
     }
 }
 
-/// Where in a folder a path leads; none when it leads out of it, or nobody can tell where.
+/// The real path relative to a folder; `None` if it is outside or cannot be resolved.
 fn below(folder: &Path, path: &Path) -> Option<PathBuf> {
     let place = real(&folder.join(path))?;
     Some(place.strip_prefix(real(folder)?).ok()?.to_owned())
 }
 
-/// Where a path really leads, links and all, whether there is something or not. None for a link that leads nowhere: what is
-/// written through it comes to be where nobody has looked.
+/// The real path of a file that may not exist yet. `None` for a dangling link, because the target of a write through it
+/// is unchecked.
 fn real(path: &Path) -> Option<PathBuf> {
     let mut place = PathBuf::new();
     for part in path.components() {
@@ -97,8 +95,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     Some(place)
 }
 
-/// Whether this is where git keeps what it runs and obeys: whoever writes there runs commands.
-fn is_of_git(inside: &Path) -> bool {
+/// Whether the path is inside git's own folder, where a write could run commands.
+fn is_in_git_folder(inside: &Path) -> bool {
     inside.iter().any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
@@ -121,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn edit_allows_reading_and_editing_inside_the_project_and_no_more() {
+    fn edit_allows_reading_and_editing_inside_the_project() {
         let check = |kind, paths: &[&str], expected| check(Permissions::Edit, kind, paths, expected);
         for kind in [ToolKind::Read, ToolKind::Search] {
             check(kind, &[], Verdict::Allow);
             check(kind, &["/p/.git/config"], Verdict::Allow);
         }
         for kind in [ToolKind::Edit, ToolKind::Move] {
-            // Nobody knows where.
+            // The target is unknown.
             check(kind, &[], Verdict::Deny);
             for hook in [".git/hooks/pre-commit", "/p/.git", "/p/lib/.GIT/config", "a/../.git/x"] {
                 check(kind, &["/p/a.rs", hook], Verdict::Deny);
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_out_of_the_project_is_outside() {
+    fn link_out_of_the_project_is_outside() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("project");
         let links = [
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_only_looks_changes_nothing_and_reads_nothing_outside() {
+    fn read_only_allows_reading_inside_the_project() {
         let check = |kind, paths: &[&str], expected| check(Access::ReadOnly, kind, paths, expected);
         for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Think] {
             check(kind, &["/p/a.rs"], Verdict::Allow);
@@ -222,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_chosen_by_their_kind_the_least_far_reaching_first() {
+    fn narrowest_option_of_the_kind_is_chosen() {
         let all = json!([
             {"optionId": "always", "kind": "allow_always"}, {"optionId": "once", "kind": "allow_once"}, 7,
             {"optionId": "never", "kind": "reject_always"}, {"optionId": "no", "kind": "reject_once"},

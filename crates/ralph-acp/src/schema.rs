@@ -1,5 +1,6 @@
-//! The protocol's own types: the only place that knows the crate that defines them. What is sent is made from them. What
-//! comes is read by them where they are lenient enough, else field by field: an agent may send what they do not know.
+//! The protocol types. Only this module uses the crate that defines them. Outgoing messages are built from them.
+//! Incoming messages are parsed with them where they are lenient enough, otherwise field by field, because an agent may
+//! send unknown values.
 
 use std::path::{Path, PathBuf};
 
@@ -20,48 +21,46 @@ pub(crate) use agent_client_protocol_schema::v1::{
 
 use crate::wire;
 
-/// The method by which a model is chosen where an agent does not offer it as an option yet.
+/// The method for choosing a model in agents that do not offer it as an option yet.
 const OLD_SET_MODEL: &str = "session/set_model";
 
-/// The version of the protocol that is spoken here.
+/// The supported protocol version.
 pub(crate) const VERSION: u16 = ProtocolVersion::V1.as_u16();
 
-/// Reads a part of a message; none when it is of another form.
+/// Parses a part of a message; `None` if it has another form.
 pub(crate) fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// The first word to an agent: who we are. It may use no files and no terminals of ours: each writes files itself then.
+/// The `initialize` request. Offers no file or terminal access, so agents access files themselves.
 pub(crate) fn initialize(id: u64) -> Vec<u8> {
     let ralph = Implementation::new("ralph", env!("CARGO_PKG_VERSION"));
     let request = InitializeRequest::new(ProtocolVersion::V1).client_info(ralph);
     wire::request(id, AGENT_METHOD_NAMES.initialize, &request)
 }
 
-/// A session in a folder, and in more of them, without these tools and those of MCP servers. Only Claude Code's own adapters
-/// know how to take tools away.
-pub(crate) fn new_session(id: u64, folder: &Path, more: Vec<PathBuf>, taken_tools: &[&str]) -> Vec<u8> {
+/// The request for a session in a folder and additional folders, without these tools and MCP tools. Only the adapters
+/// of Claude Code support disabling tools.
+pub(crate) fn new_session(id: u64, folder: &Path, more: Vec<PathBuf>, disabled_tools: &[&str]) -> Vec<u8> {
     let mut request = NewSessionRequest::new(folder).additional_directories(more);
-    if !taken_tools.is_empty() {
-        let options = json!({ "options": { "disallowedTools": taken_tools, "strictMcpConfig": true } });
+    if !disabled_tools.is_empty() {
+        let options = json!({ "options": { "disallowedTools": disabled_tools, "strictMcpConfig": true } });
         request = request.meta(serde_json::Map::from_iter([("claudeCode".to_owned(), options)]));
     }
     wire::request(id, AGENT_METHOD_NAMES.session_new, &request)
 }
 
-/// The prompt.
 pub(crate) fn prompt(id: u64, session: &str, prompt: &str) -> Vec<u8> {
     let request = PromptRequest::new(session.to_owned(), vec![ContentBlock::from(prompt.to_owned())]);
     wire::request(id, AGENT_METHOD_NAMES.session_prompt, &request)
 }
 
-/// The request to end a turn.
 pub(crate) fn cancel(session: &str) -> Vec<u8> {
     let cancel = CancelNotification::new(session.to_owned());
     wire::notification(AGENT_METHOD_NAMES.session_cancel, &cancel)
 }
 
-/// The answer to a request for a permission: the option that is taken, or none.
+/// The answer to a permission request: the chosen option, or none.
 pub(crate) fn permission(id: &Value, option: Option<&str>) -> Vec<u8> {
     let outcome = option.map_or(RequestPermissionOutcome::Cancelled, |option| {
         RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.to_owned()))
@@ -69,17 +68,15 @@ pub(crate) fn permission(id: &Value, option: Option<&str>) -> Vec<u8> {
     wire::answer(id, &RequestPermissionResponse::new(outcome))
 }
 
-/// What can be chosen in a session: its models, or its modes.
+/// The models or modes that a session offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     by: ChosenBy,
-    /// What is chosen now.
     pub(crate) current: String,
-    /// What else there is.
     pub(crate) offered: Vec<String>,
 }
 
-/// How a choice is told to the agent.
+/// How a choice is sent to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ChosenBy {
     Option(SessionConfigId),
@@ -88,7 +85,6 @@ enum ChosenBy {
 }
 
 impl Choice {
-    /// The models of a session.
     pub(crate) fn of_model(session: &NewSessionResponse, raw: &Value) -> Option<Self> {
         Self::of_option(session, "model", &SessionConfigOptionCategory::Model).or_else(|| {
             let models = raw.get("models")?;
@@ -102,7 +98,6 @@ impl Choice {
         })
     }
 
-    /// The modes of a session.
     pub(crate) fn of_mode(session: &NewSessionResponse) -> Option<Self> {
         let by_option = || Self::of_option(session, "mode", &SessionConfigOptionCategory::Mode);
         let Some(modes) = &session.modes else {
@@ -137,7 +132,7 @@ impl Choice {
         })
     }
 
-    /// The request that chooses this.
+    /// The request that makes this choice.
     pub(crate) fn choose(&self, id: u64, session: &str, value: &str) -> Vec<u8> {
         let (session, value) = (session.to_owned(), value.to_owned());
         match &self.by {

@@ -1,4 +1,4 @@
-//! The tool calls of a turn: what each is about, which files it writes, and whether it came to anything.
+//! The tool calls of a turn: their subject, the files they write, and whether they succeeded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -8,18 +8,16 @@ use serde_json::Value;
 
 use crate::schema::{self, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
 
-/// How much of what a tool is about is told.
 const ABOUT_COLUMNS: usize = 200;
-/// How many calls are kept, how many files of calls that are not, and how many files of one call.
-const MOST_CALLS: usize = 4_096;
-const MOST_WRITES: usize = 4_096;
-const MOST_PATHS: usize = 64;
-/// How long the id of a call and a path may be, in bytes. Nobody has longer ones.
+/// The limits for kept calls, for files of dropped calls, and for files per call.
+const MAX_CALLS: usize = 4_096;
+const MAX_WRITES: usize = 4_096;
+const MAX_PATHS: usize = 64;
+/// The longest call id and path, in bytes; agents use shorter ones.
 const ID_BYTES: usize = 256;
 const PATH_BYTES: usize = 4_096;
-/// The longest command that is kept, in bytes.
 const COMMAND_BYTES: usize = 16 << 10;
-/// What tools call the files that they are about, in what they are called with.
+/// The keys under which tools name files in their input.
 const PATH_KEYS: [&str; 12] = [
     "path",
     "file_path",
@@ -35,13 +33,12 @@ const PATH_KEYS: [&str; 12] = [
     "target_file",
 ];
 
-/// A call, as far as it was described.
+/// A tool call, as described so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Call {
     pub(crate) kind: ToolKind,
-    /// The files that it names.
     pub(crate) paths: BTreeSet<PathBuf>,
-    /// Whether it names more of them than are kept.
+    /// Whether it names more files than are kept.
     pub(crate) has_more_paths: bool,
     name: Option<String>,
     title: String,
@@ -49,25 +46,25 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The tool's own name, else its kind.
+    /// The name of the tool, or else its kind.
     pub(crate) fn name(&self) -> String {
         let kind = || serde_json::to_value(self.kind).ok()?.as_str().map(str::to_owned);
         self.name.clone().or_else(kind).unwrap_or_else(|| "tool".to_owned())
     }
 
-    /// What it is about: a command, a path, or what the agent calls it.
+    /// Its subject: a command, a path, or its title.
     pub(crate) fn about(&self) -> String {
         let path = self.paths.first().map(|path| path.to_string_lossy());
         let about = self.command.as_deref().or(path.as_deref()).unwrap_or(&self.title);
         preview(first_line(about), ABOUT_COLUMNS)
     }
 
-    /// The command that it runs, whole; none where it is not known.
+    /// The complete command, if known.
     pub(crate) fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// Lets its title be the command, where it is one that runs something and says nothing else of it.
+    /// Uses the title as the command, if the call runs something and has no other command.
     pub(crate) fn take_title_for_command(&mut self) {
         if self.kind == ToolKind::Execute && self.command.is_none() {
             self.command = Some(self.title.clone());
@@ -95,15 +92,15 @@ impl Call {
                 paths.push(diff.path);
             }
         }
-        paths.extend(input.into_iter().flat_map(named_in));
+        paths.extend(input.into_iter().flat_map(paths_in));
         for path in paths {
             self.add(path);
         }
     }
 
-    /// One more file that it names. Where they are too many, nobody knows all of them.
+    /// Adds a file. Above the limit, the list is marked as incomplete.
     fn add(&mut self, path: PathBuf) {
-        if self.paths.len() < MOST_PATHS && path.as_os_str().len() <= PATH_BYTES {
+        if self.paths.len() < MAX_PATHS && path.as_os_str().len() <= PATH_BYTES {
             self.paths.insert(path);
         } else {
             self.has_more_paths |= !self.paths.contains(&path);
@@ -111,7 +108,7 @@ impl Call {
     }
 }
 
-/// A command is a text, or words; those of a shell have the text at their end.
+/// A command is a string or a list of words; for a shell, the script is the last word.
 fn command(value: &Value) -> Option<String> {
     if let Some(text) = value.as_str() {
         return Some(text.to_owned());
@@ -123,11 +120,11 @@ fn command(value: &Value) -> Option<String> {
     })
 }
 
-/// The files that are named in what a tool is called with.
-fn named_in(input: &Value) -> impl Iterator<Item = PathBuf> {
+/// The files named in the input of a tool.
+fn paths_in(input: &Value) -> impl Iterator<Item = PathBuf> {
     let of_key = |key: &&str| input.get(*key).and_then(Value::as_str);
     let named = PATH_KEYS.iter().filter_map(of_key);
-    // A text is no path.
+    // A long text is not a path.
     named
         .filter(|path| !path.is_empty() && !path.contains('\n'))
         .map(PathBuf::from)
@@ -137,24 +134,23 @@ fn id_of(described: &Value) -> Option<&str> {
     described.get("toolCallId")?.as_str().map(short)
 }
 
-/// The beginning of an id that is longer than ids are.
 fn short(id: &str) -> &str {
     id.split_at(id.floor_char_boundary(ID_BYTES)).0
 }
 
-/// The calls of a turn, by their ids; of very many the newest.
+/// The calls of a turn by id; only the newest are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     calls: BTreeMap<String, Call>,
-    /// The ids, the oldest first.
+    /// The ids, oldest first.
     order: VecDeque<String>,
     failed: BTreeSet<String>,
-    /// The files that calls wrote which are forgotten.
+    /// The files written by calls that were dropped.
     written: BTreeSet<PathBuf>,
 }
 
 impl Calls {
-    /// A call is described, or described further. None when it has no id.
+    /// Records or extends the description of a call. `None` without an id.
     pub(crate) fn describe(&mut self, described: &Value) -> Option<&Call> {
         let update: ToolCallUpdate = schema::read(described)?;
         let id = short(&update.tool_call_id.to_string()).to_owned();
@@ -172,19 +168,17 @@ impl Calls {
         Some(call)
     }
 
-    /// Whether a call was described before.
     pub(crate) fn is_known(&self, described: &Value) -> bool {
         id_of(described).is_some_and(|id| self.calls.contains_key(id))
     }
 
-    /// It was not allowed.
     pub(crate) fn deny(&mut self, described: &Value) {
         if let Some(id) = id_of(described).filter(|id| self.calls.contains_key(*id)) {
             self.failed.insert(id.to_owned());
         }
     }
 
-    /// The files that calls wrote which did not fail.
+    /// The files written by calls that did not fail.
     pub(crate) fn writes(&mut self) -> Vec<PathBuf> {
         while !self.order.is_empty() {
             self.forget_oldest();
@@ -193,12 +187,12 @@ impl Calls {
     }
 
     fn make_room(&mut self) {
-        if self.order.len() >= MOST_CALLS {
+        if self.order.len() >= MAX_CALLS {
             self.forget_oldest();
         }
     }
 
-    /// Keeps of the oldest call what it wrote.
+    /// Drops the oldest call but keeps the files it wrote.
     fn forget_oldest(&mut self) {
         let Some(id) = self.order.pop_front() else { return };
         let has_failed = self.failed.remove(&id);
@@ -206,11 +200,11 @@ impl Calls {
         if has_failed || !matches!(call.kind, ToolKind::Edit | ToolKind::Move) {
             return;
         }
-        let room = MOST_WRITES.saturating_sub(self.written.len());
+        let room = MAX_WRITES.saturating_sub(self.written.len());
         self.written.extend(call.paths.into_iter().take(room));
     }
 
-    /// How many calls are kept, and how many bytes their ids and paths have.
+    /// The number of kept calls, and the bytes of their ids and paths.
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         let of_paths = |call: &Call| call.paths.iter().map(|path| path.as_os_str().len()).sum::<usize>();

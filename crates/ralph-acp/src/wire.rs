@@ -1,29 +1,36 @@
-//! The envelope of every message: JSON-RPC 2.0, one object a line. It is read apart from what is inside, so that something
-//! strange inside costs no more than itself.
+//! The JSON-RPC 2.0 envelope, one object per line. Parsed separately from its content, so that invalid content does not
+//! invalidate the message.
 
 use ralph_agent::is_readable;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The code that says that there is no such method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A message of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Message {
-    /// It asks for something, and waits for an answer with this id.
-    Request { id: Value, method: String, params: Value },
-    /// It tells something.
-    Notification { method: String, params: Value },
-    /// It answers the request of this number.
-    Response { id: u64, outcome: Result<Value, RpcError> },
-    /// It could not read what it was told, and so cannot say which request it answers.
+    /// A request that needs a response with this id.
+    Request {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
+    /// The response to the request with this id.
+    Response {
+        id: u64,
+        outcome: Result<Value, RpcError>,
+    },
+    /// The agent could not parse a message, so it cannot name the request.
     Unread(RpcError),
-    /// It is an object of the protocol, and means nothing to us.
+    /// A valid message that is ignored.
     Other,
 }
 
-/// What an agent says that went wrong.
+/// An error from an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct RpcError {
     pub(crate) code: i64,
@@ -32,7 +39,7 @@ pub(crate) struct RpcError {
 }
 
 impl Message {
-    /// Reads a line; none when it is no message at all.
+    /// Parses a line; `None` if it is not a message.
     pub(crate) fn read(line: &str) -> Option<Self> {
         if !is_readable(line) {
             return None;
@@ -71,34 +78,31 @@ impl From<Value> for RpcError {
         let message = error.get("message").and_then(Value::as_str);
         Self {
             code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
-            // Some put a text where an object belongs.
+            // Some agents send a string instead of an object.
             message: message.or(error.as_str()).unwrap_or_default().to_owned(),
             data: error.get("data").cloned().unwrap_or_default(),
         }
     }
 }
 
-/// A number that an agent gives back; some make a text of it.
+/// Parses a numeric id; some agents return it as a string.
 fn number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
 
-/// A request as a line.
 pub(crate) fn request(id: u64, method: &str, params: &impl Serialize) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
-/// A notification as a line.
 pub(crate) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-/// The answer to a request as a line.
 pub(crate) fn answer(id: &Value, result: &impl Serialize) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
-/// The answer to a request for what is not offered.
+/// The response to a request for an unsupported method.
 pub(crate) fn no_such_method(id: &Value, method: &str) -> Vec<u8> {
     let error = json!({"code": METHOD_NOT_FOUND, "message": format!("Method not found: {method}")});
     line(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_by_their_ids_and_methods() {
+    fn messages_are_classified_by_id_and_method() {
         check(
             r#"{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"a":1}}"#,
             Some(&Message::Request {
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_read_in_whatever_form_they_come() {
+    fn errors_are_parsed_in_any_form() {
         let error = |code, message: &str, data| Message::Response {
             id: 3,
             outcome: Err(RpcError {
@@ -160,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_none() {
+    fn invalid_messages_are_rejected() {
         for line in ["", "hello", "{", "[1]", "null", r#"{"type":"system"}"#, r#"{"id":1}"#] {
             check(line, None);
         }

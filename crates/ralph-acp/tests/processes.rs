@@ -1,4 +1,4 @@
-//! The driver with real child processes: the scripted agent speaks ACP, and behaves in all the ways that agents do.
+//! Tests the driver with real child processes: a scripted agent speaks ACP and behaves in all the ways agents do.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::ffi::OsString;
@@ -9,13 +9,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_acp::{AcpAgent, Acquaintance};
+use ralph_acp::{AcpAgent, AgentInfo};
 use ralph_agent::{Agent, EndOfTurn, RunningTurn, Turn, TurnEnd, TurnEvent};
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_testkit::scripted::{
-    Action, Script, ScriptedAgent, ask, daemon, exit, flood, garbage, hang, if_allowed, kill, raw, run, say, say_error,
-    say_in_chunks, think, turn_deaf, write,
+    Action, Script, ScriptedAgent, ask, daemon, exit, flood, garbage, hang, if_allowed, ignore_cancel, kill, raw, run,
+    say, say_error, say_in_chunks, think, write,
 };
 
 struct Noon;
@@ -26,7 +26,7 @@ impl Clock for Noon {
     }
 }
 
-/// A scripted agent in a folder of its own.
+/// A scripted agent in a temporary folder.
 struct Stage {
     folder: tempfile::TempDir,
     script: ScriptedAgent,
@@ -56,7 +56,7 @@ impl Stage {
         self.folder.path().join("project")
     }
 
-    /// A word that nobody else has.
+    /// A unique marker.
     fn marker(&self) -> String {
         self.folder.path().to_str().unwrap().to_owned()
     }
@@ -68,14 +68,14 @@ impl Stage {
         (turn, events)
     }
 
-    /// Looks at the agent; it is stopped after this time, or when somebody wants that.
-    fn get_to_know(&self, words: &[&str], limit: Duration, stop: &AtomicBool) -> Acquaintance {
+    /// Probes the agent with a time limit and a stop flag.
+    fn probe(&self, words: &[&str], limit: Duration, stop: &AtomicBool) -> AgentInfo {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let met = self.with_turn(words, |agent, turn| agent.get_to_know(turn, limit, stop).unwrap());
+        let met = self.with_turn(words, |agent, turn| agent.probe(turn, limit, stop).unwrap());
         assert_eq!(
             ralph_process::kill_leftovers(&self.marker(), None),
             0,
-            "something was left"
+            "processes were left"
         );
         met
     }
@@ -109,22 +109,22 @@ impl Stage {
         self.play().1.end
     }
 
-    /// All that is told; the end comes once, last, and nothing is left then.
+    /// All events. The end comes last and exactly once, and no process is left.
     fn finish(&self, events: &Receiver<TurnEvent>) -> (Vec<TurnEvent>, EndOfTurn) {
-        let mut told: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
+        let mut events: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
         let left = ralph_process::kill_leftovers(&self.marker(), None);
-        assert_eq!(left, 0, "something was left");
-        let ends = told.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
+        assert_eq!(left, 0, "processes were left");
+        let ends = events.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
         assert_eq!(ends.count(), 1);
-        let Some(TurnEvent::Ended(end)) = told.pop() else {
-            unreachable!("the end is not the last");
+        let Some(TurnEvent::Ended(end)) = events.pop() else {
+            unreachable!("the last event must be the end");
         };
-        (told, *end)
+        (events, *end)
     }
 }
 
 #[test]
-fn a_turn_goes_from_the_handshake_to_the_final_text() {
+fn turn_from_handshake_to_final_text() {
     let stage = Stage::acp(vec![
         say("I begin. <task-done>t-000001</task-done>"),
         write("a.txt", "x"),
@@ -132,21 +132,21 @@ fn a_turn_goes_from_the_handshake_to_the_final_text() {
         run("echo '<task-done>t-000003</task-done>'"),
         say_in_chunks("all done, ü <task-done>t-1</task-done>", 19),
     ]);
-    let (told, end) = stage.play();
+    let (events, end) = stage.play();
     assert_eq!(end.end, TurnEnd::Finished, "{}", end.stderr_tail);
     assert_eq!(end.final_messages(), ["all done, ü <task-done>t-1</task-done>"]);
     assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
     assert_eq!(end.usage.tokens(), 330);
     assert!(end.session.is_some() && end.denials.is_empty());
-    assert!(told.contains(&TurnEvent::Used(end.usage)));
-    let pieces = told.iter().filter(|event| matches!(event, TurnEvent::Text(_)));
+    assert!(events.contains(&TurnEvent::Used(end.usage)));
+    let pieces = events.iter().filter(|event| matches!(event, TurnEvent::Text(_)));
     assert_eq!(pieces.count(), 20);
     assert_eq!(stage.script.prompts(), ["the prompt ü"]);
     assert_eq!(stage.script.call(1).folder, stage.project().canonicalize().unwrap());
 }
 
 #[test]
-fn a_model_and_a_mode_are_asked_for_in_the_session() {
+fn model_and_mode_are_selected_in_the_session() {
     let offered = r#"{"models":{"currentModelId":"small","availableModels":[{"modelId":"small"},{"modelId":"big"}]},
         "modes":{"currentModeId":"default","availableModes":[{"id":"acceptEdits","name":"x"}]}}"#;
     let mut stage = Stage::new(&Script::new().speaking_acp().offering(offered).turn([say("ok")]));
@@ -156,7 +156,7 @@ fn a_model_and_a_mode_are_asked_for_in_the_session() {
 }
 
 #[test]
-fn an_agent_that_asks_is_answered_and_what_it_may_not_is_on_record() {
+fn permission_requests_are_answered_and_denials_recorded() {
     let actions = || {
         vec![
             ask("craft/drainMidTurnQueue"),
@@ -184,20 +184,20 @@ fn an_agent_that_asks_is_answered_and_what_it_may_not_is_on_record() {
 }
 
 #[test]
-fn a_turn_that_hangs_is_cancelled_in_its_own_words() {
+fn hanging_turn_gets_a_cancel_message() {
     let stage = Stage::acp(vec![daemon(), say("up"), hang()]);
     let (mut turn, events) = stage.start(stage.script.words());
     while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
     turn.stop();
-    let (told, end) = stage.finish(&events);
+    let (events, end) = stage.finish(&events);
     assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Stopped, "up"));
     let cancelled = |event: &TurnEvent| matches!(event, TurnEvent::Line(line) if line.contains("cancelled"));
-    assert!(told.iter().any(cancelled), "it was not asked: {told:?}");
+    assert!(events.iter().any(cancelled), "it was not cancelled: {events:?}");
 }
 
 #[test]
-fn one_that_hears_no_cancellation_is_ended_all_the_same() {
-    let stage = Stage::acp(vec![turn_deaf(), say("up"), hang()]);
+fn agent_that_ignores_cancel_is_ended() {
+    let stage = Stage::acp(vec![ignore_cancel(), say("up"), hang()]);
     let (mut turn, events) = stage.start(stage.script.words());
     while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
     turn.stop();
@@ -205,7 +205,7 @@ fn one_that_hears_no_cancellation_is_ended_all_the_same() {
 }
 
 #[test]
-fn one_that_never_begins_is_stopped() {
+fn agent_that_never_starts_is_stopped() {
     let stage = Stage::new(&Script::new());
     let (mut turn, events) = stage.start(["sleep", "600"].map(str::to_owned).to_vec());
     turn.stop();
@@ -213,20 +213,20 @@ fn one_that_never_begins_is_stopped() {
 }
 
 #[test]
-fn one_that_stays_after_its_turn_is_ended_and_its_turn_is_finished() {
-    let (_, end) = Stage::acp(vec![turn_deaf(), say("done")]).play();
+fn agent_that_stays_after_its_turn_is_ended() {
+    let (_, end) = Stage::acp(vec![ignore_cancel(), say("done")]).play();
     assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Finished, "done"));
 }
 
 #[test]
-fn fault_29_nothing_of_a_turn_is_left() {
+fn fault_29_no_process_is_left_after_a_turn() {
     let stage = Stage::acp(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
     let (_, end) = stage.play();
     assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Finished, "done"));
 }
 
 #[test]
-fn one_that_breaks_down_in_the_middle_says_so() {
+fn crash_during_a_turn_is_reported() {
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let stage = Stage::acp(vec![say("half"), say_error("boom"), exit(1)]);
     let (_, end) = stage.play();
@@ -236,11 +236,11 @@ fn one_that_breaks_down_in_the_middle_says_so() {
     );
     assert_eq!(Stage::acp(vec![kill(9)]).end(), crash("killed by signal 9"));
     let cut = Stage::acp(vec![raw(r#"{"jsonrpc":"2.0","method":"session/upd"#), exit(0)]);
-    assert_eq!(cut.end(), crash("it ended in the middle of its turn, with exit code 0"));
+    assert_eq!(cut.end(), crash("it exited with code 0 in the middle of its turn"));
 }
 
 #[test]
-fn garbage_and_floods_between_do_no_harm() {
+fn garbage_and_floods_are_tolerated() {
     let (_, end) = Stage::acp(vec![garbage(), say("one"), flood(3_000_000), garbage(), say("two")]).play();
     assert_eq!(
         (end.end, end.messages.join(" ").as_str()),
@@ -249,7 +249,7 @@ fn garbage_and_floods_between_do_no_harm() {
 }
 
 #[test]
-fn a_program_that_does_not_speak_acp_is_told_by_what_it_printed() {
+fn program_without_acp_is_reported_with_its_output() {
     let stage = Stage::new(&Script::new().turn([say("Hello, I am no agent")]));
     let (_turn, events) = stage.start(
         stage
@@ -264,7 +264,7 @@ fn a_program_that_does_not_speak_acp_is_told_by_what_it_printed() {
 }
 
 #[test]
-fn an_error_is_classified_and_the_agent_left() {
+fn error_is_classified_and_agent_ended() {
     let error = r#"{"jsonrpc":"2.0","id":{request},"error":{"code":-32603,"message":"Internal error: x","data":{"errorKind":"rate_limit"}}}"#;
     let stage = Stage::acp(vec![say("API Error"), raw(error)]);
     assert_eq!(stage.end(), TurnEnd::Transient("Internal error: x".to_owned()));
@@ -274,29 +274,29 @@ fn an_error_is_classified_and_the_agent_left() {
 }
 
 #[test]
-fn an_answer_of_megabytes_arrives_whole() {
+fn huge_answer_arrives_whole() {
     let long = "långt ".repeat(300_000);
     for chunks in [1, 500] {
         let (_, end) = Stage::acp(vec![say_in_chunks(&long, chunks)]).play();
         assert_eq!(end.end, TurnEnd::Finished);
-        assert!(end.messages == [long.clone()], "the answer came otherwise");
+        assert!(end.messages == [long.clone()], "the answer differs");
     }
 }
 
 #[test]
-fn one_that_is_only_looked_at_is_ended_when_it_never_answers() {
+fn silent_agent_is_ended_after_probing() {
     let stage = Stage::acp(vec![]);
     let never = Duration::from_secs(3_600);
     let deaf = ["sh", "-c", "setsid sleep 600 & exec sleep 600"];
-    // It took too long.
-    let met = stage.get_to_know(&deaf, Duration::ZERO, &AtomicBool::new(false));
+    // The time limit has passed.
+    let met = stage.probe(&deaf, Duration::ZERO, &AtomicBool::new(false));
     assert_eq!((met.end, met.protocol), (TurnEnd::Stopped, None));
-    // Somebody does not want to wait.
-    let met = stage.get_to_know(&deaf, never, &AtomicBool::new(true));
+    // A stop is requested.
+    let met = stage.probe(&deaf, never, &AtomicBool::new(true));
     assert_eq!((met.end, met.protocol), (TurnEnd::Stopped, None));
     let words = stage.script.words();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let met = stage.get_to_know(&words, never, &AtomicBool::new(false));
+    let met = stage.probe(&words, never, &AtomicBool::new(false));
     assert_eq!((met.end, met.protocol), (TurnEnd::Finished, Some(1)));
     assert_eq!(stage.script.turns(), 0, "it was prompted");
 }

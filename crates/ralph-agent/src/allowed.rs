@@ -1,32 +1,31 @@
-//! The commands that an agent may run without asking: ralph's own for memory with any arguments, and the gates, checks and
-//! commands of `[agent] allow`, exactly as they are configured.
+//! Commands that an agent may run without asking: ralph's memory commands with any arguments, and the configured gates,
+//! checks, and `[agent] allow` commands verbatim.
 
 use crate::command_words::sets_variable;
 
-/// The subcommands of ralph that read and write memory.
 pub const MEMORY_COMMANDS: [&str; 6] = ["remember", "recall", "memory", "guardrails", "scratchpad", "knowledge"];
 
-/// Whether an agent may run a command: one of `exact`, or one call of a memory command and nothing else.
+/// Whether an agent may run a command: one of `exact`, or a single call of a memory command.
 #[must_use]
 pub fn is_allowed_command(command: &str, exact: &[String]) -> bool {
     let command = command.trim();
     exact.iter().any(|allowed| allowed.trim() == command) || is_memory_call(command)
 }
 
-/// The line that permits everything.
-pub(crate) const FULL_PERMISSIONS: &str = "permissions = \"full\" below [agent] in .ralph.toml";
+/// The setting that permits everything.
+pub(crate) const FULL_PERMISSIONS: &str = "permissions = \"full\" under [agent] in .ralph.toml";
 
 /// The narrowest line of `.ralph.toml` that permits a command.
 #[must_use]
 pub fn permitting_line(command: &str) -> String {
     let command = command.trim();
-    // A value that is set for the command may be a secret, and the file is committed.
+    // The value of a variable may be a secret, and the file is committed.
     if command.is_empty() || command.split_whitespace().next().is_some_and(sets_variable) {
         return FULL_PERMISSIONS.to_owned();
     }
-    // A TOML string may be written as JSON.
+    // A JSON string is a valid TOML string.
     let command = serde_json::Value::from(command);
-    format!("allow = [{command}] below [agent] in .ralph.toml")
+    format!("allow = [{command}] under [agent] in .ralph.toml")
 }
 
 fn is_memory_call(command: &str) -> bool {
@@ -36,7 +35,7 @@ fn is_memory_call(command: &str) -> bool {
         && is_one_command(command)
 }
 
-/// Whether a shell runs one command for this and expands nothing but file names.
+/// Whether the shell runs exactly one command and expands nothing except file names.
 fn is_one_command(command: &str) -> bool {
     let mut quote = None;
     let mut characters = command.chars();
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_commands_have_any_arguments_and_nothing_beside_them() {
+    fn memory_commands_allow_arguments_but_no_other_command() {
         for command in [
             "ralph recall parser",
             "ralph remember 'costs $5; or `more`'",
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!(permitting_line("TOKEN=abc make"), FULL_PERMISSIONS);
         assert_eq!(
             permitting_line("echo \"a\\b\""),
-            r#"allow = ["echo \"a\\b\""] below [agent] in .ralph.toml"#
+            r#"allow = ["echo \"a\\b\""] under [agent] in .ralph.toml"#
         );
     }
 }

@@ -1,22 +1,22 @@
-//! Any program as an agent: it gets the prompt on its standard input or as a file, and what it prints is its answer.
+//! The driver for any program that reads the prompt from standard input or a file and prints its answer as text.
 
 use ralph_model::config::CommandLine;
-use ralph_model::{Usage, beginning_in_words};
+use ralph_model::{Usage, truncate_at_word};
 use ralph_process::{Ended, Input};
 
-use crate::launch::{Heard, Launch, Listener, MOST_TEXT, end_of_process, launch};
-use crate::{Agent, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+use crate::launch::{Launch, LineOutput, Listener, MAX_TEXT, end_of_process, launch};
+use crate::{Agent, DriverError, EndOfTurn, MessageLog, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
-/// What stands in a word for the path of a file with the prompt.
+/// The placeholder for the path of the prompt file.
 const PROMPT_FILE: &str = "{prompt_file}";
-/// What stands in a word for the model.
+/// The placeholder for the model.
 const MODEL: &str = "{model}";
 
-/// Any program, started with the words of a command line.
+/// Any program, started by a command line.
 ///
-/// `{prompt_file}` in a word becomes the path of a file with the prompt; without it the prompt is on standard input.
-/// `{model}` becomes the model. When none is asked for, the words that speak of it are left out: `--model={model}`, and
-/// `{model}` with the option before it.
+/// `{prompt_file}` is replaced by the path of the prompt file; without it, the prompt is on standard input. `{model}`
+/// is replaced by the model. If no model is requested, its words are omitted: `--model={model}`, or `{model}` with the
+/// option before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandAgent {
     name: String,
@@ -24,10 +24,10 @@ pub struct CommandAgent {
 }
 
 impl CommandAgent {
-    /// The agent that a command line starts.
+    /// Creates the driver for a command line.
     ///
     /// # Errors
-    /// When the line names no program.
+    /// If the command line names no program.
     pub fn new(command: &CommandLine) -> Result<Self, DriverError> {
         let words = command.words().ok_or(DriverError::NoProgram)?;
         let name = crate::find::file_name(&words).to_owned();
@@ -67,7 +67,7 @@ impl Agent for CommandAgent {
             Input::Whole(turn.prompt.as_bytes().to_vec())
         };
         let listener = PlainText {
-            said: Said::default(),
+            messages: MessageLog::default(),
             model: turn.model.map(str::to_owned),
         };
         let words = self.words_for(turn);
@@ -75,37 +75,37 @@ impl Agent for CommandAgent {
     }
 }
 
-/// What helps with a program that speaks ACP and is taken for one that answers in plain text.
-const SPEAKS_ACP: &str = "If it speaks ACP, set `kind = \"acp\"` below [agent] in .ralph.toml.";
+/// Hint for a program that speaks ACP but was started as a plain-text program.
+const ACP_HINT: &str = "If it speaks ACP, set `kind = \"acp\"` under [agent] in .ralph.toml.";
 
-/// Whether a text begins as the answer of a program that expects JSON-RPC.
+/// Whether a text looks like the answer of a JSON-RPC program.
 fn is_json_rpc(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(first).is_ok_and(|value| value.get("jsonrpc").is_some())
 }
 
-/// Takes every line for the agent's own text.
+/// Treats every line as the agent's own text.
 #[derive(Default)]
 pub(crate) struct PlainText {
-    said: Said,
+    messages: MessageLog,
     model: Option<String>,
 }
 
 impl Listener for PlainText {
-    fn hear(&mut self, line: &str) -> Heard {
-        self.said.text(None, line);
-        self.said.text(None, "\n");
-        // A line may be long, and is not copied for those who only want to see it go by.
-        let told = beginning_in_words(line, MOST_TEXT);
-        vec![TurnEvent::Text(format!("{told}\n"))].into()
+    fn on_line(&mut self, line: &str) -> LineOutput {
+        self.messages.text(None, line);
+        self.messages.text(None, "\n");
+        // A line may be long, so copy only the part that is displayed.
+        let shown = truncate_at_word(line, MAX_TEXT);
+        vec![TurnEvent::Text(format!("{shown}\n"))].into()
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
-        let (messages, before_last_tool, left_out) = self.said.take();
+        let (messages, before_last_tool, left_out) = self.messages.take();
         let is_silent = messages.iter().all(|message| message.trim().is_empty());
         let end = match end_of_process(&ended) {
             TurnEnd::Finished if messages.iter().any(|message| is_json_rpc(message)) => {
-                TurnEnd::Garbage(format!("it printed JSON-RPC. {SPEAKS_ACP}"))
+                TurnEnd::Garbage(format!("it printed JSON-RPC. {ACP_HINT}"))
             }
             end => end,
         };
@@ -119,7 +119,7 @@ impl Listener for PlainText {
             session: None,
             model: self.model.take(),
             writes: Vec::new(),
-            hint: is_silent.then(|| SPEAKS_ACP.to_owned()),
+            hint: is_silent.then(|| ACP_HINT.to_owned()),
             stderr_tail: ended.stderr_tail,
             left_running: ended.left,
         }
@@ -130,7 +130,7 @@ impl Listener for PlainText {
 mod tests {
     use super::*;
     use crate::{Access, TurnEnd};
-    use ralph_process::HowEnded;
+    use ralph_process::ExitReason;
     use std::path::Path;
 
     fn check(command: &str, model: Option<&str>, expected: &[&str]) {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_file_stands_anywhere_and_stays_one_word() {
+    fn prompt_file_is_replaced_within_a_word() {
         check(
             "a {prompt_file} -f={prompt_file}",
             None,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_named_or_left_out_with_its_option() {
+    fn model_is_inserted_or_omitted_with_its_option() {
         let command = "a --model {model} -m={model} x {model} -- y";
         check(
             command,
@@ -171,10 +171,10 @@ mod tests {
         check("-a {model}", None, &["-a"]);
     }
 
-    fn end_of(how: HowEnded, lines: &[&str]) -> EndOfTurn {
+    fn end_of(how: ExitReason, lines: &[&str]) -> EndOfTurn {
         let mut listener = PlainText::default();
         for line in lines {
-            drop(listener.hear(line));
+            drop(listener.on_line(line));
         }
         listener.conclude(Ended {
             how,
@@ -185,44 +185,44 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_speaks_acp_is_recognized_by_its_silence_and_by_json_rpc() {
-        let exited = |lines: &[&str]| end_of(HowEnded::Exited(0), lines);
+    fn acp_program_gets_a_hint() {
+        let exited = |lines: &[&str]| end_of(ExitReason::Exited(0), lines);
         let silent = exited(&["", " "]);
         assert_eq!(
             (silent.end, silent.hint.as_deref()),
-            (TurnEnd::Finished, Some(SPEAKS_ACP))
+            (TurnEnd::Finished, Some(ACP_HINT))
         );
         let error = exited(&[r#"{"jsonrpc":"2.0","error":{"code":-32700}}"#]);
-        assert_eq!(
-            error.end,
-            TurnEnd::Garbage(format!("it printed JSON-RPC. {SPEAKS_ACP}"))
-        );
+        assert_eq!(error.end, TurnEnd::Garbage(format!("it printed JSON-RPC. {ACP_HINT}")));
         let spoken = exited(&["done", r#"{"jsonrpc":"2.0"}"#]);
         assert_eq!((spoken.end, spoken.hint), (TurnEnd::Finished, None));
     }
 
     #[test]
-    fn only_the_process_tells_how_a_turn_ended() {
+    fn plain_turn_ends_like_its_process() {
         let crash = |text: &str| TurnEnd::Crash(text.to_owned());
         for (how, expected) in [
-            (HowEnded::Exited(0), TurnEnd::Finished),
-            (HowEnded::Exited(1), crash("exit code 1: usage limit reached")),
-            (HowEnded::Signalled(9), crash("killed by signal 9: usage limit reached")),
-            (HowEnded::Stopped, TurnEnd::Stopped),
-            (HowEnded::TimedOut, TurnEnd::Stopped),
-            (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+            (ExitReason::Exited(0), TurnEnd::Finished),
+            (ExitReason::Exited(1), crash("exit code 1: usage limit reached")),
+            (
+                ExitReason::Signalled(9),
+                crash("killed by signal 9: usage limit reached"),
+            ),
+            (ExitReason::Stopped, TurnEnd::Stopped),
+            (ExitReason::TimedOut, TurnEnd::Stopped),
+            (ExitReason::OutputLimit, TurnEnd::OutputLimit),
         ] {
             let end = end_of(how, &["half"]);
             assert_eq!((end.end, end.messages), (expected, vec!["half\n".to_owned()]));
         }
-        let silent = end_of(HowEnded::Exited(0), &["", "  "]);
+        let silent = end_of(ExitReason::Exited(0), &["", "  "]);
         assert_eq!(silent.end, TurnEnd::Finished);
-        assert!(!silent.spoke(), "that is an empty answer");
+        assert!(!silent.spoke(), "the answer is empty");
         assert_eq!(silent.left_running, [4_242]);
     }
 
     #[test]
-    fn fault_28_a_turn_that_speaks_of_errors_went_well() {
+    fn fault_28_text_about_errors_is_not_an_error() {
         for text in [
             r#""is_error": false"#,
             r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401}"#,
@@ -230,7 +230,7 @@ mod tests {
             "rate limit",
             "usage limit reached",
         ] {
-            let end = end_of(HowEnded::Exited(0), &[text]);
+            let end = end_of(ExitReason::Exited(0), &[text]);
             assert_eq!((end.end, end.messages), (TurnEnd::Finished, vec![format!("{text}\n")]));
         }
     }

@@ -1,9 +1,9 @@
-//! The words of commands: those that start an agent, and those that an agent runs.
+//! Helpers for the words of shell commands.
 
 use ralph_model::config::CommandLine;
 use ralph_model::first_line;
 
-/// Whether words have an option, with its value apart or attached: `-m x`, `-mx`, `--model x`, `--model=x`.
+/// Whether the words have an option, with a separate or attached value: `-m x`, `-mx`, `--model x`, `--model=x`.
 #[must_use]
 pub fn has_option(words: &[String], option: &str) -> bool {
     words.iter().skip(1).any(|word| {
@@ -14,10 +14,10 @@ pub fn has_option(words: &[String], option: &str) -> bool {
     })
 }
 
-/// The words of a command, without the variables that are set for it: many hold a secret.
+/// The words of a command without its variable assignments, which may contain secrets.
 pub(crate) fn words_of(command: &str) -> Vec<String> {
     let line = CommandLine::Line(first_line(command).to_owned());
-    // Quotes that are not closed are closed in another line.
+    // Unclosed quotes are closed on another line.
     let words = line
         .words()
         .unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());

@@ -1,4 +1,4 @@
-//! The environment of an agent: the user's, without what belongs to somebody else's session.
+//! The environment of an agent: the user's, without the variables of other sessions.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,9 +8,9 @@ use ralph_model::RunId;
 use ralph_model::config::Environment;
 use ralph_process::MARKER_VARIABLE;
 
-/// What marks a session of another agent. One that finds the marks of a session that it is not in takes itself for a
-/// child of it, refuses to start, or writes into the other's records. A star stands for any rest.
-const SESSION_MARKS: &[&str] = &[
+/// Session markers of other agents. With such a marker an agent may treat itself as a child of that session, refuse to
+/// start, or write to its records. `*` matches any suffix.
+const SESSION_MARKERS: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -55,12 +55,12 @@ const SESSION_MARKS: &[&str] = &[
     "AGENT",
 ];
 
-/// What is ours: settings of the ralph that starts the agent. Were they inherited, a `ralph` that the agent calls would
-/// take them over. The clock and the seed of tests are such settings too, but hold for all that a test starts.
+/// ralph's own settings, which a `ralph` called by the agent must not inherit. The test clock and seed are exempt,
+/// because they apply to everything a test starts.
 const OURS: &str = "RALPH_*";
-const FOR_ALL: &[&str] = &["RALPH_NOW", "RALPH_SEED"];
+const ALWAYS_INHERITED: &[&str] = &["RALPH_NOW", "RALPH_SEED"];
 
-/// What an agent needs, for a clean environment.
+/// The variables of a clean environment.
 const ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -104,46 +104,45 @@ const ALLOWED: &[&str] = &[
     "IS_SANDBOX",
 ];
 
-/// What an iteration tells its agent.
+/// The variables that an iteration sets for its agent.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
-    /// The run.
+pub struct IterationVariables<'a> {
     pub run: &'a RunId,
-    /// Which iteration of it, from 1.
+    /// The iteration number, from 1.
     pub iteration: u32,
-    /// How many there may be; none when there is no limit.
+    /// The maximum number of iterations, if limited.
     pub total: Option<u32>,
-    /// The model that is asked for.
+    /// The requested model.
     pub model: Option<&'a str>,
-    /// The random word by which the agent's descendants are found.
+    /// The marker for finding the agent's descendants.
     pub marker: &'a str,
-    /// The folder that holds nothing but `ralph`; PATH begins with it.
+    /// The folder that contains only `ralph`; put first in PATH.
     pub programs: &'a Path,
 }
 
-/// The whole environment of an agent, made from the user's.
+/// Builds the complete environment of an agent from the user's.
 #[must_use]
 pub fn environment_for(
     users: Vec<(OsString, OsString)>,
     which: Environment,
-    told: &Told<'_>,
+    variables: &IterationVariables<'_>,
 ) -> Vec<(OsString, OsString)> {
     let mut environment = inherited(users, which);
     let path = take(&mut environment, "PATH");
-    put(&mut environment, "PATH", path_with(told.programs, path));
-    put(&mut environment, "RALPH_RUN_ID", told.run.as_str());
-    put(&mut environment, "RALPH_ITERATION", told.iteration.to_string());
-    if let Some(total) = told.total {
+    put(&mut environment, "PATH", path_with(variables.programs, path));
+    put(&mut environment, "RALPH_RUN_ID", variables.run.as_str());
+    put(&mut environment, "RALPH_ITERATION", variables.iteration.to_string());
+    if let Some(total) = variables.total {
         put(&mut environment, "RALPH_TOTAL", total.to_string());
     }
-    if let Some(model) = told.model {
+    if let Some(model) = variables.model {
         put(&mut environment, "RALPH_MODEL", model);
     }
-    put(&mut environment, MARKER_VARIABLE, told.marker);
+    put(&mut environment, MARKER_VARIABLE, variables.marker);
     environment
 }
 
-/// What an agent inherits of the user's environment.
+/// The variables of the user that an agent inherits.
 #[must_use]
 pub fn inherited(mut users: Vec<(OsString, OsString)>, which: Environment) -> Vec<(OsString, OsString)> {
     users.retain(|(name, _)| is_inherited(name, which));
@@ -151,11 +150,11 @@ pub fn inherited(mut users: Vec<(OsString, OsString)>, which: Environment) -> Ve
 }
 
 fn is_inherited(name: &OsStr, which: Environment) -> bool {
-    let is_one_of = |patterns: &[&str]| patterns.iter().any(|pattern| fits(pattern, name.as_bytes()));
-    if is_one_of(FOR_ALL) {
+    let is_one_of = |patterns: &[&str]| patterns.iter().any(|pattern| matches_pattern(pattern, name.as_bytes()));
+    if is_one_of(ALWAYS_INHERITED) {
         return true;
     }
-    if is_one_of(SESSION_MARKS) || fits(OURS, name.as_bytes()) {
+    if is_one_of(SESSION_MARKERS) || matches_pattern(OURS, name.as_bytes()) {
         return false;
     }
     match which {
@@ -164,7 +163,7 @@ fn is_inherited(name: &OsStr, which: Environment) -> bool {
     }
 }
 
-fn fits(pattern: &str, name: &[u8]) -> bool {
+fn matches_pattern(pattern: &str, name: &[u8]) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning.as_bytes()),
         None => name == pattern.as_bytes(),
@@ -180,7 +179,7 @@ fn put(environment: &mut Vec<(OsString, OsString)>, name: &str, value: impl Into
     environment.push((name.into(), value.into()));
 }
 
-/// A PATH that begins with a folder. Without a PATH, the system's own folders follow.
+/// PATH with a folder put first; uses the system default if there is no PATH.
 fn path_with(folder: &Path, path: Option<OsString>) -> OsString {
     let mut whole = folder.as_os_str().to_owned();
     whole.push(":");
@@ -197,7 +196,7 @@ mod tests {
 
     fn check(which: Environment, users: &[(&str, &str)], expected: &[&str]) {
         let run = RunId::new(7);
-        let told = Told {
+        let variables = IterationVariables {
             run: &run,
             iteration: 2,
             total: Some(9),
@@ -206,7 +205,7 @@ mod tests {
             programs: Path::new("/run/bin"),
         };
         let users = users.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        let mut found: Vec<String> = environment_for(users.collect(), which, &told)
+        let mut found: Vec<String> = environment_for(users.collect(), which, &variables)
             .into_iter()
             .map(|(name, value)| format!("{}={}", name.display(), value.display()))
             .collect();
@@ -232,7 +231,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_agent_gets_the_users_environment_without_other_sessions() {
+    fn inherited_environment_excludes_other_sessions() {
         check(
             Environment::Inherit,
             USERS,
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_environment_holds_what_an_agent_needs() {
+    fn clean_environment_has_what_an_agent_needs() {
         check(
             Environment::Clean,
             &[USERS, &[("TERM", "dumb"), ("EDITOR", "vi")]].concat(),
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_a_session_go_and_credentials_and_settings_stay() {
+    fn session_markers_are_removed_but_credentials_stay() {
         for which in [Environment::Inherit, Environment::Clean] {
             for mark in [
                 "CLAUDECODE",
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_path_the_systems_folders_are_there() {
+    fn missing_path_uses_the_system_default() {
         let path = path_with(Path::new("/run/bin"), None);
         assert_eq!(path, "/run/bin:/usr/local/bin:/usr/bin:/bin");
         assert_eq!(path_with(Path::new("/run/bin"), Some(OsString::new())), path);

@@ -1,45 +1,35 @@
-//! Which agents there are, which of them is installed, and which driver speaks to one.
+//! The known agents, detection of installed ones, and the choice of a driver.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ralph_model::config::CommandLine;
 
-/// An agent that ralph knows by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownAgent {
-    /// What people call it.
     pub name: &'static str,
-    /// Its program.
     pub program: &'static str,
-    /// The driver that speaks to it.
     pub driver: Driver,
-    /// How it is installed.
     pub install: &'static str,
-    /// The words by which a user runs it in a way of his own, without that driver.
-    pub own_way: &'static [&'static str],
-    /// Its models from the weakest to the strongest, by names that last; empty where they are not known.
+    /// Arguments that mark a custom invocation, which this driver must not handle.
+    pub bypass_words: &'static [&'static str],
+    /// Its models from weakest to strongest, by stable names; empty if unknown.
     pub models: &'static [&'static str],
 }
 
-/// A way of speaking to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Driver {
-    /// Claude Code's records.
     Claude,
-    /// The records of `codex exec --json`.
     Codex,
-    /// The Agent Client Protocol.
     Acp,
-    /// Any program: the prompt in, text out.
+    /// Any program: prompt in, text out.
     Command,
 }
 
 impl Driver {
-    /// Every driver.
     pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Acp, Self::Command];
 
-    /// Its name, as `agent.kind` has it.
+    /// Its name in `agent.kind`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -50,15 +40,14 @@ impl Driver {
         }
     }
 
-    /// The driver for a command line: the one that is asked for, else the one of the agent whose program it starts, else
-    /// the one for any program.
+    /// The driver for a command line: the requested one, or that of the known agent, or the one for any program.
     ///
     /// # Errors
-    /// When there is no such driver, or the line names no program.
+    /// If the driver does not exist or the command line names no program.
     pub fn of(kind: Option<&str>, command: &CommandLine) -> Result<Self, DriverError> {
         let words = command.words().ok_or(DriverError::NoProgram)?;
         let Some(kind) = kind else {
-            let is_meant = |agent: &&KnownAgent| agent.program == file_name(&words) && !agent.runs_own_way(&words);
+            let is_meant = |agent: &&KnownAgent| agent.program == file_name(&words) && !agent.is_custom(&words);
             let known = known_agents().iter().find(is_meant);
             return Ok(known.map_or(Self::Command, |agent| agent.driver));
         };
@@ -70,28 +59,27 @@ impl Driver {
 }
 
 impl KnownAgent {
-    /// Whether the words that start it say that it is run in a way of the user's own.
-    fn runs_own_way(&self, words: &[String]) -> bool {
+    /// Whether the arguments mark a custom invocation.
+    fn is_custom(&self, words: &[String]) -> bool {
         let mut rest = words.iter().skip(1);
         rest.any(|word| {
-            self.own_way.contains(&word.split('=').next().unwrap_or(word)) || word.contains("{prompt_file}")
+            self.bypass_words.contains(&word.split('=').next().unwrap_or(word)) || word.contains("{prompt_file}")
         })
     }
 
-    /// One that speaks ACP.
     const fn acp(name: &'static str, program: &'static str, install: &'static str) -> Self {
         Self {
             name,
             program,
             driver: Driver::Acp,
             install,
-            own_way: &["-p", "--prompt", "--output-format"],
+            bypass_words: &["-p", "--prompt", "--output-format"],
             models: &[],
         }
     }
 }
 
-/// The agents that ralph starts by itself, the first choice first.
+/// The agents that ralph can start on its own, in order of preference.
 #[must_use]
 pub fn known_agents() -> &'static [KnownAgent] {
     const AGENTS: &[KnownAgent] = &[
@@ -100,7 +88,7 @@ pub fn known_agents() -> &'static [KnownAgent] {
             program: "claude",
             driver: Driver::Claude,
             install: "npm install -g @anthropic-ai/claude-code",
-            own_way: &[],
+            bypass_words: &[],
             models: &["haiku", "sonnet", "opus"],
         },
         KnownAgent {
@@ -108,13 +96,13 @@ pub fn known_agents() -> &'static [KnownAgent] {
             program: "codex",
             driver: Driver::Codex,
             install: "npm install -g @openai/codex",
-            own_way: &[],
-            // They are called otherwise every few months.
+            bypass_words: &[],
+            // The model names change every few months.
             models: &[],
         },
         KnownAgent::acp("Gemini CLI", "gemini", "npm install -g @google/gemini-cli"),
         KnownAgent {
-            own_way: &["run"],
+            bypass_words: &["run"],
             ..KnownAgent::acp("OpenCode", "opencode", "npm install -g opencode-ai")
         },
         KnownAgent::acp("Qwen Code", "qwen", "npm install -g @qwen-code/qwen-code"),
@@ -133,34 +121,28 @@ pub fn known_agents() -> &'static [KnownAgent] {
     AGENTS
 }
 
-/// The programs of coding agents that ralph knows by their names and does not start by itself: how each is made to work
-/// without a person stands in the user's `agent.command`.
+/// Known coding agents that ralph does not start on its own: the user sets their non-interactive options in
+/// `agent.command`.
 #[must_use]
 pub fn agents_by_command() -> &'static [&'static str] {
     &["cursor-agent", "goose", "aider", "amp"]
 }
 
-/// Why there is no driver.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
-    /// The command line has no first word.
-    #[error("the agent's command names no program, or has a quote that nobody closes")]
+    #[error("the agent's command names no program, or has an unclosed quote")]
     NoProgram,
-    /// There is no driver of this name.
-    #[error("there is no driver {kind:?}; agent.kind is {}", either(&Driver::ALL.iter().map(|driver| driver.word()).collect::<Vec<_>>()))]
-    UnknownKind {
-        /// The name.
-        kind: String,
-    },
+    #[error("unknown driver {kind:?}; agent.kind must be {}", either(&Driver::ALL.iter().map(|driver| driver.word()).collect::<Vec<_>>()))]
+    UnknownKind { kind: String },
 }
 
-/// The first known agent whose program is in one of these folders, and where it is.
+/// The first known agent installed in one of these folders, with its path.
 #[must_use]
 pub fn first_on_path(folders: &[PathBuf]) -> Option<(KnownAgent, PathBuf)> {
     on_path(folders).next()
 }
 
-/// Every known agent whose program is in one of these folders, and where it is, the first choice first.
+/// All known agents installed in these folders, with their paths, in order of preference.
 pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf)> {
     known_agents().iter().filter_map(|agent| {
         let mut places = folders.iter().map(|folder| folder.join(agent.program));
@@ -168,7 +150,7 @@ pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf
     })
 }
 
-/// The name of the program that words start, without its folder.
+/// The file name of the program.
 #[must_use]
 pub fn file_name(words: &[String]) -> &str {
     let program = words.first().map(String::as_str).unwrap_or_default();
@@ -178,7 +160,6 @@ pub fn file_name(words: &[String]) -> &str {
         .unwrap_or(program)
 }
 
-/// Whether a file is a program.
 fn can_run(file: &Path) -> bool {
     let metadata = std::fs::metadata(file);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
@@ -210,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_is_chosen_by_kind_then_by_program() {
+    fn driver_is_chosen_by_kind_then_program() {
         check(None, "claude", Ok("claude"));
         check(None, "/opt/bin/claude --bare", Ok("claude"));
         check(None, "/opt/claude/run.sh -x", Ok("command"));
@@ -225,14 +206,14 @@ mod tests {
         check(
             Some("codecs"),
             "codex",
-            Err(r#"there is no driver "codecs"; agent.kind is "claude", "codex", "acp" or "command""#),
+            Err(r#"unknown driver "codecs"; agent.kind must be "claude", "codex", "acp" or "command""#),
         );
-        let no_program = "the agent's command names no program, or has a quote that nobody closes";
+        let no_program = "the agent's command names no program, or has an unclosed quote";
         check(None, "'claude", Err(no_program));
     }
 
     #[test]
-    fn who_runs_a_known_agent_in_a_way_of_his_own_is_left_alone() {
+    fn custom_invocation_uses_the_command_driver() {
         check(None, "gemini -p go --yolo", Ok("command"));
         check(None, "qwen --output-format=json", Ok("command"));
         check(None, "opencode run", Ok("command"));
@@ -241,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_program_on_the_path_is_found() {
+    fn first_program_on_path_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
         for place in [&one, &two] {
             std::fs::create_dir(place).unwrap();
         }
         let folders = [one.clone(), two.clone()];
-        // A file that nobody may run is no program.
+        // A file without execute permission does not count.
         std::fs::File::create(one.join("claude")).unwrap();
         assert_eq!(first_on_path(&folders), None);
         std::os::unix::fs::symlink("/bin/sh", one.join("codex")).unwrap();

@@ -1,53 +1,48 @@
-//! Starting an agent that speaks in lines, which every driver does: each brings its words and a listener.
+//! Starts a line-based agent. Each driver supplies the arguments and a listener.
 
 use std::io;
 
-use ralph_model::beginning_in_words;
-use ralph_process::{Answer, Ended, HowEnded, Input, ProcessEvent, Spec, Supervised};
+use ralph_model::truncate_at_word;
+use ralph_process::{Ended, ExitReason, Input, ProcessEvent, Spec, StdinReply, Supervised};
 
 use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
-/// The most that is told of a text while it comes, in bytes.
-pub(crate) const MOST_TEXT: usize = 64 << 10;
+/// The longest text that is reported at once, in bytes.
+pub(crate) const MAX_TEXT: usize = 64 << 10;
 
-/// Who understands what an agent prints.
+/// Interprets the output of an agent.
 pub trait Listener: Send + 'static {
-    /// Hears a line, and says what it means and what is answered.
-    fn hear(&mut self, line: &str) -> Heard;
+    /// Handles a line; returns its events and the reply.
+    fn on_line(&mut self, line: &str) -> LineOutput;
 
-    /// Says how the turn ended, when the process has.
+    /// Called when the process has ended.
     fn conclude(&mut self, ended: Ended) -> EndOfTurn;
 }
 
-/// What a line means.
 #[derive(Debug, Default, PartialEq)]
-pub struct Heard {
-    /// What happened, in its order.
+pub struct LineOutput {
     pub events: Vec<TurnEvent>,
-    /// What the agent is answered, if it was started with [`Input::Open`].
-    pub answer: Answer,
+    /// The reply, if the agent was started with [`Input::Open`].
+    pub reply: StdinReply,
 }
 
-impl From<Vec<TurnEvent>> for Heard {
+impl From<Vec<TurnEvent>> for LineOutput {
     fn from(events: Vec<TurnEvent>) -> Self {
-        let answer = Answer::default();
-        Self { events, answer }
+        let reply = StdinReply::default();
+        Self { events, reply }
     }
 }
 
-/// A program with its words and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program and what it is called with.
     pub words: Vec<String>,
-    /// What it reads.
     pub input: Input,
 }
 
-/// Starts a program for a turn, and lets the listener say what it means.
+/// Starts a program for a turn and passes its output to the listener.
 ///
 /// # Errors
-/// When it cannot be started; then nothing is told.
+/// If it cannot be started; then no event is reported.
 pub fn launch(
     launch: Launch,
     turn: &Turn<'_>,
@@ -65,26 +60,26 @@ pub fn launch(
         marker: turn.marker.to_owned(),
         output_limit: turn.output_limit,
     };
-    let tell = move |event: ProcessEvent| match event {
+    let on_event = move |event: ProcessEvent| match event {
         ProcessEvent::Line(line) => {
-            let mut heard = listener.hear(&line);
-            heard.events.iter_mut().for_each(shorten);
+            let mut output = listener.on_line(&line);
+            output.events.iter_mut().for_each(shorten);
             sink(TurnEvent::Line(line));
-            heard.events.into_iter().for_each(&sink);
-            heard.answer
+            output.events.into_iter().for_each(&sink);
+            output.reply
         }
         ProcessEvent::Alive => {
             sink(TurnEvent::Alive);
-            Answer::default()
+            StdinReply::default()
         }
         ProcessEvent::Ended(ended) => {
             sink(TurnEvent::Ended(Box::new(listener.conclude(ended))));
-            Answer::default()
+            StdinReply::default()
         }
     };
-    match ralph_process::start(spec, Box::new(tell)) {
+    match ralph_process::start(spec, Box::new(on_event)) {
         Ok(child) => Ok(Box::new(Running(child))),
-        // The system says the same of a folder that is not there.
+        // A missing working folder causes the same error.
         Err(error) if error.kind() == io::ErrorKind::NotFound && turn.folder.is_dir() => {
             Err(StartError::NotFound { program })
         }
@@ -92,12 +87,12 @@ pub fn launch(
     }
 }
 
-/// Leaves of a very long text as much as anybody wants to see go by; the listener has heard all of it.
+/// Cuts very long texts for display; the listener has already seen all of it.
 fn shorten(event: &mut TurnEvent) {
     if let TurnEvent::Text(text) = event
-        && text.len() > MOST_TEXT
+        && text.len() > MAX_TEXT
     {
-        text.truncate(beginning_in_words(text, MOST_TEXT).len());
+        text.truncate(truncate_at_word(text, MAX_TEXT).len());
         text.shrink_to_fit();
     }
 }
@@ -118,21 +113,21 @@ impl RunningTurn for Running {
     }
 }
 
-/// How a turn ended that only its process tells of.
+/// How the turn ended, judged by the process alone.
 #[must_use]
 pub fn end_of_process(ended: &Ended) -> TurnEnd {
     match ended.how {
-        HowEnded::Exited(0) => TurnEnd::Finished,
-        HowEnded::Exited(code) => TurnEnd::Crash(format!("exit code {code}{}", last_error(ended))),
-        HowEnded::Signalled(signal) => TurnEnd::Crash(format!("killed by signal {signal}{}", last_error(ended))),
-        HowEnded::Stopped | HowEnded::TimedOut => TurnEnd::Stopped,
-        HowEnded::OutputLimit => TurnEnd::OutputLimit,
+        ExitReason::Exited(0) => TurnEnd::Finished,
+        ExitReason::Exited(code) => TurnEnd::Crash(format!("exit code {code}{}", last_error(ended))),
+        ExitReason::Signalled(signal) => TurnEnd::Crash(format!("killed by signal {signal}{}", last_error(ended))),
+        ExitReason::Stopped | ExitReason::TimedOut => TurnEnd::Stopped,
+        ExitReason::OutputLimit => TurnEnd::OutputLimit,
     }
 }
 
-/// The last line of the errors that says something, ready to follow what happened.
+/// The last meaningful line of standard error, with a separator in front.
 fn last_error(ended: &Ended) -> String {
-    // What follows the message of a panic says nothing of it.
+    // Notes after a panic message do not explain it.
     let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: ");
     let line = ended.stderr_tail.lines().map(str::trim).rfind(says_something);
     line.map_or_else(String::new, |line| format!(": {line}"))
@@ -143,9 +138,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_panic_its_message_is_told() {
+    fn panic_message_is_reported() {
         let ended = Ended {
-            how: HowEnded::Exited(101),
+            how: ExitReason::Exited(101),
             stderr_tail:
                 "thread 'main' panicked at src/main.rs:1:2:\nno such file\nnote: run with `RUST_BACKTRACE=1`\n\n"
                     .to_owned(),

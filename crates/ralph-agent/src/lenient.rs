@@ -1,9 +1,9 @@
-//! Fields of records that come in whatever form the next version of an agent gives them.
+//! Deserializers that tolerate fields in an unknown form.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A field in a form that is not known is as good as none: it must not cost the whole record.
+/// Treats a field in an unknown form as missing, so that the rest of the record survives.
 pub(crate) fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -13,7 +13,7 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-/// The same where there is something to take instead.
+/// Like [`lenient`], with a default.
 pub(crate) fn lenient_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -22,7 +22,7 @@ where
     Ok(lenient(deserializer)?.unwrap_or_default())
 }
 
-/// The elements of a list that are in a known form.
+/// The list elements in a known form.
 pub(crate) fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -35,14 +35,14 @@ where
         .collect())
 }
 
-/// How many values a record may hold that is read: many times what any agent prints. A value takes a hundred times the
-/// memory of a letter.
-const MOST_VALUES: usize = 100_000;
+/// The largest number of values in a record: far more than any agent prints. A value takes a hundred times the memory
+/// of a character.
+const MAX_VALUES: usize = 100_000;
 
-/// Whether a line of JSON holds no more values than can be read without harm. It is not looked at otherwise.
+/// Whether a line of JSON has few enough values to be parsed safely. Does not validate it.
 #[must_use]
 pub fn is_readable(line: &str) -> bool {
-    if line.len() <= MOST_VALUES {
+    if line.len() <= MAX_VALUES {
         return true;
     }
     let (mut values, mut in_text, mut is_escaped) = (0_usize, false, false);
@@ -55,10 +55,10 @@ pub fn is_readable(line: &str) -> bool {
             _ => {}
         }
     }
-    values <= MOST_VALUES
+    values <= MAX_VALUES
 }
 
-/// Reads a record; none when it is of another form, or too much.
+/// Parses a record; `None` if it has another form or too many values.
 pub(crate) fn read_record<T: serde::de::DeserializeOwned>(line: &str) -> Option<T> {
     is_readable(line).then(|| serde_json::from_str(line).ok()).flatten()
 }
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_of_too_many_values_is_not_read() {
+    fn record_with_too_many_values_is_rejected() {
         let many = |value: &str, times: usize| format!("[{}1]", value.repeat(times));
         assert!(is_readable(&many("1,", 90_000)));
         assert!(!is_readable(&many("1,", 200_000)));
         assert!(!is_readable(&many("[", 200_000)));
-        // A text is one value, whatever stands in it.
+        // A string is one value, whatever it contains.
         let text = format!("{{\"text\":\"{}\"}}", r#"a,[{\","#.repeat(200_000));
         assert!(is_readable(&text) && serde_json::from_str::<Value>(&text).is_ok());
     }

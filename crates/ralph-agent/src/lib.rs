@@ -1,5 +1,5 @@
-//! Coding agents: the trait that the loop knows, and a driver for each way of speaking to one. How a turn ended is told
-//! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
+//! The agent trait used by the loop, and a driver for each agent protocol. How a turn ended is derived from the agent's
+//! structured output, never from a word search. Reacting to it is left to the caller.
 
 mod allowed;
 mod claude;
@@ -10,10 +10,10 @@ pub mod environment;
 mod find;
 mod launch;
 mod lenient;
-mod moments;
+mod message_log;
 mod newest;
 mod replay;
-mod said;
+mod timestamps;
 mod turn;
 
 use std::time::Duration;
@@ -28,63 +28,58 @@ pub use command_words::has_option;
 pub use find::{
     Driver, DriverError, KnownAgent, agents_by_command, file_name as program_name, first_on_path, known_agents, on_path,
 };
-pub use launch::{Heard, Launch, Listener, end_of_process, launch};
+pub use launch::{Launch, LineOutput, Listener, end_of_process, launch};
 pub use lenient::is_readable;
+pub use message_log::MessageLog;
 pub use ralph_model::Denial;
-pub use replay::{hear_again, replay};
-pub use said::Said;
+pub use replay::{replay, replay_lines};
 pub use turn::{Access, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
-/// A coding agent that can be started.
 pub trait Agent {
-    /// Its name, as a person knows it.
+    /// The display name.
     fn name(&self) -> &str;
 
-    /// What it may do without asking when it is asked to keep to this; none for one that nobody can tell: its own command
-    /// says what it may do.
+    /// The permissions granted for the request; `None` if its own command decides.
     fn permissions(&self, _asked: Permissions) -> Option<Permissions> {
         None
     }
 
-    /// The words that it is started with so that it may do that.
+    /// The arguments that grant these permissions.
     fn permission_words(&self, _granted: Permissions) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a turn of it can be kept from changing anything. Whose command says itself what it may do, or of whom nobody
-    /// knows it, cannot.
+    /// Whether a turn can be made read-only. `false` if its own command sets the permissions or this is unknown.
     fn can_be_read_only(&self) -> bool {
         false
     }
 
-    /// Whether only [`Self::offers_read_only`] tells if a turn of it can be kept from changing anything.
-    fn must_be_asked(&self) -> bool {
+    /// Whether only [`Self::probe_read_only`] can tell if a turn can be made read-only.
+    fn needs_probe(&self) -> bool {
         false
     }
 
-    /// Starts it to find out whether a turn of it can be kept from changing anything. Nothing is prompted. Afterwards
-    /// [`Self::can_be_read_only`] tells the same.
-    fn offers_read_only(&self, _turn: &Turn<'_>, _limit: Duration) -> bool {
+    /// Starts the agent without a prompt to find out whether it can be made read-only. Afterwards
+    /// [`Self::can_be_read_only`] returns the same.
+    fn probe_read_only(&self, _turn: &Turn<'_>, _limit: Duration) -> bool {
         false
     }
 
-    /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;
-    /// the last is always exactly one [`TurnEvent::Ended`], when no process of the turn is left.
+    /// Starts a turn: a new session with this prompt. Events are sent to the sink from other threads; the last is
+    /// always exactly one [`TurnEvent::Ended`], when no process of the turn is left.
     ///
     /// # Errors
-    /// When it cannot be started at all; then nothing is told.
+    /// If it cannot be started; then no event is sent.
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError>;
 }
 
-/// A turn that goes on.
 pub trait RunningTurn: Send {
-    /// The agent's process: its pid, and when it began as the system counts.
+    /// The agent's pid, and its start time as reported by the system.
     fn process(&self) -> (u32, u64);
 
-    /// Asks the agent to end, and makes it end if it does not: cancel, SIGTERM, SIGKILL, sweep. Returns at once; the end is
-    /// told to the sink.
+    /// Ends the agent step by step: cancel, SIGTERM, SIGKILL, sweep. Returns immediately; the sink gets the end.
     fn stop(&mut self);
 
-    /// Makes the agent end at once: SIGKILL, sweep. Returns at once too.
+    /// Kills the agent at once: SIGKILL, sweep. Returns immediately.
     fn kill(&mut self);
 }

@@ -1,13 +1,12 @@
-//! A list that does not grow for ever: an agent may call millions of tools in a turn.
+//! A bounded list, because an agent may call millions of tools in a turn.
 
 use std::collections::VecDeque;
 
-/// How many entries are kept.
-const MOST: usize = 4096;
-/// How long the names are by which entries are found again, in characters.
+const MAX_ENTRIES: usize = 4096;
+/// The longest id that is kept, in characters.
 const ID_CHARACTERS: usize = 128;
 
-/// The newest entries of a list, some thousands at most; older ones are forgotten.
+/// The newest few thousand entries; older ones are dropped.
 #[derive(Debug)]
 pub(crate) struct Newest<T>(VecDeque<T>);
 
@@ -18,9 +17,8 @@ impl<T> Default for Newest<T> {
 }
 
 impl<T> Newest<T> {
-    /// One more.
     pub(crate) fn push(&mut self, entry: T) {
-        if self.0.len() == MOST {
+        if self.0.len() == MAX_ENTRIES {
             self.0.pop_front();
         }
         self.0.push_back(entry);
@@ -37,7 +35,7 @@ impl<T> IntoIterator for Newest<T> {
 }
 
 impl<T> Newest<(String, T)> {
-    /// The newest entry of this name.
+    /// The newest entry with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&T> {
         let id = short(id);
         self.0
@@ -48,7 +46,7 @@ impl<T> Newest<(String, T)> {
     }
 }
 
-/// A name by which an entry is found again. Those of agents are short.
+/// Shortens an id; those of agents are short anyway.
 pub(crate) fn short(id: &str) -> String {
     id.chars().take(ID_CHARACTERS).collect()
 }
@@ -58,19 +56,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_entries_are_kept() {
+    fn newest_entries_are_kept() {
         let mut newest = Newest::default();
         for number in 0..1_000_000_usize {
             newest.push((number.to_string(), number));
         }
-        assert_eq!(newest.0.len(), MOST);
+        assert_eq!(newest.0.len(), MAX_ENTRIES);
         assert_eq!(newest.get("999999"), Some(&999_999));
         assert_eq!(newest.get("5"), None);
         assert_eq!(newest.into_iter().next(), Some(("995904".to_owned(), 995_904)));
     }
 
     #[test]
-    fn a_name_without_end_is_cut() {
+    fn long_id_is_cut() {
         let mut newest = Newest::default();
         let id = "x".repeat(1 << 20);
         newest.push((short(&id), ()));

@@ -1,8 +1,8 @@
-//! A turn whose end nobody saw, heard again from the lines that were kept of it.
+//! Reconstructs an interrupted turn from its transcript.
 
 use jiff::Timestamp;
 use ralph_model::Clock;
-use ralph_process::{Ended, HowEnded};
+use ralph_process::{Ended, ExitReason};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -12,43 +12,45 @@ use crate::codex::{self, CodexAgent};
 use crate::command::PlainText;
 use crate::launch::Listener;
 
-/// What an agent of this name said and did, told from the lines of its transcript as far as they go. Each is the JSON that
-/// the agent printed, or an object with its text as `line`; one that is not whole is left out. They are asked for as often
-/// as they are needed, because a transcript is too long to be held.
+/// Replays the transcript of an agent. Each line is the JSON that the agent printed, or an object with its text as
+/// `line`; incomplete lines are skipped. `transcript` may be called several times, because a transcript is too long to
+/// keep in memory.
 #[must_use]
 pub fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
-    // Any program may be called so; records are what tells.
+    // Any program may have this name, so check its records.
     let has = |is_record: fn(&Value) -> bool| {
         transcript().any(|line| serde_json::from_str(&line).is_ok_and(|value| is_record(&value)))
     };
-    // When it is matters only for how a turn ended, and nobody saw that.
+    // The clock only matters for how the turn ended, which is unknown.
     match agent {
-        ClaudeAgent::NAME if has(claude::is_record) => hear_again(claude::Records::new(Arc::new(NoTime)), transcript()),
-        CodexAgent::NAME if has(codex::is_record) => hear_again(codex::Records::new(Arc::new(NoTime)), transcript()),
-        _ => hear_again(PlainText::default(), transcript()),
+        ClaudeAgent::NAME if has(claude::is_record) => {
+            replay_lines(claude::Records::new(Arc::new(NoClock)), transcript())
+        }
+        CodexAgent::NAME if has(codex::is_record) => replay_lines(codex::Records::new(Arc::new(NoClock)), transcript()),
+        _ => replay_lines(PlainText::default(), transcript()),
     }
 }
 
-/// Lets a listener hear the lines of a transcript, as far as they are whole.
-pub fn hear_again(mut listener: impl Listener, lines: impl Iterator<Item = String>) -> EndOfTurn {
+/// Passes the complete lines of a transcript to a listener.
+pub fn replay_lines(mut listener: impl Listener, lines: impl Iterator<Item = String>) -> EndOfTurn {
     for line in lines {
         let Ok(value) = serde_json::from_str::<Value>(&line) else {
             continue;
         };
         let text = value.get("line").and_then(Value::as_str);
-        drop(listener.hear(text.unwrap_or(&line)));
+        drop(listener.on_line(text.unwrap_or(&line)));
     }
     listener.conclude(Ended {
-        how: HowEnded::Stopped,
+        how: ExitReason::Stopped,
         stderr_tail: String::new(),
         swept: 0,
         left: Vec::new(),
     })
 }
 
-struct NoTime;
+struct NoClock;
 
-impl Clock for NoTime {
+impl Clock for NoClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
@@ -62,7 +64,7 @@ mod tests {
     const TOOL: &str = r#"{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"<journal>not mine</journal>"}]}}"#;
 
     #[test]
-    fn what_any_program_printed_is_its_text() {
+    fn plain_output_is_replayed_as_text() {
         let transcript = [
             r#"{"line":"<journal>half"}"#,
             "{\"a\":1}",
@@ -72,25 +74,25 @@ mod tests {
         let transcript = || transcript.into_iter().map(String::from);
         let end = replay("an-agent", transcript);
         assert_eq!(end.messages, ["<journal>half\n{\"a\":1}\n</journal>\n"]);
-        // A program of that name that speaks otherwise.
+        // Another program of that name, with other output.
         assert_eq!(replay("claude", transcript).messages, end.messages);
     }
 
     #[test]
-    fn of_records_only_the_agents_own_text_is_heard() {
+    fn replay_keeps_only_the_agents_own_text() {
         let transcript = [r#"{"line":"a warning"}"#, SAID, TOOL];
         let end = replay("claude", || transcript.into_iter().map(String::from));
         assert_eq!(end.messages, ["<journal>half</journal>"]);
 
         let started = r#"{"type":"thread.started","thread_id":"t"}"#;
-        let said =
+        let message =
             r#"{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"<journal>half</journal>"}}"#;
         let tool = r#"{"type":"item.completed","item":{"id":"2","type":"command_execution","command":"x","aggregated_output":"<journal>not mine</journal>","status":"completed"}}"#;
-        let again = replay("codex", || [started, said, tool].into_iter().map(String::from));
+        let again = replay("codex", || [started, message, tool].into_iter().map(String::from));
         assert_eq!((again.messages, again.session.as_deref()), (end.messages, Some("t")));
         assert_eq!(
-            replay("an-agent", || std::iter::once(said.to_owned())).messages,
-            [format!("{said}\n")]
+            replay("an-agent", || std::iter::once(message.to_owned())).messages,
+            [format!("{message}\n")]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A turn: what an agent is given, what it says on the way, how it ended.
+//! A turn: its input, its events, and its end.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,29 +6,27 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_model::config::Permissions;
-use ralph_model::{Denial, Usage, deserialize_moment, serialize_moment};
+use ralph_model::{Denial, Usage, deserialize_timestamp, serialize_timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What an agent is given.
+/// The input of a turn.
 #[derive(Debug, Clone)]
 pub struct Turn<'a> {
-    /// The prompt.
     pub prompt: &'a str,
-    /// A file that holds it.
+    /// A file with the prompt.
     pub prompt_file: &'a Path,
-    /// The model to ask for; none leaves it to the agent.
+    /// The model to request; `None` leaves it to the agent.
     pub model: Option<&'a str>,
-    /// The folder to work in.
+    /// The working folder.
     pub folder: &'a Path,
-    /// The whole environment, complete.
     pub environment: &'a [(OsString, OsString)],
-    /// Folders outside of it in which commands that it runs have to write: that of the database, in a linked worktree.
+    /// Other folders that its commands must be able to write to, such as that of the database in a linked worktree.
     pub also_writable: &'a [PathBuf],
     /// What it may do without asking.
     pub access: Access,
-    /// The commands that it may run without asking, beside [ralph's own](crate::MEMORY_COMMANDS).
+    /// The commands that it may run without asking, besides [ralph's own](crate::MEMORY_COMMANDS).
     pub allowed_commands: &'a [String],
-    /// The random word that stands in the environment too, by which its descendants are found.
+    /// The marker, also in the environment, for finding its descendants.
     pub marker: &'a str,
     /// How many bytes it may print.
     pub output_limit: Option<u64>,
@@ -37,10 +35,9 @@ pub struct Turn<'a> {
 /// What an agent may do in a turn without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Look at the project, and change nothing. Only an agent that [can be read-only](crate::Agent::can_be_read_only) keeps
-    /// to it.
+    /// Read only. Works only for an agent that [can be read-only](crate::Agent::can_be_read_only).
     ReadOnly,
-    /// Work, as far as the user permits.
+    /// Work with these permissions.
     Work(Permissions),
 }
 
@@ -56,134 +53,106 @@ impl From<Permissions> for Access {
     }
 }
 
-/// Where the events of a turn go.
 pub type TurnSink = Box<dyn Fn(TurnEvent) + Send>;
 
-/// What happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
-    /// A line that the agent printed, for the transcript. Not masked.
+    /// A line of output for the transcript. Not masked.
     Line(String),
-    /// A message of its own begins, which its text up to the next one belongs to.
+    /// A new message starts; the following text belongs to it.
     MessageBegins,
-    /// Its own text, as it comes; of a very long one the beginning.
+    /// The agent's own text as it arrives; very long ones are cut.
     Text(String),
-    /// It uses a tool; what it says afterwards may be its final text.
+    /// A tool call; text after it may be final.
     Tool {
-        /// The tool's name.
         name: String,
-        /// What it is about, in a few words: a path, a command.
+        /// Its subject in a few words: a path, a command.
         about: String,
     },
-    /// What it has used so far.
+    /// Usage so far.
     Used(Usage),
-    /// A sign of life that says nothing else.
+    /// Activity without other content.
     Alive,
-    /// It is over, and no process of it is left.
+    /// The turn is over, and none of its processes is left.
     Ended(Box<EndOfTurn>),
 }
 
-/// How a turn ended, and all that the agent said.
+/// How a turn ended, and everything that the agent said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndOfTurn {
-    /// How.
     pub end: TurnEnd,
-    /// Its own messages, each of them a text by itself: what one leaves open does not reach into the next.
+    /// Its separate messages; an unclosed tag in one does not affect the next.
     pub messages: Vec<String>,
-    /// How many of them came before its last tool call.
+    /// The number of messages before the last tool call.
     pub before_last_tool: usize,
-    /// How many bytes of what it said are not among them, because it said too much.
+    /// How many bytes were dropped because the output was too long.
     pub left_out: u64,
-    /// What it was not allowed to do.
     pub denials: Vec<Denial>,
-    /// What it used.
     pub usage: Usage,
-    /// The agent's own name for the session.
+    /// The agent's session id.
     pub session: Option<String>,
-    /// The model that really answered.
+    /// The model that answered.
     pub model: Option<String>,
-    /// The files that its write calls named.
+    /// The files named by its write calls.
     pub writes: Vec<PathBuf>,
-    /// What may help where it said nothing.
+    /// A hint in case it said nothing.
     #[serde(default)]
     pub hint: Option<String>,
-    /// The end of what it printed as errors.
+    /// The end of its standard error.
     pub stderr_tail: String,
-    /// The pids of its processes that are still there, because they may not be ended.
+    /// The pids of processes that could not be ended.
     #[serde(default)]
     pub left_running: Vec<u32>,
 }
 
 impl EndOfTurn {
-    /// Its messages after its last tool call.
+    /// The messages after the last tool call.
     #[must_use]
     pub fn final_messages(&self) -> &[String] {
         self.messages.get(self.before_last_tool..).unwrap_or_default()
     }
 
-    /// Whether it said anything at all.
     #[must_use]
     pub fn spoke(&self) -> bool {
         self.messages.iter().any(|message| !message.trim().is_empty())
     }
 }
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TurnEnd {
-    /// It came to its end: its terminal record, or exit 0 where there is none.
+    /// Completed: a terminal record, or exit code 0 for agents without one.
     Finished,
-    /// The model refused.
     Refusal(String),
-    /// The answer was cut at its longest.
+    /// The answer was cut at the token limit.
     TokenLimit,
-    /// The steps were used up.
     TurnLimit,
-    /// The program broke down.
     Crash(String),
-    /// What it printed cannot be understood.
+    /// The output cannot be parsed.
     Garbage(String),
     /// The prompt was too long for the model.
     ContextOverflow(String),
-    /// What the user may use is used up for now.
+    /// The usage limit is reached.
     UsageLimit {
-        /// When it is over, where the agent says so.
+        /// When it resets, if known.
         #[serde(
             default,
-            serialize_with = "serialize_moment",
-            deserialize_with = "deserialize_moment"
+            serialize_with = "serialize_timestamp",
+            deserialize_with = "deserialize_timestamp"
         )]
         resets_at: Option<Timestamp>,
-        /// What the agent says.
         message: String,
     },
-    /// The service failed for a moment.
     Transient(String),
-    /// The agent is not logged in, or its key is wrong.
     Auth(String),
-    /// The account cannot pay.
     Billing(String),
-    /// It printed more than it may.
     OutputLimit,
-    /// It was stopped.
     Stopped,
 }
 
-/// Why an agent cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Its program is not there.
     #[error("{program} is not installed, or not on the PATH")]
-    NotFound {
-        /// The program.
-        program: String,
-    },
-    /// The system said no.
+    NotFound { program: String },
     #[error("{program} could not be started: {error}")]
-    NotStarted {
-        /// The program.
-        program: String,
-        /// What the system said.
-        error: io::Error,
-    },
+    NotStarted { program: String, error: io::Error },
 }

@@ -1,4 +1,4 @@
-//! The drivers with real child processes: the scripted agent, which behaves in all the ways that agents do.
+//! Tests the drivers with real child processes: a scripted agent that behaves in all the ways agents do.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::ffi::OsString;
@@ -33,7 +33,7 @@ impl Clock for Noon {
     }
 }
 
-/// A scripted agent in a folder of its own.
+/// A scripted agent in a temporary folder.
 struct Stage {
     folder: tempfile::TempDir,
     script: ScriptedAgent,
@@ -71,7 +71,7 @@ impl Stage {
         self.folder.path().join("project")
     }
 
-    /// A word that nobody else has.
+    /// A unique marker.
     fn marker(&self) -> String {
         self.folder.path().to_str().unwrap().to_owned()
     }
@@ -123,31 +123,31 @@ impl Stage {
         self.play().1.end
     }
 
-    /// All that is told; the end comes once, last, and nothing is left then.
+    /// All events. The end comes last and exactly once, and no process is left.
     fn finish(&self, events: &Receiver<TurnEvent>) -> (Vec<TurnEvent>, EndOfTurn) {
-        let mut told: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
+        let mut events: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
         let left = ralph_process::kill_leftovers(&self.marker(), None);
-        assert_eq!(left, 0, "something was left");
-        let ends = told.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
+        assert_eq!(left, 0, "processes were left");
+        let ends = events.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
         assert_eq!(ends.count(), 1);
-        let Some(TurnEvent::Ended(end)) = told.pop() else {
-            unreachable!("the end is not the last");
+        let Some(TurnEvent::Ended(end)) = events.pop() else {
+            unreachable!("the last event must be the end");
         };
-        (told, *end)
+        (events, *end)
     }
 }
 
 #[test]
-fn any_program_answers_with_what_it_prints() {
+fn plain_program_answers_with_its_output() {
     let stage = Stage::plain(vec![
         say("one"),
         write("a.txt", "x"),
         run("echo tool output"),
         say("two\nthree"),
     ]);
-    let (told, end) = stage.play();
+    let (events, end) = stage.play();
     assert_eq!(
-        told,
+        events,
         [
             TurnEvent::Line("one".into()),
             TurnEvent::Text("one\n".into()),
@@ -168,7 +168,7 @@ fn any_program_answers_with_what_it_prints() {
 }
 
 #[test]
-fn any_program_may_get_its_prompt_as_a_file() {
+fn plain_program_may_read_a_prompt_file() {
     let stage = Stage::plain(vec![say("read")]);
     let (_turn, events) = stage.start(stage.script.words_with_prompt_file());
     assert_eq!(stage.finish(&events).1.end, TurnEnd::Finished);
@@ -176,7 +176,7 @@ fn any_program_may_get_its_prompt_as_a_file() {
 }
 
 #[test]
-fn any_program_that_fails_says_how() {
+fn plain_program_failure_is_reported() {
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let stage = Stage::plain(vec![say_error("first\nno such model\n\n"), exit(3)]);
     assert_eq!(stage.end(), crash("exit code 3: no such model"));
@@ -185,18 +185,18 @@ fn any_program_that_fails_says_how() {
 }
 
 #[test]
-fn a_prompt_of_megabytes_arrives_whole_and_one_that_is_not_read_does_no_harm() {
+fn huge_prompt_arrives_whole_or_is_ignored() {
     let stage = Stage::plain(vec![say("ok")]);
     let long = "långt ".repeat(700_000);
     for words in [stage.script.words(), vec!["true".to_owned()]] {
         let (_turn, events) = stage.start_with(words, &long);
         assert_eq!(stage.finish(&events).1.end, TurnEnd::Finished);
     }
-    assert!(stage.script.prompts() == [long], "the prompt came otherwise");
+    assert!(stage.script.prompts() == [long], "the prompt differs");
 }
 
 #[test]
-fn fault_29_nothing_of_a_turn_is_left() {
+fn fault_29_no_process_is_left_after_a_turn() {
     for kind in [Stage::plain, Stage::claude, Stage::codex] {
         let stage = kind(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
         let (_, end) = stage.play();
@@ -206,7 +206,7 @@ fn fault_29_nothing_of_a_turn_is_left() {
 }
 
 #[test]
-fn a_turn_that_hangs_is_stopped() {
+fn hanging_turn_is_stopped() {
     for kind in [Stage::plain, Stage::claude, Stage::codex] {
         let stage = kind(vec![daemon(), say("up"), hang()]);
         let (mut turn, events) = stage.start(stage.script.words());
@@ -223,7 +223,7 @@ fn a_turn_that_hangs_is_stopped() {
 }
 
 #[test]
-fn a_turn_that_floods_is_ended_at_its_limit() {
+fn flooding_turn_is_ended_at_its_limit() {
     let mut stage = Stage::plain(vec![flood(10_000_000)]);
     stage.output_limit = Some(1_000_000);
     let (_, end) = stage.play();
@@ -239,7 +239,7 @@ fn a_turn_that_floods_is_ended_at_its_limit() {
 }
 
 #[test]
-fn claude_is_heard_in_its_records() {
+fn claude_records_are_interpreted() {
     let stage = Stage::claude(vec![
         say("I begin"),
         write("a.txt", "x"),
@@ -247,14 +247,14 @@ fn claude_is_heard_in_its_records() {
         run("echo '<task-done>t-000002</task-done>'"),
         say_in_chunks("all done, ü", 50),
     ]);
-    let (told, end) = stage.play();
+    let (events, end) = stage.play();
     assert_eq!(end.end, TurnEnd::Finished);
     assert_eq!(end.messages, ["I begin", "all done, ü"]);
     assert_eq!(end.final_messages(), ["all done, ü"]);
     assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
     assert_eq!(end.usage.tokens(), 370);
     assert_eq!(end.model.as_deref(), Some("scripted-model"));
-    assert!(told.contains(&TurnEvent::Used(end.usage)));
+    assert!(events.contains(&TurnEvent::Used(end.usage)));
     assert_eq!(
         stage.script.call(1).arguments.join(" "),
         "-p --output-format stream-json --verbose --permission-mode acceptEdits --allowedTools Bash(ralph remember:*) \
@@ -265,7 +265,7 @@ fn claude_is_heard_in_its_records() {
 }
 
 #[test]
-fn claude_that_breaks_down_in_the_middle_says_so() {
+fn claude_crash_is_reported() {
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let stage = Stage::claude(vec![say("half"), say_error("boom"), exit(1)]);
     let (_, end) = stage.play();
@@ -284,7 +284,7 @@ fn claude_that_breaks_down_in_the_middle_says_so() {
 }
 
 #[test]
-fn claude_tells_how_its_turn_ended_by_its_last_record() {
+fn claude_last_record_decides_the_end() {
     let record =
         r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
     let stage = Stage::claude(vec![raw(record), exit(1)]);
@@ -292,7 +292,7 @@ fn claude_tells_how_its_turn_ended_by_its_last_record() {
 }
 
 #[test]
-fn codex_is_heard_in_its_records() {
+fn codex_records_are_interpreted() {
     let stage = Stage::codex(vec![
         say("I begin"),
         write("a.txt", "x"),
@@ -300,15 +300,15 @@ fn codex_is_heard_in_its_records() {
         run("echo '<task-done>t-000002</task-done>'"),
         say_in_chunks("all done, ü", 50),
     ]);
-    let (told, end) = stage.play();
+    let (events, end) = stage.play();
     assert_eq!(end.end, TurnEnd::Finished);
     assert_eq!(end.messages, ["I begin", "all done, ü"]);
     assert_eq!(end.final_messages(), ["all done, ü"]);
     assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
     assert_eq!(end.usage.tokens(), 370);
     assert_eq!(end.model.as_deref(), Some("big"));
-    assert!(told.contains(&TurnEvent::Used(end.usage)));
-    let mut about = told.iter().filter_map(|event| match event {
+    assert!(events.contains(&TurnEvent::Used(end.usage)));
+    let mut about = events.iter().filter_map(|event| match event {
         TurnEvent::Tool { name, about } => Some((name.as_str(), about.as_str())),
         _ => None,
     });
@@ -324,7 +324,7 @@ fn codex_is_heard_in_its_records() {
 }
 
 #[test]
-fn codex_that_fails_or_breaks_down_says_so() {
+fn codex_failures_and_crashes_are_reported() {
     let message = "unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses";
     let record = format!(r#"{{"type":"turn.failed","error":{{"message":"{message}"}}}}"#);
     let stage = Stage::codex(vec![raw(&record), exit(1)]);
@@ -341,7 +341,7 @@ fn codex_that_fails_or_breaks_down_says_so() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_named() {
+fn missing_agent_is_reported() {
     let stage = Stage::plain(Vec::new());
     let command = CommandLine::Line("no-such-agent-here -x".to_owned());
     let agent = agent("command", &command);
@@ -355,6 +355,6 @@ fn an_agent_that_is_not_there_is_named() {
         start(&stage.project()).to_string(),
         "no-such-agent-here is not installed, or not on the PATH"
     );
-    // The folder is what is missing here, so that is not said of the agent.
+    // The folder is missing here, so the error does not blame the agent.
     assert!(matches!(start(Path::new("/nowhere")), StartError::NotStarted { .. }));
 }

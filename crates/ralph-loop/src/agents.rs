@@ -1,4 +1,4 @@
-//! All the drivers together: which one speaks to an agent, and which one understands what was kept of a turn.
+//! Picks the driver that talks to an agent or parses its transcript.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use ralph_agent::{Agent, ClaudeAgent, CodexAgent, CommandAgent, Driver, DriverEr
 use ralph_model::Clock;
 use ralph_model::config::CommandLine;
 
-/// The agent that a command line starts, spoken to by the driver that is asked for or else by the one that fits. The clock
-/// tells it what `resets 3pm` means.
+/// The agent that a command line starts, with the given driver or else the one that fits. The clock resolves reset
+/// times such as `resets 3pm`.
 ///
 /// # Errors
 /// When there is no such driver, or the line names no program.
@@ -25,8 +25,8 @@ pub fn agent_for(
     })
 }
 
-/// What an agent of this name said and did in a turn whose end nobody saw, told from the lines of its transcript.
+/// Rebuilds a turn whose end was not seen, from the lines of its transcript.
 pub(crate) fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
-    // An agent that speaks ACP may have any name; what it said tells.
+    // An ACP agent may have any name; the transcript shows it.
     ralph_acp::replay(&transcript).unwrap_or_else(|| ralph_agent::replay(agent, transcript))
 }

@@ -1,72 +1,65 @@
-//! Guidance: what the person who watches a run says about a turn that they have stopped. How they are asked is for whoever
-//! starts the run to say; the loop knows only that they can be.
+//! Guidance: what the user says about a turn they stopped. The caller of the loop implements how the user is asked.
 
 use ralph_memory::capture::clean;
 use ralph_model::TaskId;
 use ralph_process::StopHandle;
 
-/// The most that is kept of what a person says, in characters. More than that is a specification, and belongs into a file.
+/// The maximum length of guidance, in characters. Anything longer is a specification and belongs in a file.
 pub const GUIDANCE_CHARACTERS: usize = 16 << 10;
 
-/// Somebody who can be asked.
+/// Asks the user for guidance.
 pub trait Guide: Send + Sync {
-    /// Asks the person, and answers when they have. It is called from a thread of its own. Once the asking is given up
-    /// (the second Ctrl+C), it has to answer at once, with the lines that were finished by then.
-    fn ask(&self, about: &Asked, given_up: &StopHandle) -> Guided;
+    /// Asks the user and returns the answer; runs in its own thread. When `given_up` is stopped (the second Ctrl+C), it
+    /// must return at once with the lines finished so far.
+    fn ask(&self, about: &GuidanceQuestion, given_up: &StopHandle) -> GuidanceAnswer;
 }
 
-/// What the person is asked about.
+/// The turn that the user is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// Which iteration was stopped.
+pub struct GuidanceQuestion {
     pub iteration: u32,
-    /// Its task.
     pub task: TaskId,
-    /// The task's title.
     pub title: String,
-    /// The files that the turn has changed, in order.
+    /// The files that the turn changed.
     pub files: Vec<String>,
 }
 
-/// What the person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guided {
-    /// What the agent should do differently; none when they had nothing to say.
+pub struct GuidanceAnswer {
+    /// What the agent should do differently; `None` if the user had nothing to say.
     pub text: Option<String>,
-    /// Whether the run goes on.
-    pub next: WhatNext,
+    pub next: AfterGuidance,
 }
 
-/// Whether a run goes on after the person was asked.
+/// Whether a run continues after the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhatNext {
-    /// It does, with the same task.
+pub enum AfterGuidance {
+    /// Continue with the same task.
     GoOn,
-    /// It ends.
     Stop,
 }
 
-/// Whether there is somebody to ask.
+/// Whether the user can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Asking {
-    /// Nobody: the first Ctrl+C stops the run.
+pub enum Attendance {
+    /// The first Ctrl+C stops the run.
     #[default]
-    Nobody,
-    /// Somebody sits at the terminal: the first Ctrl+C stops the turn and asks.
-    Possible,
+    Unattended,
+    /// The user is at the terminal: the first Ctrl+C stops the turn and asks.
+    Attended,
 }
 
-/// What a person wishes of the run as a whole.
+/// A request about the run as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// That it ends when the iteration that goes on is settled.
-    LastIteration,
-    /// That it goes on after all.
+pub enum RunRequest {
+    /// End the run after the current iteration.
+    StopAfterIteration,
+    /// Take that back.
     GoOn,
 }
 
-impl Guided {
-    /// What is kept of it: nothing that a terminal would obey, no secret, no blank ends, not more than there may be.
+impl GuidanceAnswer {
+    /// Cleans the text for the record: no control sequences, no secrets, trimmed and limited in length.
     #[must_use]
     pub fn kept(self) -> Self {
         let text = self.text.map(|text| clean(&text, GUIDANCE_CHARACTERS));
@@ -82,11 +75,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_secret_is_kept_of_what_was_typed() {
+    fn secrets_in_guidance_are_masked() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        let guided = Guided {
+        let guided = GuidanceAnswer {
             text: Some(format!("use {token}\nfor the upload ")),
-            next: WhatNext::GoOn,
+            next: AfterGuidance::GoOn,
         };
         let kept = guided.kept().text.unwrap();
         assert!(

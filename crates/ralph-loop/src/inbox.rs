@@ -1,22 +1,21 @@
-//! The one channel through which a run is told what happens. An agent may say a million things, so whoever reads takes all
-//! that is there at once, and whoever tells too much waits until it is taken: neither wakes the other for every line.
+//! The channel through which a run receives its input. An agent may send a million lines, so the reader takes the whole
+//! queue at once and senders block when it is full; neither wakes the other for every line.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many things may wait to be taken, and how much text in them. Whoever tells more has to wait itself, so that a flood
-/// of output does not fill the memory.
-const MOST_WAITING: usize = 1024;
-const MOST_BYTES: usize = 1 << 20;
+/// The maximum number of queued items and of bytes in them. Further senders block, so that a flood of output does not
+/// fill the memory.
+const MAX_WAITING: usize = 1024;
+const MAX_BYTES: usize = 1 << 20;
 
-/// Something whose text takes room.
+/// The size of an item's text.
 pub(crate) trait Weight {
-    /// How much, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// A channel: who tells, and who is told.
+/// Creates a channel.
 pub(crate) fn inbox<T: Weight>() -> (Sender<T>, Inbox<T>) {
     let shared = Arc::new(Shared {
         waiting: Mutex::new(Waiting {
@@ -26,7 +25,7 @@ pub(crate) fn inbox<T: Weight>() -> (Sender<T>, Inbox<T>) {
             sleeps: false,
             blocked: 0,
         }),
-        told: Condvar::new(),
+        sent: Condvar::new(),
         taken: Condvar::new(),
     });
     let inbox = Inbox {
@@ -36,28 +35,23 @@ pub(crate) fn inbox<T: Weight>() -> (Sender<T>, Inbox<T>) {
     (Sender(shared), inbox)
 }
 
-/// Nobody reads any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// Who tells.
 #[derive(Debug)]
 pub(crate) struct Sender<T>(Arc<Shared<T>>);
 
-/// Who is told.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
     shared: Arc<Shared<T>>,
-    /// What was taken and not yet looked at.
+    /// Items taken from the queue but not yet returned.
     taken: VecDeque<T>,
 }
 
 #[derive(Debug)]
 struct Shared<T> {
     waiting: Mutex<Waiting<T>>,
-    /// Something is there.
-    told: Condvar,
-    /// There is room.
+    sent: Condvar,
     taken: Condvar,
 }
 
@@ -66,7 +60,7 @@ struct Waiting<T> {
     queue: VecDeque<T>,
     bytes: usize,
     is_closed: bool,
-    /// Whether the reader waits, and how many tellers do: only those need to be woken.
+    /// Whether the reader waits, and how many senders do: only those need a wake-up.
     sleeps: bool,
     blocked: usize,
 }
@@ -84,10 +78,10 @@ impl<T> Clone for Sender<T> {
 }
 
 impl<T: Weight> Sender<T> {
-    /// Tells something, when there is room for it.
+    /// Sends an item; blocks while the queue is full.
     pub(crate) fn send(&self, what: T) -> Result<(), Closed> {
         let mut waiting = self.0.lock();
-        while !waiting.is_closed && (waiting.queue.len() >= MOST_WAITING || waiting.bytes >= MOST_BYTES) {
+        while !waiting.is_closed && (waiting.queue.len() >= MAX_WAITING || waiting.bytes >= MAX_BYTES) {
             waiting.blocked += 1;
             waiting = self.0.taken.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             waiting.blocked -= 1;
@@ -95,10 +89,10 @@ impl<T: Weight> Sender<T> {
         self.put(waiting, what)
     }
 
-    /// Tells something at once. Where there is no room for it, the reader is awake anyway, and it is not told.
+    /// Sends an item without blocking. If the queue is full, the reader is awake anyway and the item is dropped.
     pub(crate) fn try_send(&self, what: T) -> Result<(), Closed> {
         let waiting = self.0.lock();
-        if waiting.queue.len() >= MOST_WAITING {
+        if waiting.queue.len() >= MAX_WAITING {
             return Ok(());
         }
         self.put(waiting, what)
@@ -112,14 +106,14 @@ impl<T: Weight> Sender<T> {
         waiting.queue.push_back(what);
         if waiting.sleeps {
             waiting.sleeps = false;
-            self.0.told.notify_one();
+            self.0.sent.notify_one();
         }
         Ok(())
     }
 }
 
 impl<T> Inbox<T> {
-    /// What was told next, if there is something.
+    /// The next item, if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<T> {
         if self.taken.is_empty() {
             let shared = Arc::clone(&self.shared);
@@ -128,7 +122,7 @@ impl<T> Inbox<T> {
         self.taken.pop_front()
     }
 
-    /// The same; waits for it, as long as that.
+    /// The next item; waits for it at most this long.
     pub(crate) fn recv(&mut self, patience: Option<Duration>) -> Option<T> {
         let until = patience.and_then(|patience| Instant::now().checked_add(patience));
         if let Some(next) = self.taken.pop_front() {
@@ -139,7 +133,7 @@ impl<T> Inbox<T> {
         while waiting.queue.is_empty() {
             waiting.sleeps = true;
             let Some(until) = until else {
-                waiting = shared.told.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                waiting = shared.sent.wait(waiting).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
@@ -147,7 +141,7 @@ impl<T> Inbox<T> {
                 waiting.sleeps = false;
                 return None;
             }
-            let woken = shared.told.wait_timeout(waiting, left);
+            let woken = shared.sent.wait_timeout(waiting, left);
             waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         waiting.sleeps = false;
@@ -155,7 +149,7 @@ impl<T> Inbox<T> {
         self.taken.pop_front()
     }
 
-    /// Takes all that is there. What was taken before must have been looked at.
+    /// Takes the whole queue. The items taken before must have been returned.
     fn take_all(&mut self, mut waiting: MutexGuard<'_, Waiting<T>>) {
         std::mem::swap(&mut waiting.queue, &mut self.taken);
         waiting.bytes = 0;
@@ -169,7 +163,7 @@ impl<T> Drop for Inbox<T> {
     fn drop(&mut self) {
         let mut waiting = self.shared.lock();
         waiting.is_closed = true;
-        // Whoever waits until something is looked at must not wait for ever.
+        // Unblocks senders that wait until their message is handled.
         waiting.queue.clear();
         drop(waiting);
         self.shared.taken.notify_all();
@@ -188,41 +182,41 @@ mod tests {
     }
 
     #[test]
-    fn everything_arrives_in_its_order_however_much_it_is() {
+    fn all_items_arrive_in_order() {
         let (sender, mut inbox) = inbox();
-        let teller = thread::spawn(move || (0..10_000).try_for_each(|number: u32| sender.send(number.to_string())));
+        let producer = thread::spawn(move || (0..10_000).try_for_each(|number: u32| sender.send(number.to_string())));
         for number in 0..10_000 {
             assert_eq!(inbox.recv(None), Some(number.to_string()));
         }
-        assert_eq!(teller.join().unwrap(), Ok(()));
+        assert_eq!(producer.join().unwrap(), Ok(()));
         assert_eq!(inbox.try_recv(), None);
         assert_eq!(inbox.recv(Some(Duration::ZERO)), None);
     }
 
     #[test]
-    fn no_more_waits_than_there_is_room_for() {
-        for long in [1, MOST_BYTES / 4] {
+    fn queue_is_bounded() {
+        for long in [1, MAX_BYTES / 4] {
             let (sender, mut inbox) = inbox();
-            let teller = thread::spawn(move || (0..2 * MOST_WAITING).try_for_each(|_| sender.send("x".repeat(long))));
+            let producer = thread::spawn(move || (0..2 * MAX_WAITING).try_for_each(|_| sender.send("x".repeat(long))));
             let mut all = 0;
-            while all < 2 * MOST_WAITING {
+            while all < 2 * MAX_WAITING {
                 assert!(inbox.recv(None).is_some());
                 let bytes = inbox.taken.iter().map(String::len).sum::<usize>();
-                assert!(inbox.taken.len() < MOST_WAITING && bytes <= MOST_BYTES, "{bytes}");
+                assert!(inbox.taken.len() < MAX_WAITING && bytes <= MAX_BYTES, "{bytes}");
                 all += 1;
             }
-            assert_eq!(teller.join().unwrap(), Ok(()));
+            assert_eq!(producer.join().unwrap(), Ok(()));
         }
     }
 
     #[test]
-    fn whoever_tells_nobody_is_told_so_and_waits_no_longer() {
+    fn senders_fail_when_the_receiver_is_gone() {
         let (sender, mut inbox) = inbox();
         let blocked = sender.clone();
-        let teller = thread::spawn(move || (0..).try_for_each(|number: u64| blocked.send(number.to_string())));
+        let producer = thread::spawn(move || (0..).try_for_each(|number: u64| blocked.send(number.to_string())));
         assert_eq!(inbox.recv(None), Some("0".to_owned()));
         drop(inbox);
-        assert_eq!(teller.join().unwrap(), Err(Closed));
+        assert_eq!(producer.join().unwrap(), Err(Closed));
         assert_eq!(sender.try_send(String::new()), Err(Closed));
     }
 }

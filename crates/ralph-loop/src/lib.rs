@@ -1,21 +1,21 @@
-//! The loop: a task, a fresh session, its outcome, again. What happens next is a pure function of what was (`state`); a
-//! driver does what it says.
+//! The run loop: take a task, start a fresh agent session, settle the outcome, repeat. What happens next is a pure
+//! function (`state`); a driver performs its effects.
 
 mod agents;
 mod alive;
 mod basis;
 pub mod changes;
 mod checkout;
+mod disk_space;
 mod driver;
 mod files;
 pub mod gates;
 mod guide;
-mod heart;
+mod heartbeat;
 mod inbox;
 mod lock;
 mod prune;
 mod report;
-mod room;
 mod rules;
 mod run_folder;
 pub mod settle;
@@ -34,13 +34,13 @@ pub use checkout::{
     BRANCHES, Base, BranchError, Change, PROJECT_FILE, Prepared, ReportCommits, commit_changes, is_in, land_branch,
     remove_checkout, repair_landing,
 };
+pub use disk_space::is_disk_full;
 pub use driver::{Finish, Interrupter, RunError, Runner};
-pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wish};
+pub use guide::{AfterGuidance, Attendance, GUIDANCE_CHARACTERS, GuidanceAnswer, GuidanceQuestion, Guide, RunRequest};
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
-pub use room::is_disk_full;
 pub use rules::{Rules, path_pattern};
 pub use run_folder::IterationFolder;
 pub use site::{Isolation, Order, Site, Verifier};
 pub use summary::{StopCause, TurnSummary, Verification};
-pub use watch::{News, Room, Survival, Watch};
+pub use watch::{DiskSpace, RunEvent, Survival, Watch};

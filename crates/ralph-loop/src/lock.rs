@@ -1,4 +1,4 @@
-//! One run for each worktree: two agents in one folder would undo each other's work.
+//! Locks a worktree for one run: two agents in one folder would undo each other's work.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -6,33 +6,26 @@ use std::path::Path;
 
 use ralph_process::open_lock_file;
 
-/// A worktree that is this run's own, until this value is dropped or the process ends, however it ends.
+/// An exclusive lock on a worktree, released when this value is dropped or the process ends in any way.
 #[derive(Debug)]
 pub struct WorktreeLock {
     _file: File,
 }
 
-/// Why a worktree cannot be had.
+/// Why a worktree cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another run has it.
-    #[error("another run works in this folder already ({holder})")]
+    #[error("another run is already working in this folder ({holder})")]
     Taken {
-        /// Who, as far as it says.
+        /// The other run, if it says.
         holder: String,
     },
-    /// The file system said no.
     #[error("cannot lock {path}: {source}")]
-    Io {
-        /// The lock.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
+    Io { path: String, source: io::Error },
 }
 
 impl WorktreeLock {
-    /// Takes the worktree whose lock is this file; `holder` is what others are told.
+    /// Locks the worktree with this lock file; `holder` identifies the run to others.
     ///
     /// # Errors
     /// When another run has it, or the file cannot be written.
@@ -46,7 +39,7 @@ impl WorktreeLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Whoever it is, it is there.
+                // The lock is taken even if the holder cannot be read.
                 drop((&file).take(200).read_to_string(&mut holder));
                 let holder = holder.trim().to_owned();
                 return Err(LockError::Taken { holder });
@@ -66,14 +59,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_run_is_refused_and_told_who_is_there() {
+    fn second_run_is_refused_with_the_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.lock");
         let first = WorktreeLock::take(&path, "run-0000000a, process 12").unwrap();
         let refused = WorktreeLock::take(&path, "run-0000000b").unwrap_err().to_string();
         assert_eq!(
             refused,
-            "another run works in this folder already (run-0000000a, process 12)"
+            "another run is already working in this folder (run-0000000a, process 12)"
         );
         drop(first);
         WorktreeLock::take(&path, "run-0000000c").unwrap();

@@ -1,6 +1,6 @@
-//! Removes the folders of old iterations: those that are older than they are kept, and the oldest where all of them take too
-//! much room. Only whole folders of iterations of runs that are over go; their rows in the journal stay. What such a run needed
-//! only while it went on goes at once: a killed run could not tidy up.
+//! Removes old iteration folders: those past their retention time, and the oldest ones if all together take too much
+//! space. Only whole folders of finished runs are removed, and their journal entries stay. Scratch folders of finished
+//! runs are always removed: a killed run could not clean up.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
@@ -15,28 +15,25 @@ use crate::run_folder::SCRATCH;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// What was removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pruned {
     /// The iterations whose folders were removed.
     pub(crate) iterations: Vec<(RunId, u32)>,
-    /// How large they were.
     pub(crate) bytes: u64,
     /// What could not be removed, and why.
     pub(crate) failures: Vec<String>,
 }
 
-/// How much room the folders of runs take.
+/// The size of all run folders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunsSize {
-    /// How many iterations have a folder.
+    /// The number of iteration folders.
     pub iterations: u64,
-    /// How large everything in them is.
     pub bytes: u64,
 }
 
 impl RunsSize {
-    /// Counts what is in the folder of all runs and looks like ours.
+    /// Measures the iteration folders below the folder of all runs.
     #[must_use]
     pub fn of(runs: &Path) -> Self {
         let folders = iteration_folders(runs);
@@ -47,22 +44,21 @@ impl RunsSize {
     }
 }
 
-/// The folder of an iteration.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
     run: RunId,
-    /// When something in it was written last.
+    /// The time of the last write in it.
     written: SystemTime,
     bytes: u64,
 }
 
-/// Removes what is too old or too much, the oldest first. Of a run that is not among those that are over, nothing goes.
+/// Removes folders that are too old or too many, oldest first, only of the finished runs in `over`.
 pub(crate) fn prune(runs: &Path, over: &BTreeSet<RunId>, limits: Runs, now: SystemTime) -> Pruned {
     prune_with(|folder| fs::remove_dir_all(folder), runs, over, limits, now)
 }
 
-/// The same, where a folder is removed so.
+/// The same with a custom removal, for tests.
 fn prune_with(
     remove: impl Fn(&Path) -> io::Result<()>,
     runs: &Path,
@@ -76,11 +72,11 @@ fn prune_with(
     folders.retain(|folder| over.contains(&folder.run));
     folders.sort_by(|one, other| (one.written, &one.path).cmp(&(other.written, &other.path)));
     let oldest = limits.keep_days.and_then(|days| now.checked_sub(DAY * days));
-    let room = limits.max_bytes.map_or(u64::MAX, |room| room.0);
+    let max_bytes = limits.max_bytes.map_or(u64::MAX, |bytes| bytes.0);
     let mut pruned = Pruned::default();
     for folder in folders {
         let is_old = oldest.is_some_and(|oldest| folder.written < oldest);
-        if !is_old && bytes <= room {
+        if !is_old && bytes <= max_bytes {
             break;
         }
         match remove(&folder.path) {
@@ -96,7 +92,7 @@ fn prune_with(
                 }
             }
             Err(error) => pruned.failures.push(format!(
-                "The folder of an old iteration cannot be removed: {}: {error}",
+                "Could not remove an old iteration folder: {}: {error}",
                 folder.path.display()
             )),
         }
@@ -104,7 +100,7 @@ fn prune_with(
     pruned
 }
 
-/// Removes what runs that are over have left of their scratch. What cannot be removed is tried again the next time.
+/// Removes the scratch folders of finished runs. Failures are retried next time.
 fn remove_scratch(runs: &Path, over: &BTreeSet<RunId>) {
     for (_, folder) in run_folders(runs).iter().filter(|(run, _)| over.contains(run)) {
         let is_scratch = |entry: &&DirEntry| entry.file_name() == SCRATCH && is_real_folder(entry);
@@ -115,18 +111,18 @@ fn remove_scratch(runs: &Path, over: &BTreeSet<RunId>) {
     }
 }
 
-/// Removes the folder of a run that has no iteration, or has lost its last, unless something is kept in it.
+/// Removes the folder of a run without iterations, unless something else is in it.
 fn remove_if_empty(run: &Path) {
     let has_more = entries(run).iter().any(is_iteration);
     if !has_more {
-        // The way to the program is of no use without an iteration; anything else makes this fail, and stays.
+        // The link to the program is useless without an iteration; anything else makes this fail and stays.
         drop(fs::remove_file(run.join("bin").join("ralph")));
         drop(fs::remove_dir(run.join("bin")));
         drop(fs::remove_dir(run));
     }
 }
 
-/// Every folder of a run that looks like ours, and is no symbolic link.
+/// All run folders, without symbolic links.
 fn run_folders(runs: &Path) -> Vec<(RunId, PathBuf)> {
     let is_folder = fs::symlink_metadata(runs).is_ok_and(|metadata| metadata.is_dir());
     let folders = entries(runs).into_iter().filter(|_| is_folder).filter(is_real_folder);
@@ -135,13 +131,13 @@ fn run_folders(runs: &Path) -> Vec<(RunId, PathBuf)> {
         .collect()
 }
 
-/// Every folder of an iteration that looks like ours: `run-1a2b3c4d/001`, and no symbolic link on the way.
+/// All iteration folders such as `run-1a2b3c4d/001`, without symbolic links.
 fn iteration_folders(runs: &Path) -> Vec<Folder> {
     let mut folders = Vec::new();
     for (run, folder) in run_folders(runs) {
         for iteration in entries(&folder).into_iter().filter(is_iteration) {
             let path = iteration.path();
-            // One that vanishes or cannot be read is looked at the next time.
+            // One that disappears or cannot be read is checked next time.
             if let Ok((written, bytes)) = measure(&path) {
                 folders.push(Folder {
                     path,
@@ -160,7 +156,7 @@ fn entries(folder: &Path) -> Vec<DirEntry> {
     entries.filter_map(Result::ok).collect()
 }
 
-/// Whether it is a folder, and no link to one.
+/// Whether it is a folder, not a link to one.
 fn is_real_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
@@ -171,7 +167,7 @@ fn is_iteration(entry: &DirEntry) -> bool {
     name.len() >= 3 && name.bytes().all(|byte| byte.is_ascii_digit()) && is_real_folder(entry)
 }
 
-/// When something in a folder was written last, and how large all of it is.
+/// The last write in a folder, and its total size.
 fn measure(folder: &Path) -> io::Result<(SystemTime, u64)> {
     let mut written = None;
     let mut bytes = 0;

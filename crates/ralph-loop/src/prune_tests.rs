@@ -1,4 +1,4 @@
-//! Tests of pruning, with real folders whose times are set by hand.
+//! Tests of pruning with real folders and artificial times.
 
 use super::*;
 use ralph_model::config::Bytes;
@@ -67,7 +67,7 @@ fn check(limits: Runs, folders: u64) {
 }
 
 #[test]
-fn what_is_too_old_or_too_much_goes_the_oldest_first() {
+fn old_and_excess_folders_are_removed_oldest_first() {
     check(limits(0, 0), 0);
     check(limits(30, 1000), 0);
     check(limits(10, 0), 0);
@@ -81,7 +81,7 @@ fn what_is_too_old_or_too_much_goes_the_oldest_first() {
 }
 
 #[test]
-fn only_runs_that_are_over_lose_something_and_the_others_count() {
+fn only_finished_runs_are_pruned() {
     let runs = ten_days();
     let open = runs.path().join("run-0000000c/001/transcript.jsonl");
     file(&open, 5000, day(1));
@@ -97,7 +97,7 @@ fn only_runs_that_are_over_lose_something_and_the_others_count() {
 }
 
 #[test]
-fn a_run_that_has_lost_all_goes_unless_something_is_kept_in_it() {
+fn empty_run_folder_is_removed() {
     let runs = ten_days();
     let run = runs.path().join("run-0000000a");
     fs::create_dir(run.join("bin")).unwrap();
@@ -112,7 +112,7 @@ fn a_run_that_has_lost_all_goes_unless_something_is_kept_in_it() {
 }
 
 #[test]
-fn what_a_run_needed_while_it_went_on_goes_when_it_is_over_however_it_ended() {
+fn scratch_folders_of_finished_runs_are_removed() {
     let runs = ten_days();
     let [killed, idle, open] = ["a", "b", "c"].map(|id| runs.path().join(format!("run-0000000{id}")));
     for run in [&killed, &idle, &open] {
@@ -133,11 +133,11 @@ fn what_a_run_needed_while_it_went_on_goes_when_it_is_over_however_it_ended() {
 }
 
 #[test]
-fn what_is_not_ours_stays_and_no_link_is_followed() {
+fn unrelated_files_stay_and_links_are_not_followed() {
     let elsewhere = TempDir::new().unwrap();
     file(&elsewhere.path().join("001/precious"), 10, day(1));
     let runs = TempDir::new().unwrap();
-    let foreign = [
+    let unrelated = [
         "notes.txt",
         "run-0000000a/notes.txt",
         "run-0000000c/scratch/objects",
@@ -146,7 +146,7 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
         "run-0000000A/001/prompt.md",
         "other/001/prompt.md",
     ];
-    for name in foreign {
+    for name in unrelated {
         file(&runs.path().join(name), 10, day(1));
     }
     symlink(elsewhere.path(), runs.path().join("run-0000000b")).unwrap();
@@ -155,7 +155,7 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
     symlink(elsewhere.path(), runs.path().join("run-0000000a/002/link")).unwrap();
     let pruned = prune(runs.path(), &over(), limits(1, 1), day(11));
     assert_eq!((pruned.iterations.len(), pruned.failures), (1, vec![]));
-    assert!(foreign.iter().all(|name| runs.path().join(name).exists()));
+    assert!(unrelated.iter().all(|name| runs.path().join(name).exists()));
     assert!(elsewhere.path().join("001/precious").exists());
     let link = elsewhere.path().join("runs");
     symlink(runs.path(), &link).unwrap();
@@ -163,7 +163,7 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_named_and_the_rest_goes() {
+fn failed_removals_are_reported() {
     let runs = ten_days();
     let held = runs.path().join("run-0000000a/001");
     let remove = |path: &Path| {

@@ -1,41 +1,42 @@
-//! How an attempt failed: what the agent reports of it, completed by what ralph saw, or else what ralph saw alone.
+//! How an attempt failed: the agent's report completed by ralph, or ralph's own report.
 
 use std::path::{Component, Path};
 
-use ralph_memory::capture::{MOST_REASON, category_of, clean, named_files, signature};
+use ralph_memory::capture::{MAX_REASON, category_of, clean, named_files, signature};
 use ralph_model::{ErrorCategory, FailedGate, FailureReport, ReportOrigin, SAID_NOTHING, Signature, StopReason};
 
 use crate::gates::{GateEnd, GateResult};
-use crate::state::Draft;
+use crate::state::PendingSettlement;
 
-/// The most files that ralph names by itself.
-const MOST_FILES: usize = 10;
+/// How many files ralph's own report names.
+const MAX_FILES: usize = 10;
 
-/// How an attempt failed, for its settlement.
+/// How an attempt failed, for the settlement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failed {
-    /// The report; none of an attempt that did not fail, and of which the agent says nothing of the kind.
+    /// `None` if the attempt did not fail and the agent reported no failure.
     pub(crate) report: Option<FailureReport>,
-    /// What makes it the same failure as another one.
+    /// Identifies the same failure in other attempts.
     pub(crate) signature: Option<Signature>,
-    /// Its category, as far as somebody can tell.
+    /// The category, if known.
     pub(crate) category: Option<ErrorCategory>,
 }
 
 impl Failed {
-    /// How the attempt of a draft failed. What an agent reports of one that did not fail is kept as it is.
-    pub(crate) fn of(draft: &Draft, root: &Path) -> Self {
-        let said = draft.turn.captured.failure.clone();
-        if draft.ruling.outcome.is_failure() != Some(true) {
+    /// How the attempt of a pending settlement failed. An agent's report on an attempt that did not fail is kept
+    /// unchanged.
+    pub(crate) fn of(draft: &PendingSettlement, root: &Path) -> Self {
+        let reported = draft.turn.captured.failure.clone();
+        if draft.decision.outcome.is_failure() != Some(true) {
             return Self {
-                category: said.as_ref().map(|said| said.category),
-                report: said,
+                category: reported.as_ref().map(|report| report.category),
+                report: reported,
                 signature: None,
             };
         }
         let gate = draft.refusing_gate();
-        let report = match said {
-            Some(said) => completed(said, draft, gate),
+        let report = match reported {
+            Some(report) => completed(report, draft, gate),
             None => minimal(draft, gate, root),
         };
         let is_known = report.origin == ReportOrigin::Agent || report.category != ErrorCategory::Unknown;
@@ -47,61 +48,60 @@ impl Failed {
     }
 }
 
-/// What an agent reports, with what it could not know: the gates speak after it. What refused the work is the error, not
-/// what the agent met on its way and may have mended.
-fn completed(said: FailureReport, draft: &Draft, gate: Option<&GateResult>) -> FailureReport {
-    let category = match said.category {
-        ErrorCategory::Unknown => category(draft.ruling.stop, gate),
+/// Completes the agent's report with what it could not know, since gates run later. The error is what refused the work,
+/// not what the agent met and may have fixed.
+fn completed(report: FailureReport, draft: &PendingSettlement, gate: Option<&GateResult>) -> FailureReport {
+    let category = match report.category {
+        ErrorCategory::Unknown => category(draft.decision.stop, gate),
         known => known,
     };
     FailureReport {
         category,
-        error_output: output_of(gate).or(said.error_output),
+        error_output: output_of(gate).or(report.error_output),
         gate: gate.map(failed_gate),
-        ..said
+        ..report
     }
 }
 
-/// What ralph saw.
-fn minimal(draft: &Draft, gate: Option<&GateResult>, root: &Path) -> FailureReport {
-    let telling = gate.map_or(draft.ruling.reason.as_str(), |gate| gate.why.as_str());
+fn minimal(draft: &PendingSettlement, gate: Option<&GateResult>, root: &Path) -> FailureReport {
+    let failure_text = gate.map_or(draft.decision.reason.as_str(), |gate| gate.why.as_str());
     FailureReport {
         what_tried: what_tried(draft),
-        why_failed: why_failed(&draft.ruling.reason, gate),
-        category: category(draft.ruling.stop, gate),
-        relevant_files: relevant_files(telling, &draft.files, root),
+        why_failed: why_failed(&draft.decision.reason, gate),
+        category: category(draft.decision.stop, gate),
+        relevant_files: relevant_files(failure_text, &draft.files, root),
         error_output: output_of(gate),
         origin: ReportOrigin::Ralph,
         gate: gate.map(failed_gate),
     }
 }
 
-/// What the agent said last; of one that said nothing, what it changed.
-fn what_tried(draft: &Draft) -> String {
-    let said = draft.turn.last_words.as_str();
-    if !said.is_empty() {
-        return said.to_owned();
+/// The agent's last words; if it said nothing, the files it changed.
+fn what_tried(draft: &PendingSettlement) -> String {
+    let last_words = draft.turn.last_words.as_str();
+    if !last_words.is_empty() {
+        return last_words.to_owned();
     }
-    let named: Vec<&str> = draft.files.iter().take(MOST_FILES).map(String::as_str).collect();
-    let more = match draft.files.len().saturating_sub(MOST_FILES) {
+    let named: Vec<&str> = draft.files.iter().take(MAX_FILES).map(String::as_str).collect();
+    let more = match draft.files.len().saturating_sub(MAX_FILES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let told = if named.is_empty() {
+    let summary = if named.is_empty() {
         format!("{SAID_NOTHING}, and changed no file.")
     } else {
         format!("{SAID_NOTHING}. It changed {}{more}.", named.join(", "))
     };
-    clean(&told, MOST_REASON)
+    clean(&summary, MAX_REASON)
 }
 
-/// The reason without the lines of the gate, which stand by themselves; what was added behind them stays.
+/// The reason without the gate's lines, which are shown separately; any added sentences stay.
 fn why_failed(reason: &str, gate: Option<&GateResult>) -> String {
     let lines = gate.map(|gate| gate.why.as_str()).filter(|why| !why.is_empty());
     let around = lines.and_then(|why| reason.split_once(&format!(":\n{why}")));
     match around {
-        Some((sentence, more)) => clean(&format!("{sentence}.{more}"), MOST_REASON),
-        None => clean(reason, MOST_REASON),
+        Some((sentence, more)) => clean(&format!("{sentence}.{more}"), MAX_REASON),
+        None => clean(reason, MAX_REASON),
     }
 }
 
@@ -120,31 +120,30 @@ fn output_of(gate: Option<&GateResult>) -> Option<String> {
 
 fn failed_gate(gate: &GateResult) -> FailedGate {
     FailedGate {
-        command: clean(&gate.command, MOST_REASON),
+        command: clean(&gate.command, MAX_REASON),
         end: gate.end_in_words().to_owned(),
     }
 }
 
-/// The files of the project that the telling lines name, else those that the attempt changed: for a reader who looks for a
-/// place to begin.
-fn relevant_files(telling: &str, changed: &[String], root: &Path) -> Vec<String> {
+/// The project files named in the failure lines, otherwise the changed files, as a place for a reader to start.
+fn relevant_files(failure_text: &str, changed: &[String], root: &Path) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
-    for name in named_files(telling, root) {
+    for name in named_files(failure_text, root) {
         let Some(file) = project_file(name, changed, root) else {
             continue;
         };
-        if files.len() < MOST_FILES && !files.contains(&file) {
+        if files.len() < MAX_FILES && !files.contains(&file) {
             files.push(file);
         }
     }
     if files.is_empty() {
-        files = changed.iter().take(MOST_FILES).cloned().collect();
+        files = changed.iter().take(MAX_FILES).cloned().collect();
     }
     files
 }
 
-/// A file as the project calls it; none for one that is not in it. A gate that works in a folder of the project names
-/// files from there: then one that was changed may be meant.
+/// The path of a file relative to the project; `None` if it is outside. A gate may name files from a subfolder, which
+/// match changed files.
 fn project_file(name: &str, changed: &[String], root: &Path) -> Option<String> {
     let path = Path::new(name);
     let relative = path.strip_prefix(root).unwrap_or(path);

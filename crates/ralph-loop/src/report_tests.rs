@@ -1,19 +1,19 @@
-//! What is reported of attempts that failed, also with outputs of real tools.
+//! Reports of failed attempts, with the output of real tools.
 
 use insta::assert_snapshot;
 use ralph_agent::TurnEnd;
-use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, why_lines};
+use ralph_memory::capture::{MAX_ERROR_OUTPUT, WhyLines, why_lines};
 use ralph_model::{Captured, Outcome, RunId, TaskId, TaskKind};
 use ralph_store::PauseChange;
 use ralph_testkit::{RECORDED_ROOT, recorded};
 
 use super::*;
 use crate::gates::{Baseline, Changed, failure_lines};
-use crate::settle::{Claimed, Facts, Fate, Ruling, Then, judge_gates};
-use crate::state::{Current, LostLooks};
+use crate::settle::{Claimed, Facts, SettlementDecision, TaskTransition, Then, judge_gates};
+use crate::state::{Current, DiscardedVerifications};
 use crate::summary::TurnSummary;
 
-fn draft(ruling: Ruling) -> Draft {
+fn draft(decision: SettlementDecision) -> PendingSettlement {
     let current = Current {
         run: RunId::new(1),
         iteration: 1,
@@ -43,10 +43,10 @@ fn draft(ruling: Ruling) -> Draft {
         last_words: "I rewrote total() and ran nothing.".to_owned(),
         ..TurnSummary::lost()
     };
-    Draft {
+    PendingSettlement {
         current: Box::new(current),
         turn: Box::new(turn),
-        ruling,
+        decision,
         files: vec!["src/lib.rs".to_owned(), "README.md".to_owned()],
         unseen: None,
         changed_before: false,
@@ -59,39 +59,39 @@ fn draft(ruling: Ruling) -> Draft {
         landed_on: None,
         moves: 0,
         verification: None,
-        unlooked: None,
-        lost_looks: LostLooks::default(),
+        decision_before_verifier: None,
+        discarded: DiscardedVerifications::default(),
         pause: PauseChange::Keep,
         verifier_pause: PauseChange::Keep,
     }
 }
 
-fn ruling(outcome: Outcome, stop: StopReason, reason: &str) -> Ruling {
-    Ruling {
+fn decision(outcome: Outcome, stop: StopReason, reason: &str) -> SettlementDecision {
+    SettlementDecision {
         outcome,
         stop,
-        task: Fate::Attempt,
+        task: TaskTransition::Attempt,
         then: Then::GoOn,
         reason: reason.to_owned(),
     }
 }
 
-/// A draft of work that a gate refused, which printed this.
-fn refused(command: &str, end: GateEnd, output: &str) -> Draft {
+/// A pending settlement of work refused by a gate with this output.
+fn refused(command: &str, end: GateEnd, output: &str) -> PendingSettlement {
     refused_in(RECORDED_ROOT, command, end, output)
 }
 
-/// The same in a project elsewhere.
-fn refused_in(root: &str, command: &str, end: GateEnd, output: &str) -> Draft {
+/// The same in another project folder.
+fn refused_in(root: &str, command: &str, end: GateEnd, output: &str) -> PendingSettlement {
     let gate = GateResult {
-        // How much is picked does not depend on where the test runs.
-        why: why_lines(output, Path::new(RECORDED_ROOT), MOST_ERROR_OUTPUT).replace(RECORDED_ROOT, root),
+        // The amount picked must not depend on where the test runs.
+        why: why_lines(output, Path::new(RECORDED_ROOT), MAX_ERROR_OUTPUT).replace(RECORDED_ROOT, root),
         ..ran(command, end, output)
     };
     refused_after(&Baseline::default(), gate)
 }
 
-/// What a gate said that printed this.
+/// The result of a gate with this output.
 fn ran(command: &str, end: GateEnd, output: &str) -> GateResult {
     GateResult {
         command: command.to_owned(),
@@ -103,8 +103,8 @@ fn ran(command: &str, end: GateEnd, output: &str) -> GateResult {
     }
 }
 
-/// A draft of work that a gate refused, which had said so much before.
-fn refused_after(baseline: &Baseline, gate: GateResult) -> Draft {
+/// A pending settlement of work refused by a gate with this baseline.
+fn refused_after(baseline: &Baseline, gate: GateResult) -> PendingSettlement {
     let gates = vec![gate];
     let verdict = baseline.verdict(&gates, Changed::Something);
     let facts = Facts {
@@ -115,15 +115,15 @@ fn refused_after(baseline: &Baseline, gate: GateResult) -> Draft {
         complete_is_done: false,
         limits: ralph_model::config::Limits::default(),
     };
-    let ruling = judge_gates(&facts, Claimed::Done, &verdict);
-    Draft {
+    let decision = judge_gates(&facts, Claimed::Done, &verdict);
+    PendingSettlement {
         baseline: Some(baseline.shrunk(&gates)),
         gates,
-        ..draft(ruling)
+        ..draft(decision)
     }
 }
 
-/// What is reported when a gate printed what was recorded, in a project that has the files of those that were.
+/// The report for a recorded gate output, in a project with the same files.
 fn reported(name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_str().unwrap();
@@ -160,7 +160,7 @@ fn shown(report: &FailureReport) -> String {
 }
 
 #[test]
-fn cargo_test_is_reported_with_its_assertions_and_values() {
+fn cargo_test_reports_assertions_and_values() {
     assert_snapshot!(reported("cargo_test_assertion"), @"
     test_failure of ralph, in src/lib.rs
     tried: I rewrote total() and ran nothing.
@@ -213,7 +213,7 @@ fn cargo_test_is_reported_with_its_assertions_and_values() {
 }
 
 #[test]
-fn a_compiler_is_reported_with_what_is_wrong_and_where() {
+fn compiler_reports_errors_and_locations() {
     assert_snapshot!(reported("rustc_types"), @"
     type_error of ralph, in src/lib.rs
     tried: I rewrote total() and ran nothing.
@@ -284,7 +284,7 @@ fn a_compiler_is_reported_with_what_is_wrong_and_where() {
 }
 
 #[test]
-fn node_is_reported_with_the_test_its_error_and_the_line() {
+fn node_reports_test_error_and_line() {
     assert_snapshot!(reported("node_test_assertion"), @"
     test_failure of ralph, in cart.test.js
     tried: I rewrote total() and ran nothing.
@@ -339,7 +339,7 @@ fn node_is_reported_with_the_test_its_error_and_the_line() {
 }
 
 #[test]
-fn node_is_reported_where_it_cannot_begin() {
+fn node_reports_startup_errors() {
     assert_snapshot!(reported("node_test_missing_module"), @"
     missing_file of ralph, in cart.test.js
     tried: I rewrote total() and ran nothing.
@@ -373,7 +373,7 @@ fn node_is_reported_where_it_cannot_begin() {
 }
 
 #[test]
-fn python_is_reported_with_the_exception_and_the_innermost_line_of_the_project() {
+fn python_reports_exception_and_project_line() {
     assert_snapshot!(reported("unittest_assertion"), @r#"
     test_failure of ralph, in test_cart.py
     tried: I rewrote total() and ran nothing.
@@ -431,7 +431,7 @@ fn python_is_reported_with_the_exception_and_the_innermost_line_of_the_project()
 }
 
 #[test]
-fn a_script_is_reported_with_what_the_shell_or_its_last_command_said() {
+fn script_reports_shell_output() {
     assert_snapshot!(reported("shell_command_not_found"), @"
     dependency_error of ralph, in build.sh
     tried: I rewrote total() and ran nothing.
@@ -489,8 +489,8 @@ fn a_script_is_reported_with_what_the_shell_or_its_last_command_said() {
 }
 
 #[test]
-fn the_same_failure_is_recognised_whatever_the_attempts_changed() {
-    let signed = |mut draft: Draft, files: &[&str]| {
+fn same_failure_is_recognised_despite_other_changes() {
+    let signed = |mut draft: PendingSettlement, files: &[&str]| {
         draft.files = files.iter().map(|file| (*file).to_owned()).collect();
         Failed::of(&draft, Path::new("/home/dev/project")).signature.unwrap()
     };
@@ -498,12 +498,12 @@ fn the_same_failure_is_recognised_whatever_the_attempts_changed() {
         let end = GateEnd::Failed("exit code 1".to_owned());
         refused("./check.sh", end, "expected 3 lines, got 2\n")
     };
-    let silent = || draft(ruling(Outcome::Failed, StopReason::Idle, "The agent was silent."));
+    let silent = || draft(decision(Outcome::Failed, StopReason::Idle, "The agent was silent."));
     let elsewhere = || {
         let end = GateEnd::Failed("exit code 1".to_owned());
         refused("./check.sh", end, "/srv/web/cart.py:3: error: no price\n")
     };
-    for draft in [&gate as &dyn Fn() -> Draft, &silent, &elsewhere] {
+    for draft in [&gate as &dyn Fn() -> PendingSettlement, &silent, &elsewhere] {
         let one = signed(draft(), &["src/a.rs"]);
         assert_eq!(one, signed(draft(), &["src/a.rs", "src/b.rs"]));
         assert_eq!(one, signed(draft(), &["web/cart.py"]));
@@ -512,7 +512,7 @@ fn the_same_failure_is_recognised_whatever_the_attempts_changed() {
 }
 
 #[test]
-fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
+fn failing_gate_reports_new_failures() {
     let panics = |tests: &[&str]| -> String {
         let panic = |test: &&str| {
             format!(
@@ -527,7 +527,7 @@ fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
         let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), before.failures_of("cargo test"));
         output.lines().for_each(|line| drop(lines.take(line)));
         let gate = GateResult {
-            why: lines.pick(MOST_ERROR_OUTPUT),
+            why: lines.pick(MAX_ERROR_OUTPUT),
             ..ran("cargo test", end(), output)
         };
         Failed::of(&refused_after(&before, gate), Path::new(RECORDED_ROOT))
@@ -535,7 +535,7 @@ fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
     let one = failed(&panics(&["a", "b", "c", "x"]));
     let other = failed(&panics(&["a", "b", "c", "y"]));
     assert_ne!(one.signature, other.signature);
-    // A test that was red before and is mended makes no other failure of it.
+    // Fixing a test that failed before does not change the failure.
     assert_eq!(one.signature, failed(&panics(&["b", "x"])).signature);
     let build = failed(&format!(
         "{}{}",
@@ -546,7 +546,7 @@ fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
     assert_snapshot!(shown(&one.report.unwrap()), @"
     test_failure of ralph, in src/lib.rs, README.md
     tried: I rewrote total() and ran nothing.
-    why: The gate `cargo test` was red before, and now shows a failure that is new: thread 'x' panicked at src/x.rs:#:#:
+    why: The gate `cargo test` already failed before the run, and now shows a new failure: thread 'x' panicked at src/x.rs:#:#:
     The gate `cargo test` failed (exit code 101).
     gate: cargo test (exit code 101)
     thread 'x' panicked at src/x.rs:9:5:
@@ -557,10 +557,10 @@ fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
 }
 
 #[test]
-fn what_is_said_after_the_lines_of_a_gate_stays_and_they_stand_once() {
+fn sentences_after_gate_lines_are_kept() {
     let end = GateEnd::Failed("exit code 1".to_owned());
     let mut draft = refused("make", end, "error: no\n");
-    draft.ruling.also("The commit was not made.");
+    draft.decision.also("The commit was not made.");
     let report = Failed::of(&draft, Path::new("/")).report.unwrap();
     assert_eq!(
         report.why_failed,
@@ -570,21 +570,21 @@ fn what_is_said_after_the_lines_of_a_gate_stays_and_they_stand_once() {
 }
 
 #[test]
-fn an_attempt_without_a_gate_is_reported_by_its_reason() {
-    let blocked = ruling(
+fn attempt_without_gate_reports_its_reason() {
+    let blocked = decision(
         Outcome::Blocked,
         StopReason::NoSigil,
         "The agent ended without saying whether the task is done.",
     );
     let failed = Failed::of(&draft(blocked), Path::new("/"));
-    assert_eq!(failed.category, None, "nobody can tell");
+    assert_eq!(failed.category, None, "it is unknown");
     assert_snapshot!(shown(&failed.report.unwrap()), @"
     unknown of ralph, in src/lib.rs, README.md
     tried: I rewrote total() and ran nothing.
     why: The agent ended without saying whether the task is done.
     gate:
     ");
-    let timeout = ruling(Outcome::Failed, StopReason::Idle, "The agent was silent.");
+    let timeout = decision(Outcome::Failed, StopReason::Idle, "The agent was silent.");
     let mut silent = draft(timeout);
     silent.turn.last_words = String::new();
     silent.files = (0..12).map(|file| format!("{file}.rs")).collect();
@@ -597,7 +597,7 @@ fn an_attempt_without_a_gate_is_reported_by_its_reason() {
 }
 
 #[test]
-fn a_gate_that_hangs_is_a_timeout_whatever_it_printed() {
+fn hanging_gate_is_a_timeout() {
     let draft = refused(
         "make",
         GateEnd::TimedOut,
@@ -611,7 +611,7 @@ fn a_gate_that_hangs_is_a_timeout_whatever_it_printed() {
     );
 }
 
-fn said() -> FailureReport {
+fn agent_report() -> FailureReport {
     FailureReport {
         what_tried: "A new parser.".to_owned(),
         why_failed: "It is too slow.".to_owned(),
@@ -624,11 +624,11 @@ fn said() -> FailureReport {
 }
 
 #[test]
-fn what_an_agent_reports_is_completed_by_what_it_cannot_know() {
+fn agent_report_is_completed_with_gate_output() {
     let output = recorded("cargo_test_assertion").output;
     let mut draft = refused("cargo test", GateEnd::Failed("exit code 101".to_owned()), output);
     draft.turn.captured = Captured {
-        failure: Some(said()),
+        failure: Some(agent_report()),
         ..Captured::default()
     };
     let failed = Failed::of(&draft, Path::new("/"));
@@ -647,11 +647,11 @@ fn what_an_agent_reports_is_completed_by_what_it_cannot_know() {
 }
 
 #[test]
-fn what_a_gate_printed_is_the_error_whatever_the_agent_met_before() {
+fn gate_output_overrides_the_agents_error() {
     let complete = FailureReport {
         category: ErrorCategory::LogicError,
         error_output: Some("its own".to_owned()),
-        ..said()
+        ..agent_report()
     };
     let failed = |output: &str| {
         let mut draft = refused("cargo test", GateEnd::Failed("exit code 101".to_owned()), output);
@@ -664,34 +664,34 @@ fn what_a_gate_printed_is_the_error_whatever_the_agent_met_before() {
         report.error_output.as_deref(),
         Some("error: the key does not turn in door.c:7")
     );
-    assert_eq!(report.gist(), "error: the key does not turn in door.c:7");
+    assert_eq!(report.headline(), "error: the key does not turn in door.c:7");
     assert_eq!(
         (report.category, &report.what_tried, &report.why_failed),
         (complete.category, &complete.what_tried, &complete.why_failed)
     );
     assert_ne!(refused.signature, failed("error: the window is open").signature);
-    // Where no gate says anything, its own words are what there is.
+    // Without gate output, the agent's own words are used.
     assert_eq!(failed("").report.unwrap().error_output, complete.error_output);
 }
 
 #[test]
-fn what_did_not_fail_has_no_report_of_ralph_and_no_signature() {
+fn successful_attempts_have_no_report_or_signature() {
     for outcome in [Outcome::Done, Outcome::Interrupted] {
-        let mut draft = draft(ruling(outcome, StopReason::TaskDone, ""));
+        let mut draft = draft(decision(outcome, StopReason::TaskDone, ""));
         let none = Failed {
             report: None,
             signature: None,
             category: None,
         };
         assert_eq!(Failed::of(&draft, Path::new("/")), none);
-        draft.turn.captured.failure = Some(said());
+        draft.turn.captured.failure = Some(agent_report());
         let kept = Failed::of(&draft, Path::new("/"));
-        assert_eq!((kept.report, kept.signature), (Some(said()), None));
+        assert_eq!((kept.report, kept.signature), (Some(agent_report()), None));
     }
 }
 
 #[test]
-fn files_outside_of_the_project_are_not_its_files() {
+fn files_outside_the_project_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("web/src")).unwrap();
     std::fs::File::create(folder.path().join("web/src/cart.ts")).unwrap();

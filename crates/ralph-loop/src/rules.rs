@@ -1,4 +1,4 @@
-//! The rules of guardrails, which are enforced after an iteration: paths that no work may change, and commands that must pass.
+//! The rules of guardrails, enforced after an iteration: paths that must not change, and commands that must pass.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,26 +7,24 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ralph_memory::secrets::mask;
 use ralph_model::{Extra, Note, preview};
 
-/// The most columns of a guardrail's text in a reason.
+/// How many columns of a guardrail's text a reason shows.
 const TEXT_COLUMNS: usize = 500;
-/// How many changed files are named in a reason.
-const MOST_FILES: usize = 10;
+/// How many changed files a reason names.
+const MAX_FILES: usize = 10;
 
-/// The rules of all guardrails, as they were when the run began.
+/// The rules of all guardrails at the start of the run.
 #[derive(Debug, Clone, Default)]
 pub struct Rules(Arc<Vec<Rule>>);
 
 #[derive(Debug)]
 struct Rule {
-    /// The guardrail, as a reason names it.
+    /// The guardrail, as shown in a reason.
     guardrail: String,
     deny: Option<Gitignore>,
     check: Option<String>,
 }
 
 impl Rules {
-    /// The rules of these guardrails.
-    ///
     /// # Errors
     /// When the pattern of a path cannot be read: a sentence without its end.
     pub fn of<'n>(guardrails: impl IntoIterator<Item = &'n Note>) -> Result<Self, String> {
@@ -46,35 +44,34 @@ impl Rules {
         Ok(Self(Arc::new(rules)))
     }
 
-    /// The commands that must pass.
     pub fn checks(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|rule| rule.check.as_deref())
     }
 
-    /// Whether there is none that denies a path.
+    /// Whether no rule denies a path.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|rule| rule.deny.is_none())
     }
 
-    /// Why work that changed these files is refused; none where it is not.
+    /// Why work that changed these files is refused; `None` if it is not.
     pub(crate) fn refusal(&self, files: &[&str]) -> Option<String> {
         self.0.iter().find_map(|rule| {
             let mut denied = files.iter().copied().filter(|file| rule.denies(file));
-            let named: Vec<&str> = denied.by_ref().take(MOST_FILES).collect();
+            let named: Vec<&str> = denied.by_ref().take(MAX_FILES).collect();
             let more = if denied.next().is_some() { " and others" } else { "" };
             let guardrail = &rule.guardrail;
             (!named.is_empty()).then(|| format!("{guardrail}\nThe work changed {}{more}: undo that.", named.join(", ")))
         })
     }
 
-    /// The guardrail whose check a gate is, by the command as it is recorded.
+    /// The guardrail whose check this gate is, by the recorded command.
     pub(crate) fn guardrail_of(&self, gate: &str) -> Option<&str> {
         let is_it = |rule: &&Rule| rule.check.as_deref().is_some_and(|check| mask(check) == gate);
         self.0.iter().find(is_it).map(|rule| rule.guardrail.as_str())
     }
 }
 
-/// Two of them are equal where they come from the same guardrails.
+/// Rules are equal if they come from the same guardrails.
 impl PartialEq for Rules {
     fn eq(&self, other: &Self) -> bool {
         let names = |rules: &Self| rules.0.iter().map(|rule| rule.guardrail.clone()).collect::<Vec<_>>();
@@ -89,18 +86,18 @@ impl Rule {
     }
 }
 
-/// The files that a pattern means, by the rules of `.gitignore`.
+/// Parses a pattern of files, by the rules of `.gitignore`.
 ///
 /// # Errors
 /// When it cannot be read: a sentence without its end.
 pub fn path_pattern(pattern: &str) -> Result<Gitignore, String> {
     let mut builder = GitignoreBuilder::new("");
-    let unreadable = |error: ignore::Error| format!("`{pattern}` is not a pattern of paths: {error}");
+    let unreadable = |error: ignore::Error| format!("`{pattern}` is not a path pattern: {error}");
     builder.add_line(None, pattern).map_err(unreadable)?;
     let built = builder.build().map_err(unreadable)?;
     match built.num_ignores() {
         1 => Ok(built),
-        _ => Err(format!("`{pattern}` is not a pattern of paths: it names no path")),
+        _ => Err(format!("`{pattern}` is not a path pattern: it matches no path")),
     }
 }
 
@@ -126,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_denied_as_gitignore_would_ignore_them() {
+    fn denied_paths_follow_gitignore_rules() {
         let cases = [
             ("commands.txt", "commands.txt", true),
             ("commands.txt", "docs/commands.txt", true),
@@ -148,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_guardrail_and_the_files() {
+    fn refusal_names_the_guardrail_and_the_files() {
         let deny = guardrail("fix-1737372000-aaaa", "it is generated", &[(Extra::DENY_PATH, "*.gen")]);
         let check = guardrail("fix-1737372000-bbbb", "keep it small", &[(Extra::CHECK, "make size")]);
         let rules = Rules::of([&deny, &check, &guardrail("fix-1737372000-cccc", "only text", &[])]).unwrap();

@@ -1,5 +1,5 @@
-//! The folder of an iteration: its prompt, its transcript, its result, its diff. Nobody but the user may read it. It is
-//! evidence, not a fact that anything depends on, so it is not synced.
+//! The folder of an iteration: prompt, transcript, result and diff, readable only by the user. Nothing depends on these
+//! files, so they are not synced.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,36 +9,33 @@ use std::time::{Duration, SystemTime};
 
 use ralph_model::RunId;
 
-use crate::room::is_full;
+use crate::disk_space::is_full;
 use crate::transcript::{self, Limits, Transcript};
 
-/// The name of the folder for what a run needs only while it goes on.
+/// The folder for temporary data of a run.
 pub(crate) const SCRATCH: &str = "scratch";
 
-/// The folder of one iteration.
 #[derive(Debug, Clone)]
 pub struct IterationFolder(PathBuf);
 
 impl IterationFolder {
-    /// The folder of an iteration below that of all runs.
+    /// The folder of an iteration, below that of all runs.
     #[must_use]
     pub fn of(runs: &Path, run: &RunId, iteration: u32) -> Self {
         Self(runs.join(run.as_str()).join(format!("{iteration:03}")))
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The prompt that the agent got.
     #[must_use]
     pub fn prompt(&self) -> PathBuf {
         self.0.join("prompt.md")
     }
 
-    /// The folder in it with the prompt and the transcript of the session that looked at the work.
+    /// The subfolder with the prompt and the transcript of the verifier.
     #[must_use]
     pub fn of_verifier(&self) -> Self {
         Self(self.0.join("verify"))
@@ -48,7 +45,7 @@ impl IterationFolder {
         private_folder(&self.0)
     }
 
-    /// When a file in it was written last.
+    /// The time of the last write in it.
     pub(crate) fn last_written(&self) -> Option<SystemTime> {
         let entries = fs::read_dir(&self.0).ok()?;
         entries
@@ -56,40 +53,39 @@ impl IterationFolder {
             .max()
     }
 
-    /// How long its transcript was written, counted from its prompt; none when one of them is not there.
+    /// How long the transcript was written, counted from the prompt; `None` if one of them is missing.
     pub(crate) fn time_written(&self) -> Option<Duration> {
         let begun = fs::metadata(self.prompt()).ok()?.modified().ok()?;
         transcript::last_written(&self.0)?.duration_since(begun).ok()
     }
 
-    /// A file of the folder, as far as it is text; none when it is not there.
+    /// The text of a file; `None` if it is missing.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         let bytes = fs::read(self.0.join(name)).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Writes a file of the folder.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<()> {
         private_file(&self.0.join(name))?.write_all(text.as_bytes())
     }
 
-    /// The transcript of an agent that is started now.
+    /// Starts the transcript of an agent.
     pub(crate) fn transcript(&self) -> io::Result<Transcript> {
         Transcript::begin(&self.0, Limits::default())
     }
 
-    /// The transcript of a turn whose end nobody saw, made whole; none when there is none.
+    /// The joined transcript of a turn whose end was not seen, if there is one.
     pub(crate) fn lost_transcript(&self) -> io::Result<Option<PathBuf>> {
         match self.join_transcript() {
             Err(error) if is_full(&error) => return Err(error),
-            // What cannot be joined can still be read as far as it is there.
+            // A transcript that cannot be joined is still readable in part.
             Ok(()) | Err(_) => {}
         }
         let path = transcript::path(&self.0);
         Ok(path.is_file().then_some(path))
     }
 
-    /// Joins the pieces of the transcript's end to its beginning, where that was not done.
+    /// Joins the pieces of the transcript, if that was not done yet.
     pub(crate) fn join_transcript(&self) -> io::Result<()> {
         match transcript::join(&self.0, Limits::default()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -98,26 +94,26 @@ impl IterationFolder {
     }
 }
 
-/// The folder of a run. It is made when there is something to put into it.
+/// The folder of a run, created when something is put into it.
 pub(crate) fn run_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
     let folder = runs.join(run.as_str());
     private_folder(&folder)?;
     Ok(folder)
 }
 
-/// The folder for what a run needs only while it goes on.
+/// The folder for temporary data of a run.
 pub(crate) fn scratch_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
     let folder = runs.join(run.as_str()).join(SCRATCH);
     private_folder(&folder)?;
     Ok(folder)
 }
 
-/// Removes it. What cannot be removed goes with the folder of the run.
+/// Removes the scratch folder. On failure it is removed later with the folder of the run.
 pub(crate) fn remove_scratch_folder(runs: &Path, run: &RunId) {
     drop(fs::remove_dir_all(runs.join(run.as_str()).join(SCRATCH)));
 }
 
-/// The folder that the agent's PATH begins with: it holds nothing but a way to this program.
+/// The folder at the start of the agent's PATH. It contains only a link to this program.
 pub(crate) fn program_folder(runs: &Path, run: &RunId, program: &Path) -> io::Result<PathBuf> {
     let folder = runs.join(run.as_str()).join("bin");
     private_folder(&folder)?;

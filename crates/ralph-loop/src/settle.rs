@@ -1,6 +1,5 @@
-//! The settlement table: what becomes of the journal, the task and the run, for every way in which a turn can end.
-//! One function before the gates, one after them, one for the word of the verifier, one for the evidence, and nothing about it
-//! elsewhere.
+//! The settlement table: what happens to the journal, the task and the run for every way a turn can end. All of these
+//! decisions are made here: before the gates, after them, on the verifier's verdict and on the evidence.
 
 mod evidence;
 mod verifier;
@@ -16,50 +15,41 @@ pub(crate) use evidence::judge_evidence;
 pub use verifier::judge_verifier;
 pub(crate) use verifier::{no_verifier, over_the_limit};
 
-/// What a settlement is decided from.
+/// The input of a settlement.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The task that was assigned.
     pub assigned: &'a TaskId,
-    /// How that task comes to its end.
     pub kind: TaskKind,
-    /// How the turn ended, and what was said.
     pub turn: &'a TurnSummary,
-    /// Whether an earlier prompt of this task was too long already.
+    /// Whether an earlier prompt of this task was already too long.
     pub overflowed_before: bool,
-    /// Whether the run is about this task alone, so that COMPLETE means that it is done.
+    /// Whether the run is about this task alone, so that COMPLETE means it is done.
     pub complete_is_done: bool,
-    /// What the turn was allowed.
     pub limits: Limits,
 }
 
-/// What is decided before the gates.
+/// The decision before the gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// The agent says that the work is done, or has done a part of it: the gates decide.
+    /// The agent reports the work, or a part of it, done: the gates decide.
     AskGates(Claimed),
-    /// The gates are not asked.
-    Settled(Ruling),
+    Settled(SettlementDecision),
 }
 
-/// What an agent claims when the gates are asked.
+/// What the agent claims when the gates run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claimed {
-    /// The task is done.
     Done,
-    /// A part of a prompt loop is done, and it goes on.
+    /// A part of a prompt loop is done, and the loop continues.
     Part,
 }
 
-/// What the gates say of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// They do not refuse it.
     Passes {
-        /// The gates that fail all the same, as they did before the run.
+        /// The gates that still fail as they did before the run.
         still_failing: Vec<String>,
     },
-    /// They do not, for this reason.
     Refused(String),
 }
 
@@ -76,23 +66,19 @@ impl Verdict {
     }
 }
 
-/// What becomes of an iteration.
+/// The decision about an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ruling {
-    /// How the journal calls it.
+pub struct SettlementDecision {
     pub outcome: Outcome,
-    /// What made the turn end.
+    /// Why the turn ended.
     pub stop: StopReason,
-    /// What becomes of the task.
-    pub task: Fate,
-    /// What the run does next.
+    pub task: TaskTransition,
     pub then: Then,
-    /// What was the matter, in a sentence; empty when all went well. Where it is done, what is still not as it should be.
+    /// What went wrong, in a sentence; empty if nothing did. For a finished task, what still fails.
     pub reason: String,
 }
 
-impl Ruling {
-    /// Adds a sentence to the reason.
+impl SettlementDecision {
     pub(crate) fn also(&mut self, sentence: &str) {
         if !self.reason.is_empty() {
             self.reason.push('\n');
@@ -101,75 +87,67 @@ impl Ruling {
     }
 }
 
-/// What becomes of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It is done.
+pub enum TaskTransition {
     Done,
-    /// It is pending again, and the attempt counts.
+    /// Pending again; the attempt counts.
     Attempt,
-    /// It has failed: no further attempt is worth it.
+    /// Failed; no further attempts.
     GiveUp,
-    /// It is pending again, the attempt does not count.
+    /// Pending again; the attempt does not count.
     Again,
-    /// It is pending again, and all is well: what was counted before is forgotten.
+    /// Pending again after progress; earlier failures no longer count.
     Progress,
 }
 
 /// What the run does after a settlement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Then {
-    /// The next task.
     GoOn,
-    /// Wait until what the user may use is filled up again.
+    /// Wait until the usage limit resets.
     WaitForUsage {
-        /// When that is, where the agent says so.
+        /// The reset time, if the agent reports it.
         resets_at: Option<Timestamp>,
     },
-    /// Wait a little, longer each time.
+    /// Wait with exponential backoff.
     BackOff,
-    /// It is over.
     Stop(StopRun),
 }
 
-/// Why a run is over before its tasks are.
+/// Why a run ends before its tasks are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopRun {
-    /// The person said so.
     Interrupt,
-    /// The agent said so.
     FailurePromise,
     /// The agent cannot work: not logged in, no money.
     AgentUnusable,
-    /// A gate cannot be started.
     GateNotStarted,
-    /// A limit of the run was reached.
     Limit,
 }
 
-/// Decides what the end of a turn means.
+/// Decides from the end of a turn.
 #[must_use]
 pub fn judge(facts: &Facts<'_>) -> Judgement {
-    match of_the_end(facts) {
-        Judgement::Settled(ruling) if facts.turn.no_room && ruling.task == Fate::Attempt => {
-            Judgement::Settled(without_room(ruling))
+    match judge_end(facts) {
+        Judgement::Settled(decision) if facts.turn.no_room && decision.task == TaskTransition::Attempt => {
+            Judgement::Settled(on_full_disk(decision))
         }
         judgement => judgement,
     }
 }
 
-/// What an agent could not do because the disk was full is not held against it, and its task is begun again.
-fn without_room(ruling: Ruling) -> Ruling {
-    let mut ruling = Ruling {
+/// A failure caused by a full disk does not count, and the task starts again.
+fn on_full_disk(decision: SettlementDecision) -> SettlementDecision {
+    let mut decision = SettlementDecision {
         outcome: Outcome::Interrupted,
-        task: Fate::Again,
-        ..ruling
+        task: TaskTransition::Again,
+        ..decision
     };
-    ruling.also("The disk was full, so the attempt does not count.");
-    ruling
+    decision.also("The disk was full, so the attempt does not count.");
+    decision
 }
 
-fn of_the_end(facts: &Facts<'_>) -> Judgement {
+fn judge_end(facts: &Facts<'_>) -> Judgement {
     if let Some(cause) = facts.turn.cause {
         return Judgement::Settled(stopped(cause, facts));
     }
@@ -179,9 +157,9 @@ fn of_the_end(facts: &Facts<'_>) -> Judgement {
     }
 }
 
-/// Decides what the gates mean for what the agent claims.
+/// Decides from the gates' verdict on the agent's claim.
 #[must_use]
-pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ruling {
+pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> SettlementDecision {
     let stop = match claimed {
         Claimed::Done => StopReason::TaskDone,
         Claimed::Part => StopReason::NoSigil,
@@ -191,12 +169,14 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ru
         Some(Promise::Complete) | None => Then::GoOn,
     };
     let (outcome, task) = match (claimed, verdict) {
-        (Claimed::Done, Verdict::Passes { .. }) => (Outcome::Done, Fate::Done),
-        (Claimed::Part, Verdict::Passes { .. }) => (Outcome::Done, Fate::Progress),
-        (Claimed::Done, Verdict::Refused(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
-        (Claimed::Done | Claimed::Part, Verdict::Refused(_)) => (Outcome::Retried, Fate::Again),
+        (Claimed::Done, Verdict::Passes { .. }) => (Outcome::Done, TaskTransition::Done),
+        (Claimed::Part, Verdict::Passes { .. }) => (Outcome::Done, TaskTransition::Progress),
+        (Claimed::Done, Verdict::Refused(_)) if facts.kind == TaskKind::Once => {
+            (Outcome::Retried, TaskTransition::Attempt)
+        }
+        (Claimed::Done | Claimed::Part, Verdict::Refused(_)) => (Outcome::Retried, TaskTransition::Again),
     };
-    Ruling {
+    SettlementDecision {
         outcome,
         stop,
         task,
@@ -205,59 +185,63 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ru
     }
 }
 
-/// What becomes of a turn whose gates were broken off by the person.
+/// The decision if the user stopped the gates.
 #[must_use]
-pub fn gates_interrupted() -> Ruling {
-    interrupted(StopReason::Cancelled, Then::Stop(StopRun::Interrupt), "It was stopped.")
+pub fn gates_interrupted() -> SettlementDecision {
+    interrupted(
+        StopReason::Cancelled,
+        Then::Stop(StopRun::Interrupt),
+        "Stopped on request.",
+    )
 }
 
-/// What becomes of a turn whose work had landed before the run was killed.
-pub(crate) fn landed_before() -> Ruling {
-    Ruling {
+/// The decision if the work landed before the run was killed.
+pub(crate) fn landed_before() -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Done,
         stop: StopReason::TaskDone,
-        task: Fate::Done,
+        task: TaskTransition::Done,
         then: Then::GoOn,
         reason: String::new(),
     }
 }
 
-/// What becomes of a turn whose work cannot land, for this reason.
-pub(crate) fn not_landed(stop: StopReason, why: &str) -> Ruling {
-    Ruling {
+/// The decision if the work cannot land.
+pub(crate) fn not_landed(stop: StopReason, why: &str) -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Retried,
         ..failed(stop, why)
     }
 }
 
-/// What becomes of a turn whose work cannot be judged because a gate could not be started.
+/// The decision if a gate could not be started.
 #[must_use]
-pub fn gate_not_started(why: &str) -> Ruling {
+pub fn gate_not_started(why: &str) -> SettlementDecision {
     interrupted(StopReason::GateNotStarted, Then::Stop(StopRun::GateNotStarted), why)
 }
 
-/// What becomes of a task whose attempts have used what a task may use.
-fn over_the_task_limit(said: &str) -> Ruling {
-    Ruling {
-        task: Fate::GiveUp,
+/// The decision if the task has used up its limit.
+fn over_the_task_limit(said: &str) -> SettlementDecision {
+    SettlementDecision {
+        task: TaskTransition::GiveUp,
         ..failed(StopReason::TaskLimit, said)
     }
 }
 
-/// It was stopped by ralph, whatever it said.
-fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
+/// The decision if ralph stopped the turn.
+fn stopped(cause: StopCause, facts: &Facts<'_>) -> SettlementDecision {
     let limits = &facts.limits;
     match cause {
         StopCause::Interrupt if facts.turn.guidance.is_some() => interrupted(
             StopReason::Cancelled,
             Then::Stop(StopRun::Interrupt),
-            "It was stopped, with guidance.",
+            "Stopped on request, with guidance.",
         ),
         StopCause::Interrupt => gates_interrupted(),
         StopCause::RalphDied => interrupted(
             StopReason::RalphDied,
             Then::GoOn,
-            "ralph was killed while the agent worked.",
+            "ralph was killed while the agent was working.",
         ),
         StopCause::RunLimit => interrupted(
             StopReason::RunLimit,
@@ -266,11 +250,11 @@ fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
                 .turn
                 .limit
                 .as_deref()
-                .unwrap_or("A limit of the run was reached while the agent worked."),
+                .unwrap_or("A limit of the run was reached while the agent was working."),
         ),
         StopCause::TaskLimit => {
             let said = facts.turn.limit.as_deref();
-            over_the_task_limit(said.unwrap_or("The attempts at the task have used what a task may use."))
+            over_the_task_limit(said.unwrap_or("The attempts at the task have used up its limit."))
         }
         StopCause::Timeout => {
             let most = set("iteration_time", limits.iteration_time.map(duration_text));
@@ -289,7 +273,7 @@ fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
     }
 }
 
-/// It came to its end.
+/// The decision if the turn finished normally.
 fn finished(facts: &Facts<'_>) -> Judgement {
     let (turn, assigned) = (facts.turn, facts.assigned.as_str());
     let control = &turn.control;
@@ -305,35 +289,35 @@ fn finished(facts: &Facts<'_>) -> Judgement {
     }
     if let Some((_, reason)) = control.failed.iter().find(|(id, _)| id == assigned) {
         let why = match reason.trim() {
-            "" => "The agent said that it cannot be done.".to_owned(),
-            reason => format!("The agent said that it cannot be done: {reason}"),
+            "" => "The agent reported that the task cannot be done.".to_owned(),
+            reason => format!("The agent reported that the task cannot be done: {reason}"),
         };
-        let mut ruling = failed(StopReason::TaskFailed, why);
+        let mut decision = failed(StopReason::TaskFailed, why);
         if control.promise == Some(Promise::Failure) {
-            ruling.then = Then::Stop(StopRun::FailurePromise);
+            decision.then = Then::Stop(StopRun::FailurePromise);
         }
-        return Judgement::Settled(ruling);
+        return Judgement::Settled(decision);
     }
-    Judgement::Settled(without_word_on_the_task(facts))
+    Judgement::Settled(no_task_report(facts))
 }
 
 fn prompt_loop_finished(facts: &Facts<'_>) -> Judgement {
     let turn = facts.turn;
     match turn.control.promise {
         Some(Promise::Complete) => Judgement::AskGates(Claimed::Done),
-        Some(Promise::Failure) => Judgement::Settled(without_word_on_the_task(facts)),
-        None if !turn.spoke => Judgement::Settled(without_word_on_the_task(facts)),
+        Some(Promise::Failure) => Judgement::Settled(no_task_report(facts)),
+        None if !turn.spoke => Judgement::Settled(no_task_report(facts)),
         None => Judgement::AskGates(Claimed::Part),
     }
 }
 
-/// A normal end that says nothing of the assigned task.
-fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
+/// The decision for a normal end that does not mention the assigned task.
+fn no_task_report(facts: &Facts<'_>) -> SettlementDecision {
     let turn = facts.turn;
     if turn.control.promise == Some(Promise::Failure) {
-        return Ruling {
+        return SettlementDecision {
             then: Then::Stop(StopRun::FailurePromise),
-            ..blocked(StopReason::FailurePromise, "The agent said that the run has to stop.")
+            ..blocked(StopReason::FailurePromise, "The agent asked to stop the run.")
         };
     }
     if let Some(denial) = turn.denials.first() {
@@ -357,7 +341,7 @@ fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
         .chain(turn.control.failed.iter().map(|(id, _)| id));
     let others: Vec<&str> = named.map(String::as_str).collect();
     if !others.is_empty() {
-        let why = format!("The agent spoke of {}, which was not its task.", others.join(", "));
+        let why = format!("The agent reported on {} instead of its own task.", others.join(", "));
         return blocked(StopReason::WrongTask, why);
     }
     if turn.spoke {
@@ -372,14 +356,14 @@ fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
     }
 }
 
-/// It did not come to its end.
-fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
+/// The decision if the turn ended abnormally.
+fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> SettlementDecision {
     match end {
-        TurnEnd::Refusal(why) => failed(StopReason::Refusal, told("The model refused", why)),
-        TurnEnd::Crash(why) => failed(StopReason::Crash, told("The agent broke down", why)),
+        TurnEnd::Refusal(why) => failed(StopReason::Refusal, with_reason("The model refused", why)),
+        TurnEnd::Crash(why) => failed(StopReason::Crash, with_reason("The agent crashed", why)),
         TurnEnd::Garbage(why) => failed(
             StopReason::Garbage,
-            told("What the agent printed cannot be understood", why),
+            with_reason("The agent's output could not be parsed", why),
         ),
         TurnEnd::OutputLimit => {
             let most = set("output_bytes", facts.limits.output_bytes.map(|bytes| bytes.to_string()));
@@ -390,41 +374,46 @@ fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
         }
         TurnEnd::ContextOverflow(_) if facts.overflowed_before => failed(
             StopReason::ContextOverflow,
-            "The prompt was too long for the model, also with half the memory.",
+            "The prompt was too long for the model, even with half the memory.",
         ),
         TurnEnd::ContextOverflow(_) => interrupted(
             StopReason::ContextOverflow,
             Then::GoOn,
-            "The prompt was too long for the model; the next one has half the memory.",
+            "The prompt was too long for the model; the next one will have half the memory.",
         ),
-        TurnEnd::TokenLimit => blocked(StopReason::TokenLimit, "The agent's answer was cut at its longest."),
-        TurnEnd::TurnLimit => blocked(StopReason::TurnLimit, "The agent used up its steps."),
+        TurnEnd::TokenLimit => blocked(
+            StopReason::TokenLimit,
+            "The agent's answer was cut off at its token limit.",
+        ),
+        TurnEnd::TurnLimit => blocked(StopReason::TurnLimit, "The agent used up its turns."),
         TurnEnd::UsageLimit { resets_at, message } => interrupted(
             StopReason::UsageLimit,
             Then::WaitForUsage { resets_at: *resets_at },
-            &told("The usage limit is reached", message),
+            &with_reason("The usage limit is reached", message),
         ),
         TurnEnd::Transient(why) => interrupted(
             StopReason::Transient,
             Then::BackOff,
-            &told("The service failed for a moment", why),
+            &with_reason("The service failed temporarily", why),
         ),
         TurnEnd::Auth(why) => interrupted(
             StopReason::Auth,
             Then::Stop(StopRun::AgentUnusable),
-            &told("The agent is not logged in, or its key is wrong", why),
+            &with_reason("The agent is not logged in, or its key is invalid", why),
         ),
         TurnEnd::Billing(why) => interrupted(
             StopReason::Billing,
             Then::Stop(StopRun::AgentUnusable),
-            &told("The agent's account cannot pay", why),
+            &with_reason("The agent's account has a billing problem", why),
         ),
-        // Nobody here stopped it, so somebody else did.
-        TurnEnd::Stopped | TurnEnd::Finished => failed(StopReason::Crash, "The agent was stopped from outside."),
+        // ralph did not stop it, so something else did.
+        TurnEnd::Stopped | TurnEnd::Finished => {
+            failed(StopReason::Crash, "Something other than ralph stopped the agent.")
+        }
     }
 }
 
-/// A limit as it is set; its key alone where it is not set any more.
+/// A limit as configured; only its key if it is no longer set.
 fn set(key: &str, value: Option<String>) -> String {
     match value {
         Some(value) => format!("`[limits] {key} = {value}`"),
@@ -432,34 +421,34 @@ fn set(key: &str, value: Option<String>) -> String {
     }
 }
 
-fn interrupted(stop: StopReason, then: Then, reason: &str) -> Ruling {
-    Ruling {
+fn interrupted(stop: StopReason, then: Then, reason: &str) -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Interrupted,
         stop,
-        task: Fate::Again,
+        task: TaskTransition::Again,
         then,
         reason: reason.to_owned(),
     }
 }
 
-fn failed(stop: StopReason, reason: impl Into<String>) -> Ruling {
-    Ruling {
+fn failed(stop: StopReason, reason: impl Into<String>) -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Failed,
         stop,
-        task: Fate::Attempt,
+        task: TaskTransition::Attempt,
         then: Then::GoOn,
         reason: reason.into(),
     }
 }
 
-fn blocked(stop: StopReason, reason: impl Into<String>) -> Ruling {
-    Ruling {
+fn blocked(stop: StopReason, reason: impl Into<String>) -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Blocked,
         ..failed(stop, reason)
     }
 }
 
-fn told(what: &str, why: &str) -> String {
+fn with_reason(what: &str, why: &str) -> String {
     match why.trim().trim_end_matches('.') {
         "" => format!("{what}."),
         why => format!("{what}: {why}."),

@@ -15,7 +15,7 @@ fn turn(end: TurnEnd) -> TurnSummary {
     }
 }
 
-fn said(control: Control) -> TurnSummary {
+fn finished_with(control: Control) -> TurnSummary {
     TurnSummary {
         control,
         ..turn(TurnEnd::Finished)
@@ -57,29 +57,29 @@ fn judged(turn: &TurnSummary, kind: TaskKind, overflowed_before: bool) -> Judgem
     })
 }
 
-/// Outcome, what made it end, the task, the run; of a turn that the gates are not asked about.
+/// Outcome, stop reason, task and run for a turn whose gates do not run.
 #[track_caller]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a table reads better without marks of borrowing"
-)]
-fn check(turn: &TurnSummary, expected: (Outcome, StopReason, Fate, Then)) {
+#[expect(clippy::needless_pass_by_value, reason = "tables read better without borrows")]
+fn check(turn: &TurnSummary, expected: (Outcome, StopReason, TaskTransition, Then)) {
     check_of(turn, false, &expected);
 }
 
 #[track_caller]
-fn check_of(turn: &TurnSummary, overflowed_before: bool, expected: &(Outcome, StopReason, Fate, Then)) {
+fn check_of(turn: &TurnSummary, overflowed_before: bool, expected: &(Outcome, StopReason, TaskTransition, Then)) {
     match judged(turn, TaskKind::Once, overflowed_before) {
-        Judgement::Settled(ruling) => {
-            assert!(!ruling.reason.is_empty());
-            assert_eq!(&(ruling.outcome, ruling.stop, ruling.task, ruling.then), expected);
+        Judgement::Settled(decision) => {
+            assert!(!decision.reason.is_empty());
+            assert_eq!(
+                &(decision.outcome, decision.stop, decision.task, decision.then),
+                expected
+            );
         }
         Judgement::AskGates(claimed) => panic!("the gates are asked: {claimed:?}"),
     }
 }
 
 #[track_caller]
-fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome, StopReason, Fate, Then) {
+fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome, StopReason, TaskTransition, Then) {
     let Judgement::AskGates(claimed) = judged(turn, kind, false) else {
         panic!("the gates are not asked")
     };
@@ -98,33 +98,36 @@ fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome,
             still_failing: Vec::new(),
         },
     };
-    let ruling = judge_gates(&facts, claimed, &verdict);
-    assert_eq!(ruling.reason, refusal.unwrap_or_default());
-    (ruling.outcome, ruling.stop, ruling.task, ruling.then)
+    let decision = judge_gates(&facts, claimed, &verdict);
+    assert_eq!(decision.reason, refusal.unwrap_or_default());
+    (decision.outcome, decision.stop, decision.task, decision.then)
 }
 
-use Fate::{Again, Attempt, Progress};
 use Outcome::{Blocked, Failed, Interrupted, Retried};
+use TaskTransition::{Again, Attempt, Progress};
 
 #[test]
-fn done_and_the_gates_pass() {
-    let expected = (Outcome::Done, StopReason::TaskDone, Fate::Done, Then::GoOn);
-    assert_eq!(gates(&said(done(&[OURS])), TaskKind::Once, None), expected);
+fn done_with_passing_gates() {
+    let expected = (Outcome::Done, StopReason::TaskDone, TaskTransition::Done, Then::GoOn);
+    assert_eq!(gates(&finished_with(done(&[OURS])), TaskKind::Once, None), expected);
 }
 
 #[test]
-fn done_and_a_gate_refuses() {
+fn done_with_a_refusing_gate() {
     let expected = (Retried, StopReason::TaskDone, Attempt, Then::GoOn);
-    assert_eq!(gates(&said(done(&[OURS])), TaskKind::Once, Some("red")), expected);
+    assert_eq!(
+        gates(&finished_with(done(&[OURS])), TaskKind::Once, Some("red")),
+        expected
+    );
 }
 
 #[test]
-fn done_wins_over_failed_and_over_what_was_denied() {
+fn done_wins_over_failed_and_denials() {
     let mut both = done(&["t-000002", OURS]);
     both.failed = vec![(OURS.to_owned(), String::new())];
-    let mut turn = said(both);
+    let mut turn = finished_with(both);
     turn.denials = vec![denial()];
-    let expected = (Outcome::Done, StopReason::TaskDone, Fate::Done, Then::GoOn);
+    let expected = (Outcome::Done, StopReason::TaskDone, TaskTransition::Done, Then::GoOn);
     assert_eq!(gates(&turn, TaskKind::Once, None), expected);
 }
 
@@ -137,9 +140,12 @@ fn denial() -> Denial {
 }
 
 #[test]
-fn failed_in_every_way() {
+fn all_ways_to_fail() {
     let failed = |stop| (Failed, stop, Attempt, Then::GoOn);
-    check(&said(failed_sigil(OURS, "no network")), failed(StopReason::TaskFailed));
+    check(
+        &finished_with(failed_sigil(OURS, "no network")),
+        failed(StopReason::TaskFailed),
+    );
     check(&turn(TurnEnd::Refusal("no".into())), failed(StopReason::Refusal));
     check(&turn(TurnEnd::Crash("exit code 3".into())), failed(StopReason::Crash));
     check(&turn(TurnEnd::Garbage("{".into())), failed(StopReason::Garbage));
@@ -149,7 +155,7 @@ fn failed_in_every_way() {
         (StopCause::Timeout, StopReason::Timeout),
         (StopCause::Idle, StopReason::Idle),
     ] {
-        let mut late = said(done(&[OURS]));
+        let mut late = finished_with(done(&[OURS]));
         late.cause = Some(cause);
         check(&late, failed(stop));
     }
@@ -158,43 +164,46 @@ fn failed_in_every_way() {
 }
 
 #[test]
-fn blocked_in_every_way() {
+fn all_ways_to_be_blocked() {
     let blocked = |stop| (Blocked, stop, Attempt, Then::GoOn);
-    check(&said(Control::default()), blocked(StopReason::NoSigil));
-    check(&said(promise(Promise::Complete)), blocked(StopReason::NoSigil));
-    check(&said(done(&["t-0000a2"])), blocked(StopReason::WrongTask));
-    check(&said(failed_sigil("t-0000a2", "")), blocked(StopReason::WrongTask));
+    check(&finished_with(Control::default()), blocked(StopReason::NoSigil));
+    check(&finished_with(promise(Promise::Complete)), blocked(StopReason::NoSigil));
+    check(&finished_with(done(&["t-0000a2"])), blocked(StopReason::WrongTask));
+    check(
+        &finished_with(failed_sigil("t-0000a2", "")),
+        blocked(StopReason::WrongTask),
+    );
     check(&turn(TurnEnd::TokenLimit), blocked(StopReason::TokenLimit));
     check(&turn(TurnEnd::TurnLimit), blocked(StopReason::TurnLimit));
-    let mut denied = said(Control::default());
+    let mut denied = finished_with(Control::default());
     denied.denials = vec![denial()];
     check(&denied, blocked(StopReason::PermissionDenied));
-    let mut silent = said(Control::default());
+    let mut silent = finished_with(Control::default());
     silent.spoke = false;
     check(&silent, blocked(StopReason::EmptyAnswer));
     let stop = Then::Stop(StopRun::FailurePromise);
     check(
-        &said(promise(Promise::Failure)),
+        &finished_with(promise(Promise::Failure)),
         (Blocked, StopReason::FailurePromise, Attempt, stop),
     );
 }
 
 #[test]
-fn a_failure_promise_stops_the_run_whatever_became_of_the_task() {
+fn failure_promise_always_stops_the_run() {
     let mut control = done(&[OURS]);
     control.promise = Some(Promise::Failure);
     let stop = Then::Stop(StopRun::FailurePromise);
     assert_eq!(
-        gates(&said(control), TaskKind::Once, None),
-        (Outcome::Done, StopReason::TaskDone, Fate::Done, stop.clone())
+        gates(&finished_with(control), TaskKind::Once, None),
+        (Outcome::Done, StopReason::TaskDone, TaskTransition::Done, stop.clone())
     );
     let mut control = failed_sigil(OURS, "");
     control.promise = Some(Promise::Failure);
-    check(&said(control), (Failed, StopReason::TaskFailed, Attempt, stop));
+    check(&finished_with(control), (Failed, StopReason::TaskFailed, Attempt, stop));
 }
 
 #[test]
-fn interrupted_in_every_way_and_nothing_counts() {
+fn interruptions_do_not_count() {
     let interrupted = |stop, then| (Interrupted, stop, Again, then);
     for (cause, stop, then) in [
         (
@@ -205,7 +214,7 @@ fn interrupted_in_every_way_and_nothing_counts() {
         (StopCause::RalphDied, StopReason::RalphDied, Then::GoOn),
         (StopCause::RunLimit, StopReason::RunLimit, Then::Stop(StopRun::Limit)),
     ] {
-        let mut stopped = said(done(&[OURS]));
+        let mut stopped = finished_with(done(&[OURS]));
         stopped.cause = Some(cause);
         check(&stopped, interrupted(stop, then));
     }
@@ -236,7 +245,7 @@ fn interrupted_in_every_way_and_nothing_counts() {
 }
 
 #[test]
-fn sigils_do_not_count_when_the_turn_did_not_come_to_its_end() {
+fn sigils_of_unfinished_turns_do_not_count() {
     for end in [
         TurnEnd::Crash(String::new()),
         TurnEnd::TokenLimit,
@@ -244,16 +253,16 @@ fn sigils_do_not_count_when_the_turn_did_not_come_to_its_end() {
     ] {
         let cut = TurnSummary {
             end,
-            ..said(done(&[OURS]))
+            ..finished_with(done(&[OURS]))
         };
         assert!(matches!(judged(&cut, TaskKind::Once, false), Judgement::Settled(_)));
     }
 }
 
 #[test]
-fn a_prompt_loop_goes_on_until_it_is_complete() {
+fn prompt_loop_continues_until_complete() {
     let of_loop = TaskKind::PromptLoop;
-    let part = said(Control::default());
+    let part = finished_with(Control::default());
     assert_eq!(
         gates(&part, of_loop, None),
         (Outcome::Done, StopReason::NoSigil, Progress, Then::GoOn)
@@ -262,10 +271,10 @@ fn a_prompt_loop_goes_on_until_it_is_complete() {
         gates(&part, of_loop, Some("red")),
         (Retried, StopReason::NoSigil, Again, Then::GoOn)
     );
-    let complete = said(promise(Promise::Complete));
+    let complete = finished_with(promise(Promise::Complete));
     assert_eq!(
         gates(&complete, of_loop, None),
-        (Outcome::Done, StopReason::TaskDone, Fate::Done, Then::GoOn)
+        (Outcome::Done, StopReason::TaskDone, TaskTransition::Done, Then::GoOn)
     );
     assert_eq!(
         gates(&complete, of_loop, Some("red")),
@@ -274,7 +283,7 @@ fn a_prompt_loop_goes_on_until_it_is_complete() {
 }
 
 #[test]
-fn a_limit_is_told_with_its_key_and_its_value() {
+fn limits_are_shown_with_key_and_value() {
     let reason = |cause, end| {
         let turn = TurnSummary {
             cause,
@@ -282,7 +291,7 @@ fn a_limit_is_told_with_its_key_and_its_value() {
             ..TurnSummary::lost()
         };
         match judged(&turn, TaskKind::Once, false) {
-            Judgement::Settled(ruling) => ruling.reason,
+            Judgement::Settled(decision) => decision.reason,
             Judgement::AskGates(_) => panic!("the gates are not asked"),
         }
     };
@@ -298,34 +307,37 @@ fn a_limit_is_told_with_its_key_and_its_value() {
         reason(None, TurnEnd::OutputLimit),
         "The agent printed more than `[limits] output_bytes = 256 MiB` allows."
     );
-    assert_eq!(reason(Some(StopCause::Interrupt), TurnEnd::Stopped), "It was stopped.");
+    assert_eq!(
+        reason(Some(StopCause::Interrupt), TurnEnd::Stopped),
+        "Stopped on request."
+    );
 }
 
 #[test]
-fn what_fails_while_the_disk_is_full_does_not_count_and_what_is_done_is_done() {
+fn failures_on_a_full_disk_do_not_count() {
     for end in [TurnEnd::Crash("exit code 101".to_owned()), TurnEnd::Finished] {
         let turn = TurnSummary {
             no_room: true,
             ..turn(end)
         };
-        let Judgement::Settled(ruling) = judged(&turn, TaskKind::Once, false) else {
+        let Judgement::Settled(decision) = judged(&turn, TaskKind::Once, false) else {
             panic!("{turn:?}")
         };
         assert_eq!(
-            (ruling.outcome, ruling.task, ruling.then),
-            (Outcome::Interrupted, Fate::Again, Then::GoOn)
+            (decision.outcome, decision.task, decision.then),
+            (Outcome::Interrupted, TaskTransition::Again, Then::GoOn)
         );
         assert!(
-            ruling
+            decision
                 .reason
                 .ends_with("\nThe disk was full, so the attempt does not count."),
             "{}",
-            ruling.reason
+            decision.reason
         );
     }
     let turn = TurnSummary {
         no_room: true,
-        ..said(done(&[OURS]))
+        ..finished_with(done(&[OURS]))
     };
     assert_eq!(judged(&turn, TaskKind::Once, false), Judgement::AskGates(Claimed::Done));
 }

@@ -1,4 +1,4 @@
-//! Where a run takes place and what it was asked for: all that comes from outside.
+//! The input of a run from outside: where it works, and what it should do.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_agent::Agent;
-use ralph_memory::capture::{KnowledgeFolder, Notebook, Scratchpad};
-use ralph_memory::catalogue::CataloguePlace;
+use ralph_memory::capture::{KnowledgeFolder, NoteRepository, Scratchpad};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
+use ralph_memory::note_index::NoteIndexPlace;
 use ralph_model::config::Config;
 use ralph_model::{Clock, TaskId};
 use ralph_store::{RunProcess, Scope};
@@ -18,9 +18,8 @@ use crate::changes::OwnFiles;
 use crate::checkout::Base;
 use crate::guide::Guide;
 use crate::rules::Rules;
-use crate::state::{FirstTry, Pace, WhoVerifies};
+use crate::state::{FirstTry, VerifierKind, WaitTimes};
 
-/// Where a run takes place.
 pub struct Site<'a> {
     /// The project's root, in which the agent works.
     pub root: PathBuf,
@@ -30,50 +29,47 @@ pub struct Site<'a> {
     pub branch: Option<String>,
     /// The commit that is checked out.
     pub commit: Option<String>,
-    /// The database of facts.
     pub database: PathBuf,
-    /// The folder of the runs' folders.
+    /// The folder of all run folders.
     pub runs: PathBuf,
-    /// The folder of long notes.
+    /// The folder of knowledge entries.
     pub knowledge: KnowledgeFolder<'a>,
     /// The note files, which are compared with their log before and after each iteration.
-    pub notes: Vec<Notebook<'a>>,
-    /// The folder of what is written about features.
+    pub notes: Vec<NoteRepository<'a>>,
+    /// The folder with the texts of features.
     pub features: FeaturesFolder,
-    /// The working notes.
     pub scratchpad: Scratchpad<'a>,
-    /// The files of the project that are ralph's.
+    /// The project files that belong to ralph.
     pub own: OwnFiles,
-    /// Where tasks have checkouts of their own; none where all work is done in the project itself.
+    /// The setup for separate checkouts; `None` if all work is done in the project itself.
     pub isolation: Option<Isolation>,
-    /// The rules of guardrails.
     pub rules: Rules,
-    /// The index of the notes.
-    pub catalogue: CataloguePlace<'a>,
-    /// The configuration, as it was when the run began.
+    pub note_index: NoteIndexPlace<'a>,
+    /// The configuration at the start of the run.
     pub config: &'a Config,
-    /// The files that it was read from, or would have been.
+    /// The files it was read from, whether they exist or not.
     pub config_files: Vec<PathBuf>,
-    /// The user's environment, all of it.
+    /// The user's whole environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// This program, which the agent finds as `ralph`.
+    /// This program, which the agent can run as `ralph`.
     pub program: PathBuf,
-    /// This process.
     pub process: RunProcess,
-    /// The present moment.
     pub clock: &'a dyn Clock,
 }
 
 impl Site<'_> {
-    /// The folders outside of the agent's own in which a `ralph` that it calls has to write: in a linked worktree that of the
-    /// database, which is with the main one; in a checkout also those of the project's notes.
+    /// The folders outside the agent's own that a `ralph` it calls must write to: in a linked worktree that of the
+    /// database, in a checkout also those of the project's notes.
     pub(crate) fn writable_outside(&self) -> Vec<PathBuf> {
         let database = self.database.parent().map(PathBuf::from);
         if self.isolation.is_some() {
-            let notes = self.notes.iter().filter_map(|notebook| notebook.path.parent());
-            let own = [self.knowledge.catalogue.knowledge.as_path(), self.runs.as_path()];
+            let notes = self
+                .notes
+                .iter()
+                .filter_map(|note_repository| note_repository.path.parent());
+            let own = [self.knowledge.note_index.knowledge.as_path(), self.runs.as_path()];
             let folders: BTreeSet<PathBuf> = notes.chain(own).map(PathBuf::from).chain(database).collect();
-            // A sandbox fails whose folders do not exist, and one below another is in it anyway.
+            // A sandbox fails if its folders do not exist, and subfolders are included anyway.
             let is_inside = |folder: &Path| folder.ancestors().skip(1).any(|above| folders.contains(above));
             let needed = folders.iter().filter(|folder| folder.is_dir() && !is_inside(folder));
             return needed.cloned().collect();
@@ -84,27 +80,26 @@ impl Site<'_> {
             .collect()
     }
 
-    /// The scratchpad, from the root.
+    /// The scratchpad's path, relative to the root.
     pub(crate) fn scratchpad_path(&self) -> &Path {
         let path = &self.scratchpad.path;
         path.strip_prefix(&self.root).unwrap_or(path)
     }
 
-    /// The user's home folder.
     pub(crate) fn home(&self) -> Option<&Path> {
         let home = self.environment.iter().find(|(name, _)| name == "HOME");
         home.map(|(_, folder)| Path::new(folder))
     }
 }
 
-/// Where tasks have checkouts of their own, and where their work lands.
+/// The setup for separate checkouts, and where their work lands.
 #[derive(Debug, Clone)]
 pub struct Isolation {
     /// The folder of all checkouts of the project.
     pub work: PathBuf,
-    /// Where the project's root is in a checkout.
+    /// The path of the project's root inside a checkout.
     pub prefix: PathBuf,
-    /// The reference that work lands on; none where a commit without a branch is checked out.
+    /// The reference that work lands on; `None` for a detached HEAD.
     pub base: Option<Base>,
 }
 
@@ -116,67 +111,61 @@ impl Isolation {
     }
 }
 
-/// What a run is asked for.
+/// What a run should do.
 pub struct Order {
-    /// Which tasks.
     pub scope: Scope,
-    /// The one task that the run is about: COMPLETE means that it is done.
+    /// The only task of the run, if it has just one: then COMPLETE means it is done.
     pub only_task: Option<TaskId>,
-    /// The same, as a person reads it.
+    /// The goal, for display.
     pub goal: String,
-    /// Who does them.
     pub agent: Box<dyn Agent>,
-    /// Who looks at what is done.
     pub verifier: Verifier,
-    /// The model that the person asked for.
+    /// The model the user asked for.
     pub model: Option<String>,
-    /// How much of the memory prompts get.
+    /// How much memory goes into prompts.
     pub share: MemoryShare,
-    /// How long waits are.
-    pub pace: Pace,
-    /// Whether the first iteration heeds a pause of the agent.
+    pub wait_times: WaitTimes,
+    /// Whether the first iteration respects a pause of the agent.
     pub first_try: FirstTry,
-    /// Who asks the person what to do differently when they stop a turn; none where nobody can be asked.
+    /// Asks the user for guidance when they stop a turn; `None` if unattended.
     pub guide: Option<Arc<dyn Guide>>,
 }
 
-/// Who looks at work that the gates let pass.
+/// Who verifies work that passed the gates.
 #[derive(Default)]
 pub enum Verifier {
-    /// Nobody.
     #[default]
-    Nobody,
-    /// A session of the agent that did it.
+    None,
+    /// Another session of the same agent.
     SameAgent,
-    /// A session of another agent.
-    Another(Box<dyn Agent>),
+    Other(Box<dyn Agent>),
 }
 
 impl Order {
-    /// The agent that looks at finished work.
+    /// The agent that verifies finished work.
     #[must_use]
     pub fn verifying_agent(&self) -> Option<&dyn Agent> {
         match &self.verifier {
-            Verifier::Nobody => None,
+            Verifier::None => None,
             Verifier::SameAgent => Some(self.agent.as_ref()),
-            Verifier::Another(agent) => Some(agent.as_ref()),
+            Verifier::Other(agent) => Some(agent.as_ref()),
         }
     }
 
-    /// The name of the other agent that looks at finished work; none where it is the same.
+    /// The name of the verifier, if it is another agent.
     pub(crate) fn other_verifier(&self) -> Option<&str> {
         match &self.verifier {
-            // Pauses are kept by the agent's name, so one of the same name is the same here.
-            Verifier::Another(agent) if agent.name() != self.agent.name() => Some(agent.name()),
-            Verifier::Another(_) | Verifier::SameAgent | Verifier::Nobody => None,
+            // Pauses are stored by agent name, so an agent with the same name counts as the same.
+            Verifier::Other(agent) if agent.name() != self.agent.name() => Some(agent.name()),
+            Verifier::Other(_) | Verifier::SameAgent | Verifier::None => None,
         }
     }
 
-    pub(crate) fn who_verifies(&self) -> WhoVerifies {
+    pub(crate) fn verifier_kind(&self) -> VerifierKind {
         match (self.verifying_agent(), self.other_verifier()) {
-            (None, _) => WhoVerifies::Nobody,
-            (Some(_), None) => WhoVerifies::SameAgent,
-            (Some(_), Some(_)) => WhoVerifies::Another,
+            (None, _) => VerifierKind::None,
+            (Some(_), None) => VerifierKind::SameAgent,
+            (Some(_), Some(_)) => VerifierKind::OtherAgent,
         }
     }
 }

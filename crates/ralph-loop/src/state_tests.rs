@@ -1,4 +1,4 @@
-//! The state machine against a world that answers every effect, in every order that chance finds.
+//! The state machine against a world that answers every effect, with random orders of events.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -8,9 +8,9 @@ use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, 
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
-use crate::guide::{Asking, Guided, WhatNext};
+use crate::guide::{AfterGuidance, Attendance, GuidanceAnswer};
 use crate::rules::Rules;
-use crate::settle::Fate;
+use crate::settle::TaskTransition;
 use crate::summary::{StopCause, TurnSummary, Verification};
 
 fn plan() -> Plan {
@@ -24,11 +24,11 @@ fn plan() -> Plan {
         place: Place::Project,
         commit: Commit::None,
         has_gates: false,
-        verifier: WhoVerifies::Nobody,
+        verifier: VerifierKind::None,
         unverified: WhenUnverified::Review,
-        pace: Pace::default(),
+        wait_times: WaitTimes::default(),
         first_try: FirstTry::AfterThePause,
-        asking: Asking::Nobody,
+        attendance: Attendance::Unattended,
         seed: 7,
         rules: Rules::default(),
         only_task: None,
@@ -66,20 +66,20 @@ fn claim(number: u64) -> ClaimAnswer {
     }))
 }
 
-/// The answer to a claim where nothing came before.
-fn answered(answer: ClaimAnswer) -> Happening {
-    Happening::Answered {
+/// The answer to a claim without history.
+fn answered(answer: ClaimAnswer) -> Input {
+    Input::ClaimAnswered {
         answer,
         past: Past::default(),
     }
 }
 
-/// The clock on the wall, where it goes as the other does: it is 1970.
+/// The wall clock, starting in 1970 and in step with the monotonic clock.
 fn clock(at: Duration) -> Timestamp {
     Timestamp::UNIX_EPOCH + at
 }
 
-fn event(at: Duration, what: Happening) -> Event {
+fn event(at: Duration, what: Input) -> Event {
     Event {
         slept: Duration::ZERO,
         at,
@@ -101,9 +101,9 @@ fn turn_done(number: u64) -> TurnSummary {
     }
 }
 
-/// A verifier whose turn ended so, and that said this.
-fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
-    Happening::Verified(Box::new(Verification {
+/// A verifier with this end and verdict.
+fn verified(end: TurnEnd, verdict: Option<Verdict>) -> Input {
+    Input::Verified(Box::new(Verification {
         agent: "claude".to_owned(),
         end,
         cause: None,
@@ -121,25 +121,25 @@ fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
 
 /// A world in which every task is done at the first attempt.
 struct World {
-    /// What earlier attempts at every task have used.
+    /// What earlier attempts at every task used.
     spent_before: Usage,
     tasks: u64,
     begun: u64,
-    /// What was done, in words.
+    /// The names of performed effects.
     done: Vec<String>,
-    settled: Vec<Draft>,
-    /// What keeps the agent from being started.
+    settled: Vec<PendingSettlement>,
+    /// The pause that blocks the agent.
     pause: Option<Pause>,
-    told: Vec<Notice>,
-    /// What the person says when asked.
-    guided: Guided,
+    notices: Vec<Notice>,
+    /// The user's answer when asked.
+    guided: GuidanceAnswer,
     /// Whether the agent at work is the verifier.
     verifying: bool,
-    /// What came before, of whatever task is claimed.
+    /// The history of any claimed task.
     past: Past,
-    /// What comes of work as a commit; a commit that can land where there is nothing more.
+    /// Results of committing work; when empty, a commit that can land.
     commits: VecDeque<WorkCommit>,
-    /// How often the base moves before something lands.
+    /// How often the base moves before a commit lands.
     base_moves: u32,
 }
 
@@ -152,10 +152,10 @@ impl World {
             done: Vec::new(),
             settled: Vec::new(),
             pause: None,
-            told: Vec::new(),
-            guided: Guided {
+            notices: Vec::new(),
+            guided: GuidanceAnswer {
                 text: None,
-                next: WhatNext::Stop,
+                next: AfterGuidance::Stop,
             },
             verifying: false,
             past: Past::default(),
@@ -164,8 +164,8 @@ impl World {
         }
     }
 
-    /// Keeps the pause of a settlement as the database does.
-    fn put_pause(&mut self, draft: &Draft, now: Timestamp) {
+    /// Stores the pause of a settlement like the database does.
+    fn put_pause(&mut self, draft: &PendingSettlement, now: Timestamp) {
         let seen = draft.current.pause.as_ref();
         let is_seen = |there: &Pause| seen.is_some_and(|seen| seen.is(there));
         let there = self.pause.as_ref();
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// Whether the pause keeps a run from a task.
+    /// The pause that blocks a claim, if any.
     fn is_paused(&self, pauses: &Pauses, now: Timestamp) -> Option<Pause> {
         let pause = self.pause.clone().filter(|pause| pause.left(now).is_some())?;
         let is_heeded = match pauses {
@@ -196,7 +196,7 @@ impl World {
 
     fn claim(&mut self, pauses: &Pauses, now: Timestamp) -> ClaimAnswer {
         if self.begun >= self.tasks {
-            return ClaimAnswer::Nothing(Standing::default());
+            return ClaimAnswer::Nothing(ScopeCounts::default());
         }
         if let Some(pause) = self.is_paused(pauses, now) {
             return ClaimAnswer::Paused(Box::new(pause));
@@ -209,24 +209,24 @@ impl World {
         ClaimAnswer::Claimed(claim)
     }
 
-    /// What comes of the effects that bring work from a checkout into the base.
-    fn landing(&mut self, effect: &Effect) -> Happening {
+    /// Answers the effects that land work from a checkout.
+    fn landing(&mut self, effect: &Effect) -> Input {
         match effect {
-            Effect::CheckOut(_) => Happening::CheckedOut,
+            Effect::CheckOut(_) => Input::CheckedOut,
             Effect::CommitWork(_) => {
                 let ready = || WorkCommit::Ready("c".to_owned());
-                Happening::WorkCommitted(self.commits.pop_front().unwrap_or_else(ready))
+                Input::WorkCommitted(self.commits.pop_front().unwrap_or_else(ready))
             }
-            Effect::RecordLanding(..) => Happening::LandingRecorded(true),
+            Effect::RecordLanding(..) => Input::LandingRecorded(true),
             _ if self.base_moves > 0 => {
                 self.base_moves -= 1;
-                Happening::BaseMoved
+                Input::BaseMoved
             }
-            _ => Happening::Landed("refs/heads/main".to_owned()),
+            _ => Input::Landed("refs/heads/main".to_owned()),
         }
     }
 
-    fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Happening> {
+    fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Input> {
         let name = format!("{effect:?}");
         self.verifying = match effect {
             Effect::Verify(_) => true,
@@ -236,65 +236,65 @@ impl World {
         self.done
             .push(name.split([' ', '(', '{']).next().unwrap_or_default().to_owned());
         Some(match effect {
-            Effect::Recover => Happening::Recovered(Vec::new()),
-            Effect::Abandon(_) => Happening::Abandoned,
-            Effect::FinishOutbox => Happening::OutboxFinished,
-            Effect::Claim { pauses, .. } => Happening::Answered {
+            Effect::Recover => Input::Recovered(Vec::new()),
+            Effect::Abandon(_) => Input::Abandoned,
+            Effect::FinishOutbox => Input::OutboxFinished,
+            Effect::Claim { pauses, .. } => Input::ClaimAnswered {
                 answer: self.claim(pauses, now),
                 past: self.past.clone(),
             },
             Effect::Count => {
                 let open = u32::try_from(self.tasks - self.begun).unwrap();
-                Happening::Counted(Standing {
+                Input::Counted(ScopeCounts {
                     open,
-                    ..Standing::default()
+                    ..ScopeCounts::default()
                 })
             }
-            Effect::RunBaseline(..) => Happening::BaselineRan {
+            Effect::RunBaseline(..) => Input::BaselineRan {
                 results: Vec::new(),
                 left: None,
             },
-            Effect::Prepare { .. } => Happening::Prepared {
+            Effect::Prepare { .. } => Input::Prepared {
                 before: "{}".to_owned(),
                 overflowed_before: false,
                 spent_before: self.spent_before,
             },
-            Effect::Spawn | Effect::Verify(_) => Happening::Spawned,
-            Effect::StopAgent | Effect::KillAgent if self.verifying => looked(TurnEnd::Stopped, None),
-            Effect::StopAgent | Effect::KillAgent => Happening::TurnEnded(Box::new(TurnSummary {
+            Effect::Spawn | Effect::Verify(_) => Input::Spawned,
+            Effect::StopAgent | Effect::KillAgent if self.verifying => verified(TurnEnd::Stopped, None),
+            Effect::StopAgent | Effect::KillAgent => Input::TurnEnded(Box::new(TurnSummary {
                 end: TurnEnd::Stopped,
                 cause: None,
                 ..TurnSummary::lost()
             })),
-            Effect::RecordEnd(_) => Happening::EndRecorded,
-            Effect::Examine(_) => Happening::Examined(Box::new(Examined {
+            Effect::RecordEnd(_) => Input::EndRecorded,
+            Effect::Examine(_) => Input::Examined(Box::new(Examined {
                 changed_something: true,
                 ..Examined::default()
             })),
-            Effect::FindRoom => Happening::RoomFound,
+            Effect::WaitForDiskSpace => Input::DiskSpaceFound,
             Effect::CheckOut(_) | Effect::CommitWork(_) | Effect::RecordLanding(..) | Effect::Land(..) => {
                 self.landing(effect)
             }
-            Effect::Ask(_) => Happening::Guided(self.guided.clone()),
-            Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
-            Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
+            Effect::Ask(_) => Input::Guided(self.guided.clone()),
+            Effect::RecordGuidance(_) => Input::GuidanceRecorded,
+            Effect::Commit(_) => Input::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
                 self.put_pause(draft, now);
-                Happening::Settled
+                Input::Settled
             }
-            Effect::EndRun(end) => Happening::RunEnded(end.clone()),
-            Effect::Tell(notice) => {
-                self.told.push(notice.clone());
+            Effect::EndRun(end) => Input::RunEnded(end.clone()),
+            Effect::Notify(notice) => {
+                self.notices.push(notice.clone());
                 return None;
             }
-            Effect::Warn(_) | Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => {
+            Effect::Warn(_) | Effect::StopGates | Effect::SaveBaseline(_) | Effect::CancelQuestion | Effect::Resume => {
                 return None;
             }
         })
     }
 
-    /// Goes on until it is over or only something from outside can move it.
+    /// Runs until the end, or until the state machine waits for an external event.
     fn run(&mut self, mut state: State, effects: Vec<Effect>, at: Duration) -> State {
         let mut open: VecDeque<Effect> = effects.into();
         while let Some(effect) = open.pop_front() {
@@ -305,7 +305,7 @@ impl World {
         state
     }
 
-    fn happens(&mut self, mut state: State, what: Happening, seconds: u64) -> State {
+    fn happens(&mut self, mut state: State, what: Input, seconds: u64) -> State {
         let at = Duration::from_secs(seconds);
         let effects = state.step(event(at, what));
         self.run(state, effects, at)
@@ -316,26 +316,31 @@ impl World {
         self.run(state, effects, Duration::ZERO)
     }
 
-    /// Lets every agent end its task until the run is over.
+    /// Lets every agent finish its task until the run is over.
     fn finish(&mut self, mut state: State) -> End {
         for _ in 0..100 {
             if let Some(end) = state.end() {
                 return end.clone();
             }
             let turn = Box::new(turn_done(self.begun));
-            state = self.happens(state, Happening::TurnEnded(turn), 1);
+            state = self.happens(state, Input::TurnEnded(turn), 1);
         }
-        panic!("it does not end: {state:?}")
+        panic!("the run does not end: {state:?}")
     }
 }
 
 #[test]
-fn tasks_are_done_one_after_the_other_until_none_is_left() {
+fn tasks_are_done_until_none_is_left() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
     assert_eq!(world.finish(state), End::Complete);
     assert_eq!(world.settled.len(), 3);
-    assert!(world.settled.iter().all(|draft| draft.ruling.task == Fate::Done));
+    assert!(
+        world
+            .settled
+            .iter()
+            .all(|draft| draft.decision.task == TaskTransition::Done)
+    );
     let one = [
         "FinishOutbox",
         "Claim",
@@ -349,7 +354,7 @@ fn tasks_are_done_one_after_the_other_until_none_is_left() {
 }
 
 #[test]
-fn nothing_to_do_is_said_by_an_exit_code_of_its_own() {
+fn nothing_to_do_has_its_own_exit_code() {
     let mut world = World::with_tasks(0);
     let state = world.begin(plan());
     assert_eq!(state.end().map(End::code), Some(3));
@@ -377,27 +382,27 @@ fn completion_on_the_last_allowed_iteration_counts() {
 }
 
 #[test]
-fn an_interrupt_stops_the_agent_and_the_run() {
+fn interrupt_stops_the_agent_and_the_run() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
-    let state = world.happens(state, Happening::Interrupt, 1);
+    let state = world.happens(state, Input::Interrupt, 1);
     assert_eq!(state.end(), Some(&End::Interrupted));
     assert_eq!(world.settled.len(), 1);
     assert_eq!(world.settled[0].turn.cause, Some(StopCause::Interrupt));
 }
 
-/// How a run of one iteration ends in which Ctrl+C is pressed while this is done.
+/// How a run of one iteration ends if Ctrl+C comes at this moment.
 fn interrupted_at(turn: TurnSummary, is_moment: impl Fn(&State, &Effect) -> bool) -> Option<End> {
     let mut limited = plan();
     limited.limits.iterations = Some(1);
     let mut world = World::with_tasks(3);
     let mut state = world.begin(limited);
     let mut open: VecDeque<Effect> = state
-        .step(event(Duration::ZERO, Happening::TurnEnded(Box::new(turn))))
+        .step(event(Duration::ZERO, Input::TurnEnded(Box::new(turn))))
         .into();
     while let Some(effect) = open.pop_front() {
         if is_moment(&state, &effect) {
-            open.extend(state.step(event(Duration::ZERO, Happening::Interrupt)));
+            open.extend(state.step(event(Duration::ZERO, Input::Interrupt)));
         }
         if let Some(what) = world.answer(&effect, clock(Duration::ZERO)) {
             open.extend(state.step(event(Duration::ZERO, what)));
@@ -408,7 +413,7 @@ fn interrupted_at(turn: TurnSummary, is_moment: impl Fn(&State, &Effect) -> bool
 }
 
 #[test]
-fn an_interrupt_on_the_way_to_another_end_is_an_interrupt() {
+fn interrupt_overrides_another_end() {
     let end = interrupted_at(turn_done(1), |_, effect| matches!(effect, Effect::Count));
     assert_eq!(end, Some(End::Interrupted));
     let mut failing = turn_done(1);
@@ -418,27 +423,23 @@ fn an_interrupt_on_the_way_to_another_end_is_an_interrupt() {
 }
 
 #[test]
-fn silence_and_time_stop_the_agent_and_the_run_goes_on() {
+fn silent_or_slow_agent_is_stopped() {
     for (signs, cause) in [(0..0, StopCause::Idle), (1..8, StopCause::Timeout)] {
         let mut world = World::with_tasks(1);
         let mut state = world.begin(plan());
         for sign in signs {
-            state = world.happens(state, Happening::Sign, sign * 890);
+            state = world.happens(state, Input::Activity, sign * 890);
         }
         let due = if cause == StopCause::Idle { 900 } else { 7130 };
         assert_eq!(state.deadline(), Some(Duration::from_secs(due)));
-        state = world.happens(
-            state,
-            Happening::Tick,
-            if cause == StopCause::Idle { 900 } else { 7200 },
-        );
+        state = world.happens(state, Input::Tick, if cause == StopCause::Idle { 900 } else { 7200 });
         assert_eq!(world.settled[0].turn.cause, Some(cause));
         assert_eq!(state.end(), Some(&End::Complete));
     }
 }
 
 #[test]
-fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
+fn leftovers_of_dead_runs_are_settled_first() {
     let (state, _) = State::begin(plan());
     let ClaimAnswer::Claimed(claim) = claim(7) else {
         unreachable!()
@@ -451,48 +452,48 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
     current.baseline = Some(Baseline::default());
     let current = Box::new(current);
     let left = vec![
-        Left::Claimed(current.clone()),
-        Left::Ended(current.clone(), Box::new(TurnSummary::lost())),
-        Left::Ended(current, Box::new(turn_done(7))),
+        Leftover::Claimed(current.clone()),
+        Leftover::Ended(current.clone(), Box::new(TurnSummary::lost())),
+        Leftover::Ended(current, Box::new(turn_done(7))),
     ];
     let mut world = World::with_tasks(0);
-    let state = world.happens(state, Happening::Recovered(left), 0);
-    let settled: Vec<(u32, Fate)> = world
+    let state = world.happens(state, Input::Recovered(left), 0);
+    let settled: Vec<(u32, TaskTransition)> = world
         .settled
         .iter()
-        .map(|d| (d.current.iteration, d.ruling.task))
+        .map(|d| (d.current.iteration, d.decision.task))
         .collect();
-    assert_eq!(settled, [(4, Fate::Again), (4, Fate::Done)]);
+    assert_eq!(settled, [(4, TaskTransition::Again), (4, TaskTransition::Done)]);
     assert_eq!((state.iterations(), state.end()), (0, Some(&End::Complete)));
     assert_eq!(world.done.iter().filter(|effect| *effect == "Abandon").count(), 1);
 }
 
-fn happening(number: u8) -> Happening {
+fn any_input(number: u8) -> Input {
     match number % 37 {
-        0 => Happening::Recovered(Vec::new()),
-        1 => Happening::Abandoned,
-        2 => Happening::OutboxFinished,
-        3 => Happening::Counted(Standing::default()),
+        0 => Input::Recovered(Vec::new()),
+        1 => Input::Abandoned,
+        2 => Input::OutboxFinished,
+        3 => Input::Counted(ScopeCounts::default()),
         4 => answered(claim(u64::from(number))),
-        5 => answered(ClaimAnswer::Nothing(Standing::default())),
-        6 => Happening::BaselineRan {
+        5 => answered(ClaimAnswer::Nothing(ScopeCounts::default())),
+        6 => Input::BaselineRan {
             results: Vec::new(),
             left: None,
         },
-        7 => Happening::Prepared {
+        7 => Input::Prepared {
             before: String::new(),
             overflowed_before: number > 100,
             spent_before: Usage::default(),
         },
-        8 => Happening::Spawned,
-        9 => Happening::Sign,
-        10 => Happening::TurnEnded(Box::new(turn_done(u64::from(number)))),
-        11 => Happening::EndRecorded,
-        12 => Happening::Examined(Box::default()),
-        13 => Happening::Committed(Some(Err("no".to_owned()))),
-        14 => Happening::Settled,
-        15 => Happening::Tick,
-        16 => Happening::RunEnded(End::Complete),
+        8 => Input::Spawned,
+        9 => Input::Activity,
+        10 => Input::TurnEnded(Box::new(turn_done(u64::from(number)))),
+        11 => Input::EndRecorded,
+        12 => Input::Examined(Box::default()),
+        13 => Input::Committed(Some(Err("no".to_owned()))),
+        14 => Input::Settled,
+        15 => Input::Tick,
+        16 => Input::RunEnded(End::Complete),
         17 => answered(ClaimAnswer::Paused(Box::new(Pause {
             agent: "claude".to_owned(),
             what: NewPause {
@@ -504,9 +505,9 @@ fn happening(number: u8) -> Happening {
             run: RunId::new(2),
             created_at: clock(Duration::ZERO),
         }))),
-        18 => Happening::Interrupt,
-        19 => Happening::Failed("it is broken".to_owned()),
-        20 => Happening::Used(Usage {
+        18 => Input::Interrupt,
+        19 => Input::Failed("it is broken".to_owned()),
+        20 => Input::Used(Usage {
             cost_usd: 1.0,
             input_tokens: u64::MAX,
             output_tokens: u64::MAX,
@@ -520,43 +521,51 @@ fn happening(number: u8) -> Happening {
             message: String::new(),
         }),
         24 => ended(TurnEnd::Stopped),
-        25 => Happening::NoRoom,
-        26 => Happening::RoomFound,
-        27..=31 => of_a_person(number),
-        32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
-        33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
-        34 if number > 100 => Happening::VerifierUnusable("no".to_owned()),
-        34 => Happening::TaskGone,
-        35 => looked(
+        25 => Input::DiskFull,
+        26 => Input::DiskSpaceFound,
+        27..=31 => user_input(number),
+        32 => verified(TurnEnd::Finished, Some(Verdict::Pass)),
+        33 => verified(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
+        34 if number > 100 => Input::VerifierUnusable("no".to_owned()),
+        34 => Input::TaskDeleted,
+        35 => verified(
             TurnEnd::UsageLimit {
                 resets_at: None,
                 message: String::new(),
             },
             None,
         ),
-        _ => Happening::NoRoomInTime("the disk is full".to_owned()),
+        _ => Input::DiskFullTimeout("the disk is full".to_owned()),
     }
 }
 
-/// What a person may say, whenever they like.
-fn of_a_person(number: u8) -> Happening {
+/// What the user may say at any time.
+fn user_input(number: u8) -> Input {
     match number % 5 {
-        0 => Happening::Stop,
-        1 => Happening::GuidanceWanted,
-        2 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
-        3 => Happening::Guided(Guided {
-            text: (number > 50).then(|| "so".to_owned()),
-            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        0 => Input::Stop,
+        1 => Input::GuidanceWanted,
+        2 => Input::Requested(if number > 50 {
+            RunRequest::GoOn
+        } else {
+            RunRequest::StopAfterIteration
         }),
-        _ => Happening::GuidanceRecorded,
+        3 => Input::Guided(GuidanceAnswer {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 {
+                AfterGuidance::GoOn
+            } else {
+                AfterGuidance::Stop
+            },
+        }),
+        _ => Input::GuidanceRecorded,
     }
 }
 
-fn ended(end: TurnEnd) -> Happening {
-    Happening::TurnEnded(Box::new(TurnSummary { end, ..turn_done(1) }))
+fn ended(end: TurnEnd) -> Input {
+    Input::TurnEnded(Box::new(TurnSummary { end, ..turn_done(1) }))
 }
 
-/// What has been done of the iteration that is under way.
+/// The last step of the current iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Nothing,
@@ -569,69 +578,69 @@ enum Step {
 }
 
 proptest! {
-    /// Whatever is told in whatever order, between answers that fit or not: agents are started only for a claim that is on
-    /// record, one at a time, every started turn is settled once, nothing is done after the end, no task is done that a
-    /// verifier was to look at and has not let pass, and nothing is settled of which the person is still to be asked.
+    /// For any order of events, expected or not: agents start only for a recorded claim, one at a time; every started
+    /// turn is settled once; nothing happens after the end; a task to be verified is only done if the verifier passed
+    /// it; nothing is settled while the user is still to be asked.
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
         asking in any::<bool>(), guided in any::<(bool, bool)>(),
-        verifier in prop::sample::select(vec![WhoVerifies::Nobody, WhoVerifies::SameAgent, WhoVerifies::Another]),
+        verifier in prop::sample::select(vec![VerifierKind::None, VerifierKind::SameAgent, VerifierKind::OtherAgent]),
     ) {
         let mut plan = plan();
         plan.has_gates = gates;
-        plan.asking = if asking { Asking::Possible } else { Asking::Nobody };
+        plan.attendance = if asking { Attendance::Attended } else { Attendance::Unattended };
         plan.commit = if committing { Commit::Task } else { Commit::None };
         plan.verifier = verifier;
         let (mut state, effects) = State::begin(plan);
         let mut step = Step::Nothing;
         let mut open: VecDeque<Effect> = effects.into();
         let mut world = World::with_tasks(1000);
-        world.guided = Guided {
+        world.guided = GuidanceAnswer {
             text: guided.0.then(|| "so".to_owned()),
-            next: if guided.1 { WhatNext::GoOn } else { WhatNext::Stop },
+            next: if guided.1 { AfterGuidance::GoOn } else { AfterGuidance::Stop },
         };
         for (at, number) in numbers.iter().enumerate() {
             let at = Duration::from_secs(at as u64);
             let over = state.end().is_some();
-            // Half of what happens is the answer to what was last asked for, the rest is chance.
+            // Half of the events answer the last effect, the rest is random.
             let what = match open.pop_front() {
-                Some(effect) if number % 2 == 0 => world.answer(&effect, clock(at)).unwrap_or(Happening::Sign),
+                Some(effect) if number % 2 == 0 => world.answer(&effect, clock(at)).unwrap_or(Input::Activity),
                 Some(effect) => {
                     open.push_front(effect);
-                    happening(number / 2)
+                    any_input(number / 2)
                 }
-                None => happening(number / 2),
+                None => any_input(number / 2),
             };
-            // Nobody looks at the work of a task that is gone.
-            let is_gone = matches!(what, Happening::TaskGone);
+            // The work of a deleted task is not verified.
+            let is_deleted = matches!(what, Input::TaskDeleted);
             let effects = state.step(event(at, what));
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 if let Effect::Commit(draft) | Effect::Settle(draft) = effect
-                    && draft.ruling.task == Fate::Done
-                    && !is_gone
+                    && draft.decision.task == TaskTransition::Done
+                    && !is_deleted
                 {
                     let passes = draft.verification.as_ref().map(Verification::passes);
-                    prop_assert_eq!(passes, (verifier != WhoVerifies::Nobody).then_some(true));
+                    prop_assert_eq!(passes, (verifier != VerifierKind::None).then_some(true));
                 }
                 prop_assert!(!(matches!(effect, Effect::Settle(_)) && state.asks()));
                 step = match (step, effect) {
-                    // Again where there was no room for what the gates write.
+                    // Repeated after a full disk.
                     (Step::Nothing | Step::Claimed, Effect::RunBaseline(..)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
                     (Step::Recorded, Effect::Ask(_)) if asking => Step::Asked,
-                    (Step::Asked, Effect::GiveUpAsking) => Step::Asked,
+                    (Step::Asked, Effect::CancelQuestion) => Step::Asked,
                     (Step::Asked, Effect::RecordGuidance(_)) => Step::Noted,
-                    // Again where there was no room; and what was not spoken against is looked at after the question.
+                    // Repeated after a full disk, or after a question without guidance.
                     (Step::Recorded | Step::Asked, Effect::Verify(_)) => Step::Recorded,
                     (Step::Recorded | Step::Asked | Step::Noted, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
                     (_, Effect::RunBaseline(..) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
                         | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_) | Effect::Ask(_)
-                        | Effect::GiveUpAsking | Effect::RecordGuidance(_)) => {
+                        | Effect::CancelQuestion | Effect::RecordGuidance(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }
                     (step, _) => step,
@@ -644,8 +653,8 @@ proptest! {
 
 #[path = "state_tests/guidance.rs"]
 mod guidance;
-#[path = "state_tests/guided_look.rs"]
-mod guided_look;
+#[path = "state_tests/guided_verifier.rs"]
+mod guided_verifier;
 #[path = "state_tests/landing.rs"]
 mod landing;
 #[path = "state_tests/limits.rs"]
@@ -660,7 +669,7 @@ mod verify;
 mod waits;
 
 #[test]
-fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
+fn concurrent_work_is_repeated_after_a_full_disk() {
     let ClaimAnswer::Claimed(claim) = claim(1) else {
         unreachable!()
     };
@@ -671,18 +680,27 @@ fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
     let current = Box::new(Current::of(&RunId::new(1), 1, &claim, chosen));
     let (mut state, _) = State::begin(plan());
     state.phase = Phase::Baselining(current.clone(), BaselineOf::All);
-    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
     assert_eq!(
-        state.step(event(Duration::ZERO, Happening::RoomFound)),
+        state.step(event(Duration::ZERO, Input::DiskFull)),
+        [Effect::WaitForDiskSpace]
+    );
+    assert_eq!(
+        state.step(event(Duration::ZERO, Input::DiskSpaceFound)),
         [Effect::RunBaseline(current.clone(), BaselineOf::All)]
     );
     let examine = state.judged(current, Box::new(turn_done(1)));
     assert!(matches!(&examine[..], [Effect::Examine(what)] if what.gates == Gates::Run));
-    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
-    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), examine);
+    assert_eq!(
+        state.step(event(Duration::ZERO, Input::DiskFull)),
+        [Effect::WaitForDiskSpace]
+    );
+    assert_eq!(state.step(event(Duration::ZERO, Input::DiskSpaceFound)), examine);
     state.plan.commit = ralph_model::config::Commit::Task;
-    let commit = state.step(event(Duration::ZERO, Happening::Examined(Box::default())));
+    let commit = state.step(event(Duration::ZERO, Input::Examined(Box::default())));
     assert!(matches!(commit[..], [Effect::Commit(_)]), "{commit:?}");
-    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
-    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), commit);
+    assert_eq!(
+        state.step(event(Duration::ZERO, Input::DiskFull)),
+        [Effect::WaitForDiskSpace]
+    );
+    assert_eq!(state.step(event(Duration::ZERO, Input::DiskSpaceFound)), commit);
 }

@@ -1,51 +1,47 @@
-//! What is kept of a turn when it is over: enough to settle it, also by another process, should this one be killed.
+//! The record of a finished turn: enough for another process to settle it, should this one be killed.
 
 use ralph_agent::{Denial, TurnEnd};
 use ralph_model::{Captured, Control, Usage, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// A turn that is over, as it stands in the record of the iteration. Its text is cleaned already.
+/// A finished turn, as recorded with the iteration. Its text is already cleaned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnSummary {
-    /// How it ended.
     pub end: TurnEnd,
     /// Why ralph stopped it, if it did.
     pub cause: Option<StopCause>,
-    /// The limit of the run for which it was stopped, in a sentence.
+    /// The limit for which it was stopped, in a sentence.
     #[serde(default)]
     pub limit: Option<String>,
-    /// What the person who stopped it says that should be done differently.
+    /// The user's guidance after stopping it.
     #[serde(default)]
     pub guidance: Option<String>,
-    /// Whether the disk was full when it ended, and it did not say that its task is done.
+    /// Whether the disk was full at the end, and the task was not reported done.
     #[serde(default)]
     pub no_room: bool,
-    /// What it said to the loop.
+    /// Control messages to the loop.
     pub control: Control,
-    /// What it said for later.
+    /// What it reported for later use.
     pub captured: Captured,
-    /// Whether it said anything at all.
     pub spoke: bool,
-    /// What may help where it said nothing.
+    /// A hint if it said nothing.
     #[serde(default)]
     pub hint: Option<String>,
-    /// The end of what it said last, without sigils.
+    /// The end of its last message, without sigils.
     #[serde(default)]
     pub last_words: String,
-    /// What it was not allowed to do.
+    /// Denied tool calls.
     pub denials: Vec<Denial>,
-    /// What it used.
     pub usage: Usage,
-    /// The files that its write calls named.
+    /// The files named in its write calls.
     pub writes: Vec<String>,
-    /// How long it took.
     pub duration_ms: u64,
     /// The agent's own name for the session.
     pub session: Option<String>,
 }
 
 impl TurnSummary {
-    /// What can be said of a turn that nobody saw the end of, and that left nothing.
+    /// A turn whose end was not seen and that left nothing behind.
     #[must_use]
     pub fn lost() -> Self {
         Self {
@@ -68,44 +64,39 @@ impl TurnSummary {
     }
 }
 
-/// What came of a second session, which looked at finished work and was to change nothing. Its text is cleaned already.
+/// The result of the verifier. Its text is already cleaned.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verification {
-    /// Who looked.
     pub agent: String,
-    /// How its turn ended.
     pub end: TurnEnd,
     /// Why ralph stopped it, if it did.
     pub cause: Option<StopCause>,
-    /// The limit of the run for which it was stopped, in a sentence.
+    /// The limit for which it was stopped, in a sentence.
     pub limit: Option<String>,
-    /// What it found; none when it did not say.
+    /// `None` if it gave no verdict.
     pub verdict: Option<Verdict>,
-    /// What is not as it was when it began: files of the project, branches and tags, the commit that is checked out.
+    /// What changed while it ran: project files, branches and tags, the checked-out commit.
     pub changed: Vec<String>,
-    /// Whether its own write calls named one of these files.
+    /// Whether its own write calls named one of these.
     pub wrote: bool,
-    /// Whether such a change, by whomever, was forgiven already since the task was last done.
+    /// Whether such a change was already excused once since the task was last done.
     pub forgiven_before: bool,
-    /// Why there may be more of them.
+    /// Why changes may be missing.
     pub unseen: Option<String>,
-    /// What it used.
     pub usage: Usage,
-    /// How long it took.
     pub duration_ms: u64,
     /// The agent's own name for the session.
     pub session: Option<String>,
 }
 
 impl Verification {
-    /// Whether it found the work to be as it should be.
     #[must_use]
     pub fn passes(&self) -> bool {
         let came_to_its_end = self.end == TurnEnd::Finished && self.cause.is_none();
         came_to_its_end && self.changed.is_empty() && self.verdict == Some(Verdict::Pass)
     }
 
-    /// Whether the model answered it, whatever it said.
+    /// Whether the model answered at all.
     pub(crate) fn was_answered(&self) -> bool {
         matches!(
             self.end,
@@ -114,10 +105,9 @@ impl Verification {
     }
 }
 
-/// Why ralph ended a turn, or did not see its end.
+/// Why ralph stopped a turn, or did not see its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopCause {
-    /// The person said so.
     Interrupt,
     /// The iteration took too long.
     Timeout,
@@ -125,8 +115,7 @@ pub enum StopCause {
     Idle,
     /// A limit of the run was reached.
     RunLimit,
-    /// The attempts at the task have used what a task may use.
+    /// The attempts at the task have used up its limit.
     TaskLimit,
-    /// ralph itself was killed.
     RalphDied,
 }

@@ -1,10 +1,9 @@
-//! The transcript of a turn: what an agent printed, line by line, without secrets, its beginning and its end. Every line is
-//! JSON.
+//! The transcript of a turn: the start and the end of the agent's output as JSON lines, with secrets masked.
 //!
-//! The end is written to small files beside it, the oldest of which go as new ones come: whoever is killed leaves the last
-//! thing that its agent said. They are joined to the beginning when the turn is over, or by the run that finds it lost.
+//! The end is written to small files next to it, and the oldest are dropped as new ones come, so that a killed run
+//! still leaves the agent's last output. They are joined to the start after the turn, or by the run that recovers it.
 //!
-//! Where the disk is full, lines are missing, and a line says how many as soon as there is room again.
+//! When the disk is full, lines are lost, and a marker says how many once there is space again.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,21 +17,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::whole_lines::{Unwritten, WholeLines};
 
-/// How every name begins that belongs to a transcript.
+/// The prefix of all file names of a transcript.
 const NAME: &str = "transcript";
-/// How the name of a piece of its end begins; a number follows.
+/// The prefix of a piece of the end; a number follows.
 const PIECE: &str = "transcript.end-";
-/// What the oldest piece is called when all of them are joined.
+/// The name of the oldest piece once all are joined.
 const JOINED: &str = "transcript.joined";
 
 /// How much of a transcript is kept, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Of its beginning.
     head: u64,
-    /// Of its end.
     tail: u64,
-    /// How large a piece of the end becomes, unless one line is larger.
+    /// The size of a piece of the end, unless one line is larger.
     piece: u64,
 }
 
@@ -55,17 +52,17 @@ pub(crate) struct Transcript {
     head: WholeLines,
     head_bytes: u64,
     tail: Option<Tail>,
-    /// What had no room, and nothing says so yet.
+    /// Lost lines that no marker mentions yet.
     missing: LeftOut,
 }
 
-/// The end of a transcript that has become too long.
+/// The end of a transcript that is too long.
 #[derive(Debug)]
 struct Tail {
     file: WholeLines,
-    /// The pieces that are there, the oldest first.
+    /// The existing pieces, oldest first.
     pieces: VecDeque<Piece>,
-    /// All that came after the beginning and was written, or of which a line says that it is missing.
+    /// Everything after the start that was written, or that a marker counts as missing.
     seen: LeftOut,
     next: u32,
 }
@@ -77,7 +74,7 @@ struct Piece {
     last_line: u64,
 }
 
-/// What a line stands for that was put where something was left out.
+/// A marker line: how much was left out at this place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LeftOut {
@@ -87,16 +84,16 @@ struct LeftOut {
     bytes: u64,
 }
 
-/// The first line of a piece: where it belongs.
+/// The first line of a piece: its position in the transcript.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Place {
-    /// How long the beginning is.
+    /// The size of the start.
     head_bytes: u64,
-    /// What came between that and this piece.
+    /// What came between the start and this piece.
     before: LeftOut,
 }
 
-/// A line that is no JSON.
+/// A line that is not JSON.
 #[derive(Serialize)]
 struct Printed<'a> {
     line: &'a str,
@@ -115,7 +112,7 @@ impl LeftOut {
 }
 
 impl Transcript {
-    /// Begins one in a folder.
+    /// Starts a transcript in a folder.
     pub(crate) fn begin(folder: &Path, limits: Limits) -> io::Result<Self> {
         Ok(Self {
             folder: folder.to_owned(),
@@ -128,7 +125,7 @@ impl Transcript {
         })
     }
 
-    /// Adds a line that the agent printed. After an error it is counted among the missing, and the next may be added.
+    /// Adds a line of the agent's output. After an error the line counts as missing, and more lines may be added.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
         let json = match self.cleaner.clean_line(line) {
             CleanLine::Json(json) => json,
@@ -151,7 +148,7 @@ impl Transcript {
         self.add_to_tail(&json, itself)
     }
 
-    /// Hands what was added over to the system, which keeps it should this process be killed.
+    /// Flushes to the system, which keeps the lines if this process is killed.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let flushed = match &mut self.tail {
             Some(tail) => tail.file.flush(),
@@ -160,7 +157,7 @@ impl Transcript {
         self.or_missing(flushed)
     }
 
-    /// Closes it: its beginning, a line that says what is missing, its end.
+    /// Joins the start, a marker for missing lines, and the end.
     pub(crate) fn close(mut self) -> io::Result<()> {
         let flushed = self.flush();
         let joined = self.tell_missing().and_then(|()| join(&self.folder, self.limits));
@@ -171,7 +168,7 @@ impl Transcript {
         self.tail.is_none() && self.head_bytes + size <= self.limits.head
     }
 
-    /// Puts a line where others had no room.
+    /// Writes a marker for lost lines.
     fn tell_missing(&mut self) -> io::Result<()> {
         if self.missing.lines == 0 {
             return Ok(());
@@ -179,22 +176,22 @@ impl Transcript {
         let missing = std::mem::take(&mut self.missing);
         let seen = self.tail.as_ref().map(|tail| tail.seen);
         let line = serde_json::to_string(&missing)?;
-        let told = match seen {
+        let written = match seen {
             Some(_) => self.add_to_tail(&line, missing),
             None => self.head.add(&line).map_err(|unwritten| unwritten.error),
         };
-        let told = told.and_then(|()| self.flush());
-        if told.is_err() {
-            // Nothing but this line was to be written, and what it stands for is missing as before.
+        let written = written.and_then(|()| self.flush());
+        if written.is_err() {
+            // Only the marker failed, so the lines it counts are still missing.
             self.missing = missing;
             if let (Some(tail), Some(seen)) = (&mut self.tail, seen) {
                 tail.seen = seen;
             }
         }
-        told
+        written
     }
 
-    /// Counts what could not be written.
+    /// Counts lines that could not be written.
     fn or_missing(&mut self, result: Result<(), Unwritten>) -> io::Result<()> {
         let Err(Unwritten { error, lines, bytes }) = result else {
             return Ok(());
@@ -210,7 +207,7 @@ impl Transcript {
         Err(error)
     }
 
-    /// Adds a line to the end, which stands for so much of what the agent printed.
+    /// Adds a line to the end; `stands_for` is the output it represents.
     fn add_to_tail(&mut self, line: &str, stands_for: LeftOut) -> io::Result<()> {
         let size = line.len() as u64 + 1;
         let limits = self.limits;
@@ -235,7 +232,7 @@ impl Transcript {
         dropped
     }
 
-    /// Begins a piece of the end.
+    /// Starts a piece of the end.
     fn next_piece(&mut self) -> io::Result<&mut Tail> {
         self.flush()?;
         let (number, before) = self
@@ -249,7 +246,7 @@ impl Transcript {
         };
         let mut file = WholeLines::create(&path)?;
         let place = serde_json::to_string(&place)?;
-        // Without its first line a piece is nothing.
+        // A piece without its first line is unusable.
         file.add(&place)
             .and_then(|()| file.flush())
             .map_err(|unwritten| unwritten.error)?;
@@ -270,13 +267,13 @@ impl Transcript {
 }
 
 impl Tail {
-    /// Whether the newest piece has room for a line. A piece that is empty takes any.
+    /// Whether the newest piece has space for a line. An empty piece takes any line.
     fn has_room(&self, size: u64, limit: u64) -> bool {
         let piece = self.pieces.back();
         piece.is_some_and(|piece| piece.bytes == 0 || piece.bytes + size <= limit)
     }
 
-    /// Removes the pieces of which nothing will be kept: not even their last line fits before what follows it.
+    /// Removes pieces that will not be kept: not even their last line fits before the later ones.
     fn drop_oldest(&mut self, limit: u64) -> io::Result<()> {
         let mut bytes: u64 = self.pieces.iter().map(|piece| piece.bytes).sum();
         while self.pieces.len() > 1 {
@@ -292,19 +289,19 @@ impl Tail {
     }
 }
 
-/// Where the transcript of a folder is.
+/// The path of the transcript in a folder.
 pub(crate) fn path(folder: &Path) -> PathBuf {
     folder.join("transcript.jsonl")
 }
 
-/// When something was written to the transcript of a folder last.
+/// The time of the last write to the transcript in a folder.
 pub(crate) fn last_written(folder: &Path) -> Option<SystemTime> {
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
     let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
     own.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
 }
 
-/// The lines of a transcript, as far as they can be read and come from the agent.
+/// The readable lines of a transcript that come from the agent.
 pub(crate) fn printed(transcript: &Path) -> impl Iterator<Item = String> {
     let file = File::open(transcript).ok();
     let lines = file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n'));
@@ -314,7 +311,7 @@ pub(crate) fn printed(transcript: &Path) -> impl Iterator<Item = String> {
         .filter(|line| left_out(line).is_none())
 }
 
-/// Joins the pieces of an end to their beginning, where there are any. Killed half way, it can be done again.
+/// Joins the pieces to the start, if there are any. Safe to repeat after being killed.
 pub(crate) fn join(folder: &Path, limits: Limits) -> io::Result<()> {
     let joined = folder.join(JOINED);
     let mut pieces = pieces(folder)?;
@@ -324,7 +321,7 @@ pub(crate) fn join(folder: &Path, limits: Limits) -> io::Result<()> {
             places.extend(Opened::piece(path)?);
         }
         let Some(oldest) = places.first() else {
-            // Of one that was only just begun there is nothing to join.
+            // The pieces have no complete first line yet, so there is nothing to join.
             return pieces.iter().try_for_each(fs::remove_file);
         };
         let mut file = OpenOptions::new().write(true).open(path(folder))?;
@@ -339,7 +336,7 @@ pub(crate) fn join(folder: &Path, limits: Limits) -> io::Result<()> {
     fs::remove_file(joined)
 }
 
-/// A piece that is read, behind its first line.
+/// An open piece, positioned after its first line.
 struct Opened {
     place: Place,
     bytes: u64,
@@ -347,7 +344,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// Opens a piece; none when not even its first line is whole.
+    /// Opens a piece; `None` if its first line is incomplete.
     fn piece(path: &Path) -> io::Result<Option<Self>> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -363,7 +360,7 @@ impl Opened {
     }
 }
 
-/// Writes what was left out, and then as many of the last lines as there is room for.
+/// Writes the marker, then as many of the last lines as fit.
 fn write_tail(file: &mut impl Write, pieces: Vec<Opened>, limit: u64) -> io::Result<()> {
     let mut missing = pieces.first().map(|piece| piece.place.before).unwrap_or_default();
     let all: u64 = pieces.iter().map(|piece| piece.bytes).sum();
@@ -394,14 +391,14 @@ fn write_tail(file: &mut impl Write, pieces: Vec<Opened>, limit: u64) -> io::Res
     file.flush()
 }
 
-/// What a line stands for, if it says that something was left out.
+/// Parses a marker line.
 fn left_out(line: &str) -> Option<LeftOut> {
     line.starts_with("{\"left_out_lines\":")
         .then(|| serde_json::from_str(line).ok())
         .flatten()
 }
 
-/// The pieces in a folder, the oldest first.
+/// The pieces in a folder, oldest first.
 fn pieces(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut pieces = Vec::new();
     for entry in fs::read_dir(folder)? {

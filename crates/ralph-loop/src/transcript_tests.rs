@@ -1,11 +1,11 @@
-//! Tests of transcripts: what is kept of one that is too long, whoever closes it.
+//! Tests of transcripts: what is kept of a long one, after a normal end or a kill.
 
 use super::*;
 use crate::run_folder::private_file;
-use crate::whole_lines::full_disk::set_room;
+use crate::whole_lines::full_disk::set_free_bytes;
 use tempfile::TempDir;
 
-/// A line of ten bytes with its end.
+/// A line of ten bytes, including its line break.
 fn line(number: u32) -> String {
     format!("{:09}", 100_000_000 + number)
 }
@@ -22,7 +22,7 @@ fn written(folder: &TempDir, limits: Limits, lines: impl Iterator<Item = String>
     transcript
 }
 
-/// Ends it as a kill does: nothing is written any more.
+/// Ends it like a kill: nothing more is written.
 fn kill(mut transcript: Transcript) {
     transcript.flush().unwrap();
     std::mem::forget(transcript);
@@ -54,7 +54,7 @@ fn on_disk(folder: &TempDir) -> u64 {
     entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }
 
-/// So many of the first lines, how many are missing, so many of the last: of `all`.
+/// The first lines, a marker, and the last lines of `all` lines.
 fn expected(all: u32, first: u32, last: u32) -> Vec<String> {
     let missing = all - first - last;
     let note = format!(r#"{{"left_out_lines":{missing},"left_out_bytes":{}}}"#, missing * 10);
@@ -89,7 +89,7 @@ fn check(all: u32, limits: Limits, (first, last): (u32, u32)) {
 }
 
 #[test]
-fn of_a_long_one_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
+fn start_and_end_are_kept_and_the_rest_counted() {
     let limits = limits(100, 50, 20);
     check(0, limits, (0, 0));
     check(10, limits, (10, 0));
@@ -102,14 +102,14 @@ fn of_a_long_one_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
 }
 
 #[test]
-fn limits_between_two_lines_keep_whole_ones() {
+fn limits_keep_whole_lines() {
     check(1000, limits(109, 59, 29), (10, 5));
     check(1000, limits(0, 10, 1), (0, 1));
     check(1000, limits(9, 10, 1000), (0, 1));
 }
 
 #[test]
-fn there_is_never_more_on_disk_than_the_limits_and_a_little() {
+fn disk_usage_is_bounded() {
     let folder = TempDir::new().unwrap();
     let limits = limits(1000, 500, 100);
     let mut transcript = Transcript::begin(folder.path(), limits).unwrap();
@@ -123,7 +123,7 @@ fn there_is_never_more_on_disk_than_the_limits_and_a_little() {
 }
 
 #[test]
-fn a_line_that_is_too_long_for_the_end_is_counted_where_it_stood() {
+fn overlong_line_becomes_a_marker() {
     let folder = TempDir::new().unwrap();
     let long = "x".repeat(2000);
     let lines = [line(1), long, line(2)];
@@ -131,7 +131,7 @@ fn a_line_that_is_too_long_for_the_end_is_counted_where_it_stood() {
     transcript.close().unwrap();
     let note = r#"{"left_out_lines":1,"left_out_bytes":2012}"#;
     assert_eq!(read(&folder), [line(1), note.to_owned(), line(2)]);
-    // It still counts for what it was when it has to go itself.
+    // The marker still counts in full when it is dropped itself.
     let long = "x".repeat(2000);
     let lines = [line(1), long].into_iter().chain((0..20).map(line));
     let folder = TempDir::new().unwrap();
@@ -142,7 +142,7 @@ fn a_line_that_is_too_long_for_the_end_is_counted_where_it_stood() {
 }
 
 #[test]
-fn a_line_larger_than_a_piece_is_kept_whole() {
+fn line_larger_than_a_piece_is_kept_whole() {
     let folder = TempDir::new().unwrap();
     let long = format!("\"{}\"", "x".repeat(60));
     let lines = [line(1), line(2), long.clone(), line(3)];
@@ -152,7 +152,7 @@ fn a_line_larger_than_a_piece_is_kept_whole() {
 }
 
 #[test]
-fn joining_that_was_killed_half_way_is_done_again() {
+fn interrupted_join_is_repeated() {
     let limits = limits(100, 50, 20);
     let folder = TempDir::new().unwrap();
     kill(written(&folder, limits, (0..100).map(line)));
@@ -161,12 +161,12 @@ fn joining_that_was_killed_half_way_is_done_again() {
         .filter(|name| name.starts_with(PIECE))
         .collect();
     let transcript = path(folder.path());
-    // Some of the end is there already.
+    // Part of the end has already been written.
     let mut file = OpenOptions::new().append(true).open(&transcript).unwrap();
     file.write_all(b"{\"left_out_lines\":3,").unwrap();
     join(folder.path(), limits).unwrap();
     assert_eq!(read(&folder), expected(100, 10, 5));
-    // All of it is there, and the pieces are not all gone.
+    // All of it has been written, but some pieces remain.
     put(&folder, JOINED, "");
     put(&folder, pieces.last().unwrap(), "what is left");
     join(folder.path(), limits).unwrap();
@@ -175,7 +175,7 @@ fn joining_that_was_killed_half_way_is_done_again() {
 }
 
 #[test]
-fn a_piece_that_was_only_just_begun_is_nothing() {
+fn incomplete_piece_is_ignored() {
     let limits = limits(100, 50, 20);
     for torn in ["", "{\"head_bytes\":1"] {
         let folder = TempDir::new().unwrap();
@@ -192,7 +192,7 @@ fn a_piece_that_was_only_just_begun_is_nothing() {
 }
 
 #[test]
-fn secrets_are_masked_at_both_ends_and_lines_become_json() {
+fn secrets_are_masked_and_lines_become_json() {
     let folder = TempDir::new().unwrap();
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let lines = (0..100).map(|_| format!("the token {token}"));
@@ -204,7 +204,7 @@ fn secrets_are_masked_at_both_ends_and_lines_become_json() {
 }
 
 #[test]
-fn what_was_printed_is_read_without_what_was_left_out() {
+fn printed_lines_exclude_markers() {
     let folder = TempDir::new().unwrap();
     written(&folder, limits(100, 50, 20), (0..100).map(line))
         .close()
@@ -213,7 +213,7 @@ fn what_was_printed_is_read_without_what_was_left_out() {
     assert_eq!(printed, (0..10).chain(95..100).map(line).collect::<Vec<_>>());
 }
 
-/// All numbers of a transcript in order; what is missing counts for as many lines.
+/// Counts all lines of a transcript, including those in markers.
 fn counted(folder: &TempDir) -> u64 {
     let lines = read(folder).into_iter();
     lines
@@ -231,17 +231,17 @@ fn counted(folder: &TempDir) -> u64 {
 }
 
 #[test]
-fn after_a_full_disk_it_goes_on_with_a_line_that_says_what_is_missing() {
+fn full_disk_leaves_a_marker() {
     let folder = TempDir::new().unwrap();
     let mut transcript = written(&folder, limits(1000, 50, 20), (0..2).map(line));
     transcript.flush().unwrap();
-    set_room(25);
+    set_free_bytes(25);
     for number in 2..6 {
         transcript.line(&line(number)).unwrap();
     }
     assert_eq!(transcript.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert!(transcript.line(&line(6)).is_err());
-    set_room(usize::MAX);
+    set_free_bytes(usize::MAX);
     transcript.line(&line(7)).unwrap();
     transcript.close().unwrap();
     let missing = r#"{"left_out_lines":5,"left_out_bytes":50}"#.to_owned();
@@ -249,7 +249,7 @@ fn after_a_full_disk_it_goes_on_with_a_line_that_says_what_is_missing() {
 }
 
 #[test]
-fn a_disk_that_is_full_at_any_line_loses_no_count() {
+fn full_disk_at_any_line_keeps_the_count() {
     for all in [30, 60] {
         for (limits, flushes) in [
             (limits(100, 100, 20), 1),
@@ -257,24 +257,24 @@ fn a_disk_that_is_full_at_any_line_loses_no_count() {
             (limits(1000, 50, 20), 1),
         ] {
             for full_at in 0..all {
-                for room in [0, 5, 15, 45] {
+                for free in [0, 5, 15, 45] {
                     let folder = TempDir::new().unwrap();
                     let mut transcript = Transcript::begin(folder.path(), limits).unwrap();
                     for number in 0..all {
                         if number == full_at {
-                            set_room(room);
+                            set_free_bytes(free);
                         } else if number == full_at + 8 {
-                            set_room(usize::MAX);
+                            set_free_bytes(usize::MAX);
                         }
                         drop(transcript.line(&line(number)));
                         if number % flushes == 0 {
                             drop(transcript.flush());
                         }
                     }
-                    set_room(usize::MAX);
+                    set_free_bytes(usize::MAX);
                     transcript.close().unwrap();
                     let seen = format!(
-                        "{limits:?}, full at {full_at} of {all} with {room}: {:?}",
+                        "{limits:?}, full at {full_at} of {all} with {free}: {:?}",
                         read(&folder)
                     );
                     assert_eq!(counted(&folder), u64::from(all), "{seen}");
@@ -290,13 +290,13 @@ fn a_disk_that_is_full_at_any_line_loses_no_count() {
 }
 
 #[test]
-fn a_line_that_says_what_is_missing_is_written_when_it_closes() {
+fn marker_is_written_on_close() {
     let folder = TempDir::new().unwrap();
     let mut transcript = written(&folder, limits(20, 500, 20), (0..4).map(line));
     transcript.flush().unwrap();
-    set_room(0);
+    set_free_bytes(0);
     transcript.line(&line(4)).unwrap_err();
-    set_room(usize::MAX);
+    set_free_bytes(usize::MAX);
     transcript.close().unwrap();
     let missing = r#"{"left_out_lines":1,"left_out_bytes":10}"#.to_owned();
     assert_eq!(read(&folder), [line(0), line(1), line(2), line(3), missing]);

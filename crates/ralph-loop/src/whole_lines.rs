@@ -1,4 +1,4 @@
-//! A file of lines, each of which is there as a whole or not at all, also where the disk becomes full in the middle of one.
+//! A file in which every line is complete or absent, even if the disk fills up in the middle of one.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,9 @@ use std::path::Path;
 
 use crate::run_folder::private_file;
 
-/// How much is gathered before it is handed over to the system, in bytes.
-const MOST_WAITING: usize = 16 << 10;
+/// How many bytes to buffer before writing.
+const MAX_WAITING: usize = 16 << 10;
 
-/// Such a file, while it is written.
 #[derive(Debug)]
 pub(crate) struct WholeLines {
     file: File,
@@ -21,16 +20,12 @@ pub(crate) struct WholeLines {
 /// Lines that could not be written. The file ends before them.
 #[derive(Debug)]
 pub(crate) struct Unwritten {
-    /// Why.
     pub(crate) error: io::Error,
-    /// How many.
     pub(crate) lines: u64,
-    /// How long they are.
     pub(crate) bytes: u64,
 }
 
 impl WholeLines {
-    /// An empty one.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
             file: private_file(path)?,
@@ -39,21 +34,20 @@ impl WholeLines {
         })
     }
 
-    /// How much of it the system has.
+    /// How many bytes have been written.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Adds a line.
     pub(crate) fn add(&mut self, line: &str) -> Result<(), Unwritten> {
-        if self.waiting.len() + line.len() >= MOST_WAITING
+        if self.waiting.len() + line.len() >= MAX_WAITING
             && let Err(mut unwritten) = self.flush()
         {
             unwritten.lines += 1;
             unwritten.bytes += line.len() as u64 + 1;
             return Err(unwritten);
         }
-        if line.len() >= MOST_WAITING {
+        if line.len() >= MAX_WAITING {
             return self.put(&[line.as_bytes(), b"\n"], 1);
         }
         self.waiting.extend_from_slice(line.as_bytes());
@@ -61,7 +55,7 @@ impl WholeLines {
         Ok(())
     }
 
-    /// Hands what was added over to the system, which keeps it should this process be killed.
+    /// Flushes to the system, which keeps the lines if this process is killed.
     pub(crate) fn flush(&mut self) -> Result<(), Unwritten> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -74,12 +68,12 @@ impl WholeLines {
         put
     }
 
-    /// Writes these parts of so many lines, or none of them.
+    /// Writes these parts of `lines` lines completely or not at all.
     fn put(&mut self, parts: &[&[u8]], lines: u64) -> Result<(), Unwritten> {
         let mut end = self.written;
         for part in parts {
             if let Err(error) = write_at(&self.file, part, end) {
-                // What became of a part of them goes again; that needs no room.
+                // Removes a partial write; that needs no space.
                 let error = self.file.set_len(self.written).err().unwrap_or(error);
                 let bytes = parts.iter().map(|part| part.len() as u64).sum();
                 return Err(Unwritten { error, lines, bytes });
@@ -97,27 +91,27 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.write_all_at(bytes, at)
 }
 
-/// A disk that tests fill up.
+/// A simulated full disk.
 #[cfg(test)]
 pub(crate) mod full_disk {
     use super::{File, FileExt, io};
     use std::cell::Cell;
 
     thread_local! {
-        static ROOM: Cell<usize> = const { Cell::new(usize::MAX) };
+        static FREE_BYTES: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
-    /// From now on there is room for so many bytes.
-    pub(crate) fn set_room(bytes: usize) {
-        ROOM.set(bytes);
+    /// Sets the free space, in bytes.
+    pub(crate) fn set_free_bytes(bytes: usize) {
+        FREE_BYTES.set(bytes);
     }
 
-    /// What may be written, all of it; where there is less room, as much is written as fits, as the system does it.
+    /// Returns all bytes if they fit; otherwise writes what fits, like the system does.
     pub(super) fn what_fits(file: &File, bytes: &[u8], at: u64) -> io::Result<Vec<u8>> {
-        let room = ROOM.get();
-        let (fits, rest) = bytes.split_at(bytes.len().min(room));
-        if room != usize::MAX {
-            ROOM.set(room - fits.len());
+        let free = FREE_BYTES.get();
+        let (fits, rest) = bytes.split_at(bytes.len().min(free));
+        if free != usize::MAX {
+            FREE_BYTES.set(free - fits.len());
         }
         if rest.is_empty() {
             return Ok(bytes.to_vec());

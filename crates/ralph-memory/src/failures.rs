@@ -1,14 +1,14 @@
-//! Failures that programs and agents tell of in many ways, and the one name that each has in warnings. What a run met and what
-//! a warning warns of are read alike, so that the one finds the other.
+//! Known failures and the name each has in warnings. Errors of a run and texts of warnings are classified alike, so
+//! that one finds the other.
 
 use std::sync::LazyLock;
 
-use crate::sayings::{Category, category_of};
+use crate::text_category::{Category, category_of};
 
-/// How a lesson begins that warns of something.
+/// The prefix of extracted warnings.
 pub(crate) const AVOID: &str = "Avoid: ";
 
-/// Failures, and how programs and agents tell of them.
+/// Failures, and how programs and agents describe them.
 static FAILURES: LazyLock<[Category; 5]> = LazyLock::new(|| {
     [
         Category::of(
@@ -37,7 +37,7 @@ static FAILURES: LazyLock<[Category; 5]> = LazyLock::new(|| {
     ]
 });
 
-/// The failure that a text tells of, if it is one of those that have a name.
-pub(crate) fn failure_told_in(text: &str) -> Option<&'static Category> {
+/// The known failure that a text describes.
+pub(crate) fn known_failure(text: &str) -> Option<&'static Category> {
     category_of(text, FAILURES.as_slice())
 }

@@ -1,6 +1,6 @@
-//! The words that say no. Two sentences that differ in one of them share every other word, and say the contrary.
+//! Negations. Two sentences that differ only in one of them contradict each other.
 
-/// Words that turn a clause round, beside "not" with its verb in one.
+/// Words that negate a clause, besides contractions of "not".
 const NEGATIONS: &[&str] = &[
     "avoid",
     "avoided",
@@ -23,12 +23,12 @@ const NEGATIONS: &[&str] = &[
     "without",
 ];
 
-/// Whether a word in small letters, with plain apostrophes, turns a clause round.
+/// Whether a lower-case word with plain apostrophes negates a clause.
 pub(crate) fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.ends_with("n't")
 }
 
-/// Whether it is "not", alone or with its verb in one: all of these say the same.
+/// Whether it is "not", alone or contracted with a verb; all of these are equivalent.
 pub(crate) fn is_not(word: &str) -> bool {
     matches!(word, "not" | "cannot" | "dont") || word.ends_with("n't")
 }

@@ -1,8 +1,8 @@
-//! Finds and masks credentials in text, so that a memory never keeps one.
+//! Finds and masks credentials, so that they are never stored.
 //!
-//! Only tokens of known services, private keys and passwords in URLs are found, because a memory masked by mistake is lost
-//! knowledge. This does not look for anything that merely looks random, and asks no service whether a key is valid. The work
-//! grows linearly with the text, and masked text has nothing that would be found again.
+//! Only tokens of known services, private keys and passwords in URLs are found, because a false positive loses
+//! knowledge: nothing is flagged merely for looking random, and no service is asked whether a key is valid. The work is
+//! linear in the text, and masked text contains nothing that would be found again.
 
 mod blocks;
 mod placeholders;
@@ -17,16 +17,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-/// A credential in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Its bytes; both ends are character boundaries.
+    /// In bytes; both ends are character boundaries.
     pub range: Range<usize>,
-    /// Whose it is.
     pub kind: SecretKind,
 }
 
-/// The service that a credential belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretKind {
     slug: &'static str,
@@ -43,13 +40,13 @@ impl SecretKind {
         Self { slug, name }
     }
 
-    /// The short word for it in masked text.
+    /// The word used in masked text.
     #[must_use]
     pub fn slug(self) -> &'static str {
         self.slug
     }
 
-    /// The text that replaces it: `[secret: kind]`.
+    /// The replacement text: `[secret: kind]`.
     pub(crate) fn mask(self) -> String {
         format!("{MASK_OPENING}{}]", self.slug)
     }
@@ -62,26 +59,26 @@ impl fmt::Display for SecretKind {
 }
 
 const MASK_OPENING: &str = "[secret: ";
-/// Built once: most texts are short lines, and building it takes longer than searching one.
+/// Built once, because building takes longer than searching a short line.
 static MASKS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MASK_OPENING));
 
 /// The longest slug in a mask, in bytes.
-const MOST_SLUG: usize = 40;
+const MAX_SLUG: usize = 40;
 
-/// A part shorter than this has no secret.
-const LEAST_SECRET: usize = 8;
+/// Shorter parts cannot contain a secret.
+const MIN_SECRET: usize = 8;
 
-/// How often what is left between secrets is searched again. Masking one token can uncover another beside it, but a row of
-/// tokens in which each hides the next does not occur outside tests.
-const MOST_ROUNDS: usize = 8;
+/// How often the text between secrets is searched again. Masking one token can reveal another next to it, but longer
+/// chains only occur in tests.
+const MAX_ROUNDS: usize = 8;
 
-/// The credentials in this text, in order and apart from one another. A mask is a boundary that no credential crosses.
+/// The credentials in a text, in order and disjoint. No credential crosses an existing mask.
 #[must_use]
 pub fn find(text: &str) -> Vec<Secret> {
     let mut found = Vec::new();
     let mut parts = between(&masks(text), 0..text.len());
-    // The rest is searched again as it will be once the secrets are masked, so that a mask has nothing left beside it.
-    for _ in 0..MOST_ROUNDS {
+    // Search the rest as it will be after masking, so that nothing remains next to a mask.
+    for _ in 0..MAX_ROUNDS {
         let mut rest = Vec::new();
         for part in parts {
             let secrets = find_in(text, part.clone());
@@ -100,7 +97,7 @@ pub fn find(text: &str) -> Vec<Secret> {
     found
 }
 
-/// The text with each credential replaced by `[secret: kind]`.
+/// Replaces each credential with `[secret: kind]`.
 #[must_use]
 pub fn mask(text: &str) -> Cow<'_, str> {
     let found = find(text);
@@ -118,7 +115,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// Whether a secret was masked in this text.
+/// Whether a text contains a masked secret.
 #[must_use]
 pub fn has_mask(text: &str) -> bool {
     !masks(text).is_empty()
@@ -126,12 +123,12 @@ pub fn has_mask(text: &str) -> bool {
 
 pub(crate) use blocks::is_rest_of_line;
 
-/// The beginning of a token at the end of a text whose next piece may bring the rest.
+/// The start of a token at the end of a text, whose next piece may complete it.
 pub(crate) fn open_token(text: &str) -> Option<Secret> {
     rules::open_token(text)
 }
 
-/// The credentials in a part of a text that holds no mask. Private keys come first: they hold anything.
+/// The credentials in a part without masks. Private keys come first, because they may contain anything.
 fn find_in(text: &str, part: Range<usize>) -> Vec<Secret> {
     let inside = text.get(part.clone()).unwrap_or_default();
     let mut found = blocks::find(inside.as_bytes());
@@ -143,7 +140,7 @@ fn find_in(text: &str, part: Range<usize>) -> Vec<Secret> {
         secret.range = secret.range.start + part.start..secret.range.end + part.start;
     }
     found.sort_by_key(|secret| (secret.range.start, Reverse(secret.range.end)));
-    // A token that is also a password is one secret with the kind of the outer, or else of the first rule.
+    // A token that is also a password is one secret, of the outer kind or else of the first rule.
     found.dedup_by(|next, last| {
         let overlap = next.range.start < last.range.end;
         if overlap {
@@ -154,12 +151,11 @@ fn find_in(text: &str, part: Range<usize>) -> Vec<Secret> {
     found
 }
 
-/// The masks in a text.
 fn masks(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let closed = |start: usize| {
         let slug = bytes.get(start + MASK_OPENING.len()..)?;
-        let length = run_length(slug, MOST_SLUG, |byte| {
+        let length = run_length(slug, MAX_SLUG, |byte| {
             byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
         });
         let end = start + MASK_OPENING.len() + length;
@@ -168,20 +164,20 @@ fn masks(text: &str) -> Vec<Range<usize>> {
     MASKS.find_iter(bytes).filter_map(closed).collect()
 }
 
-/// What is left of a part between these ranges.
+/// The gaps between these ranges.
 fn between(taken: &[Range<usize>], part: Range<usize>) -> Vec<Range<usize>> {
     let starts = std::iter::once(part.start).chain(taken.iter().map(|range| range.end));
     let ends = taken.iter().map(|range| range.start).chain([part.end]);
     starts
         .zip(ends)
         .map(|(start, end)| start..end)
-        .filter(|gap| gap.len() >= LEAST_SECRET)
+        .filter(|gap| gap.len() >= MIN_SECRET)
         .collect()
 }
 
-/// How many bytes from here on belong to this alphabet, at most `most`.
+/// The number of bytes in this alphabet from here on, at most `most`.
 ///
-/// Every long read goes through here, so that the tests can count what hostile text makes us read.
+/// All long reads use this function, so that tests can count the bytes read in hostile text.
 fn run_length(bytes: &[u8], most: usize, alphabet: fn(u8) -> bool) -> usize {
     let length = bytes.iter().take(most).take_while(|byte| alphabet(**byte)).count();
     #[cfg(test)]

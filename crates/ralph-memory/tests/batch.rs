@@ -1,4 +1,4 @@
-//! Many notes at once: every one gets an id of its own, stands in the file in its order, and can be named again.
+//! Tests of adding many notes at once: unique ids, file order and selection.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
@@ -7,14 +7,14 @@ mod support;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{Draft, Notebook, NotebookError, SecretPolicy};
-use ralph_model::{Entropy, Extra, Note, NoteKind, Shelf, SplitMix64, Tags};
+use ralph_memory::capture::{Draft, NoteRepository, NoteRepositoryError, SecretPolicy};
+use ralph_model::{Entropy, Extra, Note, NoteFileKind, NoteKind, SplitMix64, Tags};
 use support::Files;
 
-/// The present of [`Files::with_index`].
+/// The current time in [`Files::with_index`].
 const NOW: i64 = 1_704_067_200;
 
-/// Suffixes from 0 up to a limit, again and again.
+/// Suffixes from 0 up to a limit, repeatedly.
 struct Suffixes {
     next: u64,
     limit: u64,
@@ -49,8 +49,8 @@ fn drafts(count: usize, at: Option<i64>) -> Vec<Draft> {
     (0..count).map(|number| draft(format!("note {number}"), at)).collect()
 }
 
-fn standing(notebook: &Notebook<'_>) -> Vec<Note> {
-    let reading = notebook.read().unwrap();
+fn current_notes(note_repository: &NoteRepository<'_>) -> Vec<Note> {
+    let reading = note_repository.read().unwrap();
     let document = reading.document();
     let entries = document.entries().iter();
     entries.map(|entry| document.note(entry).unwrap()).collect()
@@ -61,19 +61,19 @@ fn seconds(notes: &[Note]) -> Vec<i64> {
 }
 
 #[test]
-fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
+fn batch_keeps_its_order_and_times() {
     let files = Files::with_index();
-    let notebook = files.notebook(Shelf::Memories);
-    let moments = [Some(86_400), None, Some(5), Some(86_400)];
+    let note_repository = files.note_repository(NoteFileKind::Memories);
+    let times = [Some(86_400), None, Some(5), Some(86_400)];
     let many: Vec<Draft> = (0..2_000)
-        .map(|number| draft(format!("note {number}"), moments[number % moments.len()]))
+        .map(|number| draft(format!("note {number}"), times[number % times.len()]))
         .collect();
-    let stored = notebook.add(&many, &mut SplitMix64::new(7)).unwrap();
-    assert_eq!(standing(&notebook), stored.notes);
+    let stored = note_repository.add(&many, &mut SplitMix64::new(7)).unwrap();
+    assert_eq!(current_notes(&note_repository), stored.notes);
     let ids: HashSet<&str> = stored.notes.iter().map(|note| note.id.as_str()).collect();
     assert_eq!(ids.len(), many.len());
     for (number, note) in stored.notes.iter().enumerate() {
-        let (second, day) = match moments[number % moments.len()] {
+        let (second, day) = match times[number % times.len()] {
             Some(second @ 5) => (second, "1970-01-01"),
             Some(second) => (second, "1970-01-02"),
             None => (NOW, "2024-01-01"),
@@ -84,72 +84,83 @@ fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
 }
 
 #[test]
-fn a_second_without_ids_left_is_moved_on_from() {
+fn exhausted_second_is_advanced() {
     let files = Files::with_index();
-    let notebook = files.notebook(Shelf::Memories);
-    let stored = notebook.add(&drafts(20, Some(100)), &mut Suffixes::below(6)).unwrap();
+    let note_repository = files.note_repository(NoteFileKind::Memories);
+    let stored = note_repository
+        .add(&drafts(20, Some(100)), &mut Suffixes::below(6))
+        .unwrap();
     let expected: Vec<i64> = (0..20).map(|number| 100 + number / 6).collect();
     assert_eq!(seconds(&stored.notes), expected);
-    assert_eq!(standing(&notebook), stored.notes);
+    assert_eq!(current_notes(&note_repository), stored.notes);
 }
 
 #[test]
-fn moments_that_no_id_can_hold_are_brought_within() {
+fn out_of_range_times_are_clamped() {
     let files = Files::with_index();
-    let notebook = files.notebook(Shelf::Memories);
+    let note_repository = files.note_repository(NoteFileKind::Memories);
     let ends = [Timestamp::MIN, Timestamp::MAX].map(|end| Some(end.as_second()));
     let many: Vec<Draft> = ends.into_iter().flat_map(|end| drafts(10, end)).collect();
-    let stored = notebook.add(&many, &mut Suffixes::below(6)).unwrap();
-    assert_eq!(standing(&notebook), stored.notes);
+    let stored = note_repository.add(&many, &mut Suffixes::below(6)).unwrap();
+    assert_eq!(current_notes(&note_repository), stored.notes);
 }
 
 #[test]
-fn an_id_that_the_file_or_the_log_has_seen_is_never_given_again() {
+fn ids_in_the_file_or_log_are_never_reused() {
     let files = Files::with_index();
-    let notebook = files.notebook(Shelf::Memories);
-    let first = notebook.add(&drafts(30, None), &mut Suffixes::below(99)).unwrap().notes;
+    let note_repository = files.note_repository(NoteFileKind::Memories);
+    let first = note_repository
+        .add(&drafts(30, None), &mut Suffixes::below(99))
+        .unwrap()
+        .notes;
     let (deleted, kept) = first.split_at(10);
     let ids: Vec<String> = deleted.iter().map(|note| note.id.to_string()).collect();
-    notebook.delete(&ids).unwrap();
-    // Suffix 32 stands in a text only.
+    note_repository.delete(&ids).unwrap();
+    // Suffix 32 only occurs in a text.
     let text = format!("see mem-{NOW}-0020.");
     let mut suffixes = Suffixes { next: 40, limit: 99 };
-    let said = notebook.add(&[draft(text, None)], &mut suffixes).unwrap().notes;
-    let second = notebook.add(&drafts(30, None), &mut Suffixes::below(99)).unwrap().notes;
+    let said = note_repository.add(&[draft(text, None)], &mut suffixes).unwrap().notes;
+    let second = note_repository
+        .add(&drafts(30, None), &mut Suffixes::below(99))
+        .unwrap()
+        .notes;
     let suffixes: Vec<String> = second
         .iter()
         .map(|note| note.id.as_str().rsplit('-').next().unwrap().to_owned())
         .collect();
     let free = (30..).filter(|suffix| ![32, 40].contains(suffix)).take(30);
     assert_eq!(suffixes, free.map(|suffix| format!("{suffix:04x}")).collect::<Vec<_>>());
-    assert_eq!(standing(&notebook), [kept, &said, &second].concat());
+    assert_eq!(current_notes(&note_repository), [kept, &said, &second].concat());
 }
 
 #[test]
-fn many_selectors_name_what_each_names_alone() {
+fn several_selectors_work_like_single_ones() {
     let files = Files::with_index();
-    let notebook = files.notebook(Shelf::Memories);
-    let notes = notebook.add(&drafts(300, None), &mut SplitMix64::new(3)).unwrap().notes;
+    let note_repository = files.note_repository(NoteFileKind::Memories);
+    let notes = note_repository
+        .add(&drafts(300, None), &mut SplitMix64::new(3))
+        .unwrap()
+        .notes;
     let ids: Vec<String> = notes.iter().rev().map(|note| note.id.to_string()).collect();
-    let reading = notebook.read().unwrap();
+    let reading = note_repository.read().unwrap();
     let document = reading.document();
-    let selected = notebook.select_all(&document, &ids).unwrap();
+    let selected = note_repository.select_all(&document, &ids).unwrap();
     let found: Vec<&str> = selected.iter().map(|entry| document.id(entry)).collect();
     assert_eq!(found, ids);
     for wrong in ["mem-", "mem-1-0000", "", "x"] {
-        let alone = notebook.select(&document, wrong).unwrap_err().to_string();
+        let alone = note_repository.select(&document, wrong).unwrap_err().to_string();
         let mut among = ids.clone();
         among.insert(5, wrong.to_owned());
-        let error = notebook.select_all(&document, &among).unwrap_err();
+        let error = note_repository.select_all(&document, &among).unwrap_err();
         assert_eq!(error.to_string(), alone);
-        let refused: Result<_, NotebookError> = notebook.delete(&among);
+        let refused: Result<_, NoteRepositoryError> = note_repository.delete(&among);
         assert_eq!(refused.unwrap_err().to_string(), alone);
     }
-    assert_eq!(standing(&notebook), notes);
+    assert_eq!(current_notes(&note_repository), notes);
     let twice = [&ids[..100], &ids[50..]].concat();
-    let deleted = notebook.delete(&twice).unwrap().notes;
+    let deleted = note_repository.delete(&twice).unwrap().notes;
     assert!(deleted.iter().rev().eq(&notes));
-    assert_eq!(standing(&notebook), []);
-    let restored = notebook.restore(&ids).unwrap().notes;
+    assert_eq!(current_notes(&note_repository), []);
+    let restored = note_repository.restore(&ids).unwrap().notes;
     assert_eq!(restored, deleted);
 }

@@ -1,4 +1,4 @@
-//! What happened before, found again: rows of other runs that fit a task.
+//! Tests of finding relevant journal entries of other runs.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use ralph_memory::recall::{related_rows, search_rows};
@@ -23,14 +23,14 @@ impl Journal {
         }
     }
 
-    /// Rows of a run, with these notes.
+    /// Entries of a run with these notes.
     fn with(self, run: u64, notes: &[&str]) -> Self {
         notes.iter().fold(self, |journal, notes| {
             journal.with_row(run, ("", Outcome::Done), Some(*notes))
         })
     }
 
-    /// A row of a run about a task, and how it ended.
+    /// An entry of a run with its task and outcome.
     fn with_row(mut self, run: u64, (title, outcome): (&str, Outcome), notes: Option<&str>) -> Self {
         self.rows += 1;
         let row = NewJournalRow {
@@ -55,7 +55,7 @@ impl Journal {
 }
 
 #[test]
-fn rows_of_other_runs_that_fit_come_best_first() {
+fn related_entries_are_ranked() {
     let journal = Journal::new().with(1, &["parse_config reads the file"]).with(
         2,
         &[
@@ -70,7 +70,7 @@ fn rows_of_other_runs_that_fit_come_best_first() {
 }
 
 #[test]
-fn fault_2_a_task_full_of_signs_finds_its_rows() {
+fn fault_2_special_characters_in_a_task_find_its_entries() {
     let journal = Journal::new().with(2, &["the importer read C:/data, and it failed"]);
     for text in [
         "importer: fix, \"quoted\" AND NOT (broken",
@@ -83,7 +83,7 @@ fn fault_2_a_task_full_of_signs_finds_its_rows() {
 }
 
 #[test]
-fn fault_6_equal_rows_stand_in_one_order() {
+fn fault_6_equal_entries_have_a_fixed_order() {
     let notes: Vec<String> = (0..9).map(|number| format!("lexer {number}")).collect();
     let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
     let journal = Journal::new().with(2, &notes);
@@ -93,7 +93,7 @@ fn fault_6_equal_rows_stand_in_one_order() {
 }
 
 #[test]
-fn what_says_the_same_stands_once_by_its_newest_row() {
+fn duplicates_keep_only_the_newest_entry() {
     let journal = Journal::new().with(
         2,
         &[
@@ -107,7 +107,7 @@ fn what_says_the_same_stands_once_by_its_newest_row() {
 }
 
 #[test]
-fn rows_without_notes_stand_once_for_each_task_and_end() {
+fn entries_without_notes_are_unique_by_task_and_outcome() {
     let (one, other) = ("mend the lexer", "mend lexer");
     let journal = Journal::new()
         .with_row(2, (one, Outcome::Failed), None)
@@ -119,7 +119,7 @@ fn rows_without_notes_stand_once_for_each_task_and_end() {
 }
 
 #[test]
-fn a_row_that_shares_only_common_words_is_not_returned() {
+fn common_words_alone_do_not_match() {
     let many: Vec<String> = (0..40).map(|number| format!("ran the tests of part{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let journal = Journal::new().with(2, &many).with(3, &["the gizmo needs tests"]);
@@ -130,7 +130,7 @@ fn a_row_that_shares_only_common_words_is_not_returned() {
 }
 
 #[test]
-fn rows_of_the_present_run_do_not_crowd_out_the_others() {
+fn entries_of_the_current_run_do_not_crowd_out_others() {
     let here: Vec<String> = (0..140).map(|number| format!("lexer {number}")).collect();
     let here: Vec<&str> = here.iter().map(String::as_str).collect();
     let other: Vec<String> = (0..500).map(|number| format!("nothing {number}")).collect();

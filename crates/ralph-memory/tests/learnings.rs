@@ -1,11 +1,11 @@
-//! Lessons among the notes that are found for a question.
+//! Learnings in search results.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod support;
 
-use ralph_memory::recall::{Answer, Found, LongNotes, Question, Reach, Wanted, recall_with_learnings};
-use ralph_model::{CapturedLearning, LearningId, NoteKind, Outcome, RunId, Shelf, Tags};
+use ralph_memory::recall::{Answer, Found, KnowledgeSearch, NoteFilter, Question, Reach, recall_with_learnings};
+use ralph_model::{CapturedLearning, LearningId, NoteFileKind, NoteKind, Outcome, RunId, Tags};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 use support::Files;
@@ -13,7 +13,7 @@ use support::Files;
 struct Project {
     files: Files,
     store: Store,
-    told: u32,
+    with_learning: u32,
 }
 
 impl Project {
@@ -23,14 +23,18 @@ impl Project {
         for (number, memory) in memories.iter().enumerate() {
             text.push_str(&format!("\n### mem-{}-aaaa\n> {memory}\n", 1_700_000_000 + number));
         }
-        files.write(Shelf::Memories, text.as_bytes());
+        files.write(NoteFileKind::Memories, text.as_bytes());
         let store = Store::open_or_create(&files.folder().join("progress.db")).unwrap();
-        Self { files, store, told: 0 }
+        Self {
+            files,
+            store,
+            with_learning: 0,
+        }
     }
 
-    fn told(mut self, outcome: Outcome, tag: &str, content: &str) -> Self {
-        self.told += 1;
-        let mut row = journal_row(RunId::new(1), self.told);
+    fn with_learning(mut self, outcome: Outcome, tag: &str, content: &str) -> Self {
+        self.with_learning += 1;
+        let mut row = journal_row(RunId::new(1), self.with_learning);
         row.outcome = outcome;
         let mut settlement = Settlement::new(row, 0);
         let learning = CapturedLearning {
@@ -38,25 +42,25 @@ impl Project {
             tags: vec![tag.to_owned()],
             content: content.to_owned(),
         };
-        settlement.learnings = vec![(LearningId::new(u64::from(self.told)), learning)];
+        settlement.learnings = vec![(LearningId::new(u64::from(self.with_learning)), learning)];
         self.store.settle(&settlement).unwrap();
         self
     }
 
-    fn asked(&self, text: &str, wanted: &Wanted) -> Answer {
+    fn asked(&self, text: &str, wanted: &NoteFilter) -> Answer {
         let question = Question {
             text,
-            shelves: &[Shelf::Memories],
-            knowledge: LongNotes::Left,
+            file_kinds: &[NoteFileKind::Memories],
+            knowledge: KnowledgeSearch::Exclude,
             wanted,
             reach: Reach::Best(10),
         };
-        recall_with_learnings(&self.files.catalogue(), Some(&self.store), &question).unwrap()
+        recall_with_learnings(&self.files.note_index(), Some(&self.store), &question).unwrap()
     }
 
     #[track_caller]
     fn check(&self, text: &str, expected: &[&str]) {
-        let answer = self.asked(text, &Wanted::default());
+        let answer = self.asked(text, &NoteFilter::default());
         let found: Vec<&str> = answer.hits.iter().map(|hit| hit.item.content()).collect();
         assert_eq!(found, expected, "{text}");
         assert_eq!(answer.without_learnings, None);
@@ -64,17 +68,17 @@ impl Project {
 }
 
 #[test]
-fn the_best_stands_first_whatever_it_is() {
+fn notes_and_learnings_are_ranked_together() {
     let mut memories: Vec<String> = (0..40).map(|number| format!("Topic{number}x has a parser.")).collect();
     memories.push("The websocket reconnects after a timeout.".to_owned());
     let memories: Vec<&str> = memories.iter().map(String::as_str).collect();
     let project = Project::new(&memories)
-        .told(
+        .with_learning(
             Outcome::Done,
             "websocket",
             "A websocket that reconnects needs its backoff reset.",
         )
-        .told(Outcome::Done, "cache", "The cache is warm after a timeout.");
+        .with_learning(Outcome::Done, "cache", "The cache is warm after a timeout.");
     project.check(
         "websocket backoff",
         &[
@@ -94,13 +98,12 @@ fn the_best_stands_first_whatever_it_is() {
 }
 
 #[test]
-fn what_waits_is_found_and_what_is_rejected_is_not() {
-    let project =
-        Project::new(&[])
-            .told(Outcome::Failed, "lexer", "Waiting lexer.")
-            .told(Outcome::Done, "lexer", "!!!");
+fn proposed_learning_is_found_and_rejected_is_not() {
+    let project = Project::new(&[])
+        .with_learning(Outcome::Failed, "lexer", "Waiting lexer.")
+        .with_learning(Outcome::Done, "lexer", "!!!");
     project.check("lexer", &["Waiting lexer."]);
-    let hits = project.asked("lexer", &Wanted::default()).hits;
+    let hits = project.asked("lexer", &NoteFilter::default()).hits;
     assert!(matches!(&hits[0].item, Found::Learning(learning) if learning.id == LearningId::new(1)));
     let json = serde_json::to_string(&hits[0].item).unwrap();
     assert_eq!(
@@ -110,44 +113,47 @@ fn what_waits_is_found_and_what_is_rejected_is_not() {
 }
 
 #[test]
-fn a_slip_of_the_pen_is_forgiven_where_only_a_lesson_holds_the_word() {
-    let project = Project::new(&["Nothing of it."]).told(Outcome::Done, "x", "Kubernetes restarts pods.");
-    let answer = project.asked("kuberntes", &Wanted::default());
+fn typo_is_corrected_to_a_word_of_a_learning() {
+    let project = Project::new(&["Nothing of it."]).with_learning(Outcome::Done, "x", "Kubernetes restarts pods.");
+    let answer = project.asked("kuberntes", &NoteFilter::default());
     assert_eq!(answer.hits.len(), 1);
-    assert_eq!(answer.forgiven.len(), 1);
-    // And where both hold it, both are found.
-    let project =
-        Project::new(&["Kubernetes is slow."]).told(Outcome::Done, "x", "Kubernetes restarts pods at midnight.");
-    assert_eq!(project.asked("kuberntes", &Wanted::default()).hits.len(), 2);
+    assert_eq!(answer.fuzzy.len(), 1);
+    // If both contain it, both are found.
+    let project = Project::new(&["Kubernetes is slow."]).with_learning(
+        Outcome::Done,
+        "x",
+        "Kubernetes restarts pods at midnight.",
+    );
+    assert_eq!(project.asked("kuberntes", &NoteFilter::default()).hits.len(), 2);
 }
 
 #[test]
-fn lessons_are_filtered_as_notes_are() {
-    let project = Project::new(&["A lexer note."]).told(Outcome::Done, "lexer", "A lexer lesson.");
-    let found = |wanted: &Wanted| {
+fn learnings_are_filtered_like_notes() {
+    let project = Project::new(&["A lexer note."]).with_learning(Outcome::Done, "lexer", "A lexer learning.");
+    let found = |wanted: &NoteFilter| {
         let answer = project.asked("lexer", wanted);
         let found: Vec<String> = answer.hits.iter().map(|hit| hit.item.content().to_owned()).collect();
         found
     };
-    let tagged = Wanted {
+    let tagged = NoteFilter {
         tags: Tags::parse("LEXER").unwrap(),
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
-    assert_eq!(found(&tagged), ["A lexer lesson."]);
-    let fixes = Wanted {
+    assert_eq!(found(&tagged), ["A lexer learning."]);
+    let fixes = NoteFilter {
         kinds: vec![NoteKind::Fix],
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
     assert_eq!(found(&fixes), ["A lexer note."]);
-    let since = |day: &str| Wanted {
+    let since = |day: &str| NoteFilter {
         since: Some(day.parse().unwrap()),
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
-    assert_eq!(found(&since("2025-01-20")), ["A lexer lesson."]);
+    assert_eq!(found(&since("2025-01-20")), ["A lexer learning."]);
     assert_eq!(found(&since("2025-01-21")), [""; 0]);
-    let except = Wanted {
+    let except = NoteFilter {
         except: vec!["learn-00000001".to_owned()],
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
     assert_eq!(found(&except), ["A lexer note."]);
 }

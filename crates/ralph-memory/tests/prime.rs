@@ -1,4 +1,4 @@
-//! Notes for a prompt: never more than the budget, never half a note, and valid in every format.
+//! Tests of `prime`: within the budget, whole notes, and valid in every format.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
@@ -6,9 +6,9 @@ mod support;
 
 use jiff::civil::date;
 use proptest::prelude::*;
-use ralph_memory::inject::{Occasion, Origins, PrimeFormat, Primed, prime};
-use ralph_memory::recall::Wanted;
-use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens, count, show_invisible};
+use ralph_memory::inject::{Origins, PrimeFormat, PrimeRequest, Primed, prime};
+use ralph_memory::recall::NoteFilter;
+use ralph_model::{Budget, Extra, Note, NoteFileKind, NoteId, NoteKind, Tags, Tokens, count, show_invisible};
 use ralph_notes::Document;
 use support::Files;
 
@@ -25,21 +25,21 @@ fn note(number: usize, kind: NoteKind, content: &str) -> Note {
 }
 
 fn primed(notes: &[Note], about: Option<&str>, tokens: u32, format: PrimeFormat) -> Primed {
-    let bytes = Document::parse(Shelf::Memories, b"").add(notes).apply(b"");
+    let bytes = Document::parse(NoteFileKind::Memories, b"").add(notes).apply(b"");
     let files = Files::new();
-    let occasion = Occasion {
-        shelf: Shelf::Memories,
-        wanted: &Wanted::default(),
+    let occasion = PrimeRequest {
+        file_kind: NoteFileKind::Memories,
+        wanted: &NoteFilter::default(),
         about,
         budget: Budget::of(Tokens(tokens)),
         format,
         origins: &Origins::default(),
     };
-    prime(&files.write(Shelf::Memories, &bytes).catalogue(), &occasion).unwrap()
+    prime(&files.write(NoteFileKind::Memories, &bytes).note_index(), &occasion).unwrap()
 }
 
 #[test]
-fn notes_that_fit_the_text_go_before_newer_ones() {
+fn relevant_notes_precede_newer_ones() {
     let notes: Vec<Note> = ["the docker daemon is down", "unrelated", "also unrelated"]
         .iter()
         .enumerate()
@@ -53,7 +53,7 @@ fn notes_that_fit_the_text_go_before_newer_ones() {
 }
 
 #[test]
-fn a_superseded_note_is_never_shown() {
+fn superseded_note_is_never_included() {
     let old = note(0, NoteKind::Decision, "we use npm");
     let mut new = note(1, NoteKind::Decision, "we use pnpm");
     new.extra.set(Extra::SUPERSEDES, old.id.as_str());
@@ -63,7 +63,7 @@ fn a_superseded_note_is_never_shown() {
 }
 
 #[test]
-fn an_id_that_stands_twice_is_shown_twice_and_nothing_is_left_out() {
+fn duplicate_id_is_included_twice() {
     let twice = [
         note(0, NoteKind::Fix, "docker daemon"),
         note(0, NoteKind::Fix, "docker daemon"),
@@ -75,30 +75,30 @@ fn an_id_that_stands_twice_is_shown_twice_and_nothing_is_left_out() {
 }
 
 #[test]
-fn what_is_left_out_is_counted_also_where_not_all_notes_are_looked_at() {
+fn left_out_count_includes_notes_not_read() {
     let mut notes: Vec<Note> = (0..200)
         .map(|number| note(number, NoteKind::ALL[number % 3], "a text of some length"))
         .collect();
     let first = notes[0].id.to_string();
     notes[199].extra.set(Extra::SUPERSEDES, &first);
-    let bytes = Document::parse(Shelf::Memories, b"").add(&notes).apply(b"");
+    let bytes = Document::parse(NoteFileKind::Memories, b"").add(&notes).apply(b"");
     let files = Files::new();
-    let catalogue = files.write(Shelf::Memories, &bytes).catalogue();
-    let fixes = Wanted {
+    let note_index = files.write(NoteFileKind::Memories, &bytes).note_index();
+    let fixes = NoteFilter {
         kinds: vec![NoteKind::Fix],
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
-    for (wanted, standing) in [(&Wanted::default(), 199), (&fixes, 66)] {
+    for (wanted, standing) in [(&NoteFilter::default(), 199), (&fixes, 66)] {
         for about in [None, Some("text")] {
-            let occasion = Occasion {
-                shelf: Shelf::Memories,
+            let occasion = PrimeRequest {
+                file_kind: NoteFileKind::Memories,
                 wanted,
                 about,
                 budget: Budget::of(Tokens(150)),
                 format: PrimeFormat::Markdown,
                 origins: &Origins::default(),
             };
-            let primed = prime(&catalogue, &occasion).unwrap();
+            let primed = prime(&note_index, &occasion).unwrap();
             assert!(primed.shown > 1 && primed.text.chars().count() <= 600, "{primed:?}");
             assert_eq!(primed.shown + primed.left_out, standing, "{about:?}");
             let said = format!("<!-- {} left out -->", count(primed.left_out, "entry", "entries"));
@@ -108,21 +108,21 @@ fn what_is_left_out_is_counted_also_where_not_all_notes_are_looked_at() {
 }
 
 #[test]
-fn signs_stand_last_among_guardrails_and_count() {
+fn signs_come_last_and_count() {
     let text =
         "### Sign: Old\n- **Trigger**: t\n- **Instruction**: docker\n\n## Fixes\n\n### fix-1700000000-aaaa\n> new\n";
     let files = Files::new();
-    let catalogue = files.write(Shelf::Guardrails, text.as_bytes()).catalogue();
+    let note_index = files.write(NoteFileKind::Guardrails, text.as_bytes()).note_index();
     for (about, tokens, shown) in [(None, 0, 2), (Some("docker"), 0, 2), (None, 30, 1)] {
-        let occasion = Occasion {
-            shelf: Shelf::Guardrails,
-            wanted: &Wanted::default(),
+        let occasion = PrimeRequest {
+            file_kind: NoteFileKind::Guardrails,
+            wanted: &NoteFilter::default(),
             about,
             budget: Budget::of(Tokens(tokens)),
             format: PrimeFormat::Json,
             origins: &Origins::default(),
         };
-        let primed = prime(&catalogue, &occasion).unwrap();
+        let primed = prime(&note_index, &occasion).unwrap();
         assert_eq!((primed.shown, primed.left_out), (shown, 2 - shown), "{primed:?}");
         let list: Vec<serde_json::Value> = serde_json::from_str(&primed.text).unwrap();
         if shown == 2 {
@@ -132,7 +132,7 @@ fn signs_stand_last_among_guardrails_and_count() {
 }
 
 #[test]
-fn nothing_is_nothing() {
+fn no_notes_give_no_text() {
     assert_eq!(primed(&[], None, 100, PrimeFormat::Markdown).text, "");
     assert_eq!(primed(&[], None, 100, PrimeFormat::Json).text, "[]\n");
 }
@@ -141,7 +141,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_budget_holds_and_notes_stand_whole(
+    fn budget_is_respected_with_whole_notes(
         texts in prop::collection::vec(("\\PC{1,120}", 0usize..4), 0..12),
         tokens in 0u32..300,
         about in prop::option::of("\\PC{0,20}"),
@@ -167,9 +167,9 @@ proptest! {
                     prop_assert_eq!(list.len(), primed.shown);
                 }
                 PrimeFormat::Markdown | PrimeFormat::Section => {
-                    let document = Document::parse(Shelf::Memories, primed.text.as_bytes());
+                    let document = Document::parse(NoteFileKind::Memories, primed.text.as_bytes());
                     prop_assert!(document.validate().is_empty());
-                    // Agents read it, so invisible characters are shown.
+                    // Agents read it, so invisible characters are made visible.
                     let shown = |note: &Note| (note.id.clone(), show_invisible(&note.content).into_owned());
                     let stored: Vec<_> = notes.iter().map(shown).collect();
                     for entry in document.entries() {

@@ -1,17 +1,17 @@
-//! What is found, in which order, and what is not.
+//! Search results: what is found, what is not, and in which order.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod support;
 
 use jiff::civil::date;
-use ralph_memory::catalogue::Catalogue;
-use ralph_memory::recall::{Answer, LongNotes, Question, Reach, Wanted, recall};
-use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
+use ralph_memory::note_index::NoteIndex;
+use ralph_memory::recall::{Answer, KnowledgeSearch, NoteFilter, Question, Reach, recall};
+use ralph_model::{Extra, Note, NoteFileKind, NoteId, NoteKind, Tags};
 use ralph_notes::Document;
 use support::Files;
 
-const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+const NOTE_FILE_KINDS: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
 
 fn note(number: i64, content: &str, tags: &str) -> Note {
     Note {
@@ -31,24 +31,24 @@ fn notes(texts: &[&str]) -> Vec<Note> {
 
 fn files(notes: &[Note]) -> Files {
     let files = Files::new();
-    let bytes = Document::parse(Shelf::Memories, b"").add(notes).apply(b"");
-    files.write(Shelf::Memories, &bytes);
+    let bytes = Document::parse(NoteFileKind::Memories, b"").add(notes).apply(b"");
+    files.write(NoteFileKind::Memories, &bytes);
     files
 }
 
 fn ask(files: &Files, text: &str) -> Answer {
-    ask_catalogue(&files.catalogue(), text)
+    ask_index(&files.note_index(), text)
 }
 
-fn ask_catalogue(catalogue: &Catalogue, text: &str) -> Answer {
+fn ask_index(note_index: &NoteIndex, text: &str) -> Answer {
     let question = Question {
         text,
-        shelves: &SHELVES,
-        knowledge: LongNotes::Left,
-        wanted: &Wanted::default(),
+        file_kinds: &NOTE_FILE_KINDS,
+        knowledge: KnowledgeSearch::Exclude,
+        wanted: &NoteFilter::default(),
         reach: Reach::Best(10),
     };
-    recall(catalogue, &question).unwrap()
+    recall(note_index, &question).unwrap()
 }
 
 fn texts(answer: &Answer) -> Vec<&str> {
@@ -61,7 +61,7 @@ fn check(notes: &[Note], text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_superseded_note_is_never_found() {
+fn superseded_note_is_never_found() {
     let mut notes = notes(&["we deploy with npm", "we deploy with pnpm", "we deploy with bun"]);
     for newer in 1..3 {
         let old = notes[newer - 1].id.to_string();
@@ -69,26 +69,22 @@ fn a_superseded_note_is_never_found() {
     }
     check(&notes, "deploy", &["we deploy with bun"]);
     check(&notes, "npm", &[]);
-    // One that names itself, by a slip of somebody's hand, does not hide itself.
+    // A note that supersedes itself by mistake is not hidden.
     let own = notes[2].id.to_string();
     notes[2].extra.set(Extra::SUPERSEDES, &own);
     check(&notes[2..], "deploy", &["we deploy with bun"]);
-    // What replaced it is gone, so it stands again.
+    // The superseding note is deleted, so this one is found again.
     check(&notes[..2], "deploy", &["we deploy with pnpm"]);
 }
 
 #[test]
-fn a_note_that_shares_only_common_words_is_not_found() {
+fn note_with_only_common_words_is_not_found() {
     check(&notes(&["the tests are not in it", "docker"]), "it is not the one", &[]);
     let mut all: Vec<String> = (0..30).map(|number| format!("project topic{number}")).collect();
     all.push("project docker".to_owned());
     let all = notes(&all.iter().map(String::as_str).collect::<Vec<_>>());
     check(&all, "docker in the project", &["project docker"]);
-    assert_eq!(
-        ask(&files(&all), "project").hits.len(),
-        10,
-        "it is all that is asked for"
-    );
+    assert_eq!(ask(&files(&all), "project").hits.len(), 10, "it is the whole question");
     check(
         &all[..5],
         "docker in the project",
@@ -103,7 +99,7 @@ fn a_note_that_shares_only_common_words_is_not_found() {
 }
 
 #[test]
-fn words_that_all_notes_hold_are_looked_for_where_there_is_no_other() {
+fn common_words_count_when_there_are_no_others() {
     let all: Vec<String> = (0..30)
         .map(|number| format!("run cargo test before commit n{number}"))
         .collect();
@@ -112,7 +108,7 @@ fn words_that_all_notes_hold_are_looked_for_where_there_is_no_other() {
 }
 
 #[test]
-fn near_duplicates_are_shown_once_and_the_newest_of_them() {
+fn only_the_newest_near_duplicate_is_shown() {
     let all = [
         "Use port 5432 for the database.",
         "use the port 5432 for a database",
@@ -122,7 +118,7 @@ fn near_duplicates_are_shown_once_and_the_newest_of_them() {
 }
 
 #[test]
-fn what_differs_in_a_number_or_a_negation_is_no_duplicate() {
+fn different_number_or_negation_is_no_duplicate() {
     for (one, other) in [
         ("use port 5432 for the database", "use port 5433 for the database"),
         (
@@ -141,7 +137,7 @@ fn what_differs_in_a_number_or_a_negation_is_no_duplicate() {
 }
 
 #[test]
-fn of_several_on_one_subject_the_newest_stands_first() {
+fn newest_note_on_a_subject_comes_first() {
     let all = [
         "docker compose starts the staging database on the old host",
         "docker compose starts the staging database on the new machine",
@@ -152,19 +148,19 @@ fn of_several_on_one_subject_the_newest_stands_first() {
 }
 
 #[test]
-fn a_typo_is_forgiven_only_where_nothing_is_found() {
+fn typo_is_corrected_only_without_exact_matches() {
     let all = notes(&["the migration fails", "restart docker"]);
     let answer = ask(&files(&all), "migartion");
     assert_eq!(texts(&answer), ["the migration fails"]);
-    assert_eq!(answer.forgiven.len(), 1);
+    assert_eq!(answer.fuzzy.len(), 1);
     let answer = ask(&files(&all), "migartion docker");
     assert_eq!(texts(&answer), ["restart docker"]);
-    assert!(answer.forgiven.is_empty());
+    assert!(answer.fuzzy.is_empty());
     assert!(ask(&files(&all), "xyzzy").hits.is_empty());
 }
 
 #[test]
-fn the_beginning_of_a_word_finds_it_where_nothing_else_does() {
+fn word_prefix_matches_only_without_exact_matches() {
     check(
         &notes(&["authentication is strict"]),
         "authent",
@@ -174,7 +170,7 @@ fn the_beginning_of_a_word_finds_it_where_nothing_else_does() {
 }
 
 #[test]
-fn a_name_is_found_in_every_spelling() {
+fn name_is_found_in_every_spelling() {
     let spellings = [
         "parseConfig",
         "ParseConfig",
@@ -195,7 +191,7 @@ fn a_name_is_found_in_every_spelling() {
 }
 
 #[test]
-fn capitals_inside_a_name_need_not_be_typed() {
+fn search_ignores_capitals_inside_names() {
     for name in ["GitHub", "SQLite", "PostgreSQL", "TypeScript", "APIs", "IPv6"] {
         for (stored, asked) in [
             (name.to_owned(), name.to_lowercase()),
@@ -245,9 +241,9 @@ fn fault_8_punctuation_around_a_word_does_not_hide_a_tag() {
     }
 }
 
-/// The same notes in another order of the file, or with an index of another history, are found alike.
+/// Results depend neither on the order in the file nor on the history of the index.
 #[test]
-fn fault_6_the_order_of_results_is_the_same_whatever_came_first() {
+fn fault_6_order_of_results_is_deterministic() {
     let all: Vec<Note> = (0..40)
         .map(|number| {
             note(
@@ -268,7 +264,7 @@ fn fault_6_the_order_of_results_is_the_same_whatever_came_first() {
     for turn in [0, 1, 13, 39] {
         let mut turned = all.clone();
         turned.rotate_left(turn);
-        // Notes that were made in the same second on the same day are told apart by their place alone.
+        // Notes from the same second and day are ordered by place alone.
         turned.retain(|note| note.created < date(2024, 1, 28));
         let files = files(&turned);
         let found = ["docker", "topic3 again1", "dcoker topci2"]
@@ -284,53 +280,56 @@ fn fault_6_the_order_of_results_is_the_same_whatever_came_first() {
 }
 
 #[test]
-fn fault_6_notes_of_one_second_on_two_shelves_keep_their_order() {
+fn fault_6_same_second_notes_of_two_files_keep_their_order() {
     let entry = |id: &str| format!("\n### {id}\n> docker daemon {id}\n<!-- tags:  | created: 2024-01-01 -->\n");
     let memories = |ids: &[&str]| format!("## Fixes\n{}", ids.iter().map(|id| entry(id)).collect::<String>());
     let files = Files::with_index();
     files.write(
-        Shelf::Guardrails,
+        NoteFileKind::Guardrails,
         memories(&["fix-1700000000-000a", "fix-1700000000-000b"]).as_bytes(),
     );
     for ids in [
         &["mem-1700000000-000d"][..],
         &["mem-1700000000-000c", "mem-1700000000-000d"],
     ] {
-        files.write(Shelf::Memories, memories(ids).as_bytes());
+        files.write(NoteFileKind::Memories, memories(ids).as_bytes());
         let kept = ask(&files, "docker");
-        let made = ask_catalogue(&files.made_anew(), "docker");
+        let made = ask_index(&files.new_index(), "docker");
         assert_eq!(texts(&kept), texts(&made));
     }
 }
 
 #[test]
-fn a_small_shelf_is_found_among_many_notes_of_another() {
+fn small_file_is_searchable_beside_a_large_one() {
     let many: Vec<Note> = (0..60)
         .map(|number| note(number, &format!("docker daemon {number}"), ""))
         .collect();
     let files = files(&many);
     let guardrail =
         "## Fixes\n\n### fix-1700000000-000a\n> restart the docker daemon\n<!-- tags:  | created: 2024-01-01 -->\n";
-    files.write(Shelf::Guardrails, guardrail.as_bytes());
-    let on = |shelf: Shelf, text: &str| {
+    files.write(NoteFileKind::Guardrails, guardrail.as_bytes());
+    let on = |file_kind: NoteFileKind, text: &str| {
         let question = Question {
             text,
-            shelves: &[shelf],
-            knowledge: LongNotes::Left,
-            wanted: &Wanted::default(),
+            file_kinds: &[file_kind],
+            knowledge: KnowledgeSearch::Exclude,
+            wanted: &NoteFilter::default(),
             reach: Reach::Best(100),
         };
-        recall(&files.catalogue(), &question).unwrap()
+        recall(&files.note_index(), &question).unwrap()
     };
-    assert_eq!(texts(&on(Shelf::Guardrails, "docker")), ["restart the docker daemon"]);
-    assert_eq!(on(Shelf::Memories, "docker").hits.len(), 60);
-    // Nothing is taken for a word where there is nothing to find.
-    files.write(Shelf::Guardrails, b"## Fixes\n");
-    let empty = on(Shelf::Guardrails, "dokcer");
-    assert!(empty.hits.is_empty() && empty.forgiven.is_empty(), "{empty:?}");
+    assert_eq!(
+        texts(&on(NoteFileKind::Guardrails, "docker")),
+        ["restart the docker daemon"]
+    );
+    assert_eq!(on(NoteFileKind::Memories, "docker").hits.len(), 60);
+    // No typo correction where there is nothing to find.
+    files.write(NoteFileKind::Guardrails, b"## Fixes\n");
+    let empty = on(NoteFileKind::Guardrails, "dokcer");
+    assert!(empty.hits.is_empty() && empty.fuzzy.is_empty(), "{empty:?}");
 }
 
-/// Signs of query languages, quotes, control characters, what turns text round, and the merely long.
+/// Query syntax, quotes, control characters, bidi marks and very long texts.
 fn naughty() -> Vec<String> {
     let short = [
         "",
@@ -388,10 +387,10 @@ fn naughty() -> Vec<String> {
 }
 
 #[test]
-fn fault_2_every_text_is_a_legal_question() {
-    let catalogue = files(&notes(&["docker daemon", "数据 w99 x"])).catalogue();
+fn fault_2_every_text_is_a_valid_question() {
+    let note_index = files(&notes(&["docker daemon", "数据 w99 x"])).note_index();
     for text in naughty() {
-        let answer = ask_catalogue(&catalogue, &text);
+        let answer = ask_index(&note_index, &text);
         assert!(answer.hits.len() <= 2);
         if text.contains("docker") && !text.contains("\0daemon") {
             assert!(texts(&answer).contains(&"docker daemon"), "{:?}", text.get(..20));
@@ -409,76 +408,76 @@ fn fault_2_every_text_that_can_be_stored_is_found_by_itself() {
         .zip(&stored)
         .map(|(number, text)| note(number, text, ""))
         .collect();
-    let catalogue = files(&all).catalogue();
+    let note_index = files(&all).note_index();
     for text in &stored {
         let words = ralph_store::index::terms_of(text);
-        let answer = ask_catalogue(&catalogue, text);
+        let answer = ask_index(&note_index, text);
         assert_eq!(answer.hits.is_empty(), words.is_empty(), "{:?}", text.get(..20));
     }
 }
 
 #[test]
-fn filters_narrow_what_is_found() {
+fn filters_narrow_results() {
     let mut all = notes(&["docker one", "docker two", "docker three"]);
     all[1].kind = NoteKind::Decision;
     all[2].tags = Tags::parse("Ops").unwrap();
     all[2].created = date(2025, 1, 1);
     let files = files(&all);
-    let found = |wanted: Wanted| -> Vec<String> {
+    let found = |wanted: NoteFilter| -> Vec<String> {
         let question = Question {
             text: "docker",
-            shelves: &SHELVES,
-            knowledge: LongNotes::Left,
+            file_kinds: &NOTE_FILE_KINDS,
+            knowledge: KnowledgeSearch::Exclude,
             wanted: &wanted,
             reach: Reach::All,
         };
-        let answer = recall(&files.catalogue(), &question).unwrap();
+        let answer = recall(&files.note_index(), &question).unwrap();
         texts(&answer).into_iter().map(str::to_owned).collect()
     };
     let kinds = vec![NoteKind::Decision];
     assert_eq!(
-        found(Wanted {
+        found(NoteFilter {
             kinds,
-            ..Wanted::default()
+            ..NoteFilter::default()
         }),
         ["docker two"]
     );
     let tags = Tags::parse("ops").unwrap();
     assert_eq!(
-        found(Wanted {
+        found(NoteFilter {
             tags,
-            ..Wanted::default()
+            ..NoteFilter::default()
         }),
         ["docker three"]
     );
     let since = Some(date(2024, 6, 1));
     assert_eq!(
-        found(Wanted {
+        found(NoteFilter {
             since,
-            ..Wanted::default()
+            ..NoteFilter::default()
         }),
         ["docker three"]
     );
     let before_second = Some(1_700_000_001);
     assert_eq!(
-        found(Wanted {
+        found(NoteFilter {
             before_second,
-            ..Wanted::default()
+            ..NoteFilter::default()
         }),
         ["docker one"]
     );
     let except = vec![all[0].id.to_string(), all[2].id.to_string()];
     assert_eq!(
-        found(Wanted {
+        found(NoteFilter {
             except,
-            ..Wanted::default()
+            ..NoteFilter::default()
         }),
         ["docker two"]
     );
 }
 
 #[test]
-fn all_that_fit_can_be_had_however_many_they_are() {
+fn reach_all_returns_every_match() {
     let all: Vec<Note> = (0..3_000)
         .map(|number| {
             note(
@@ -490,11 +489,11 @@ fn all_that_fit_can_be_had_however_many_they_are() {
         .collect();
     let question = Question {
         text: "docker",
-        shelves: &SHELVES,
-        knowledge: LongNotes::Left,
-        wanted: &Wanted::default(),
+        file_kinds: &NOTE_FILE_KINDS,
+        knowledge: KnowledgeSearch::Exclude,
+        wanted: &NoteFilter::default(),
         reach: Reach::All,
     };
-    let answer = recall(&files(&all).catalogue(), &question).unwrap();
+    let answer = recall(&files(&all).note_index(), &question).unwrap();
     assert_eq!(answer.hits.len(), 3_000);
 }

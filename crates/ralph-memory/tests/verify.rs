@@ -1,11 +1,11 @@
-//! The index compared with the files it was made from.
+//! Verification of the index against its files.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod support;
 
-use ralph_memory::catalogue::{Catalogue, Verified};
-use ralph_model::Shelf;
+use ralph_memory::note_index::{NoteIndex, Verified};
+use ralph_model::NoteFileKind;
 use support::Files;
 
 const THREE: &str = "## Fixes\n### mem-1-0001\n> tea is green\n### mem-2-0002\n> tea is black, says `pot.rs`\n<!-- tags: tea | \
@@ -15,15 +15,15 @@ const THREE: &str = "## Fixes\n### mem-1-0001\n> tea is green\n### mem-2-0002\n>
 fn files() -> Files {
     let files = Files::new();
     std::fs::create_dir(files.folder().join("ralph")).unwrap();
-    files.write(Shelf::Memories, THREE.as_bytes());
-    drop(files.catalogue());
+    files.write(NoteFileKind::Memories, THREE.as_bytes());
+    drop(files.note_index());
     files
 }
 
 #[test]
-fn an_index_that_followed_changes_is_the_same_as_one_made_at_once() {
+fn updated_index_equals_a_fresh_one() {
     let files = files();
-    assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Same);
+    assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Same);
     let changed = THREE
         .replace("green", "white")
         .replace("### mem-2-0002", "### mem-4-0004");
@@ -32,24 +32,24 @@ fn an_index_that_followed_changes_is_the_same_as_one_made_at_once() {
         "## Fixes\n### mem-3-0003\n> no water\n### mem-1-0001\n> tea is green\n",
         THREE,
     ] {
-        files.write(Shelf::Memories, text.as_bytes());
-        assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Behind);
-        drop(files.catalogue());
-        assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Same, "{text}");
+        files.write(NoteFileKind::Memories, text.as_bytes());
+        assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Behind);
+        drop(files.note_index());
+        assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Same, "{text}");
     }
     files.write(
-        Shelf::Guardrails,
+        NoteFileKind::Guardrails,
         b"## Fixes\n### Sign: Care\n- **Trigger**: x\n- **Instruction**: y\n",
     );
-    drop(files.catalogue());
-    std::fs::remove_file(files.path(Shelf::Memories)).unwrap();
-    assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Behind);
-    drop(files.catalogue());
-    assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Same);
+    drop(files.note_index());
+    std::fs::remove_file(files.path(NoteFileKind::Memories)).unwrap();
+    assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Behind);
+    drop(files.note_index());
+    assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Same);
 }
 
 #[test]
-fn no_index_is_none_that_could_differ() {
+fn missing_index_is_behind() {
     let files = Files::new();
-    assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Behind);
+    assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Behind);
 }

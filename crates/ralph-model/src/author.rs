@@ -1,4 +1,4 @@
-//! Who wrote or changed something, and who gives a command.
+//! Who wrote or changed something, and who runs a command.
 
 use std::fmt;
 
@@ -8,37 +8,31 @@ use crate::RunId;
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// The kinds of authors.
     pub enum AuthorKind {
-        /// A person.
         Human = "human",
-        /// A coding agent, or anything that it started.
+        /// A coding agent or anything it started.
         Agent = "agent",
-        /// ralph itself: a settlement, an extraction, upkeep.
+        /// ralph itself: settlement, extraction or maintenance.
         Ralph = "ralph",
-        /// Nobody knows: a file was edited directly, or the row is older than the record of authors.
+        /// A file was edited directly, or the row predates author tracking.
         Unknown = "unknown",
     }
 }
 
-/// The author of a change. Run and iteration are set where the change happened inside one.
+/// The author of a change. `run` and `iteration` are set if the change happened inside one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// What kind of author it is.
     #[serde(rename = "author")]
     pub kind: AuthorKind,
-    /// The run in which it happened.
     pub run: Option<RunId>,
-    /// The iteration of that run, from 1.
+    /// Counted from 1.
     pub iteration: Option<u32>,
 }
 
 impl Author {
-    /// A person.
     pub const HUMAN: Self = Self::outside(AuthorKind::Human);
-    /// ralph, outside a run.
     pub const RALPH: Self = Self::outside(AuthorKind::Ralph);
-    /// An unknown author, at an unknown time.
+    /// Author and time are unknown.
     pub const UNKNOWN: Self = Self::outside(AuthorKind::Unknown);
 
     const fn outside(kind: AuthorKind) -> Self {
@@ -49,7 +43,6 @@ impl Author {
         }
     }
 
-    /// An author of this kind inside an iteration.
     #[must_use]
     pub fn in_iteration(kind: AuthorKind, run: RunId, iteration: u32) -> Self {
         Self {
@@ -79,22 +72,21 @@ impl fmt::Display for Author {
     }
 }
 
-/// Who gives a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
-    /// A person, in a shell or script of their own.
+    /// A person, in their own shell or script.
     Person,
-    /// An agent, or a gate, check, set-up command, verifier or git hook of a live run.
+    /// An agent, or a gate, check, setup command, verifier or git hook of a live run.
     Agent {
-        /// The run, where it can be told.
+        /// The run, if known.
         run: Option<RunId>,
-        /// The iteration; none before the first, or where it cannot be told.
+        /// The iteration, if known; `None` before the first.
         iteration: Option<u32>,
     },
 }
 
 impl Actor {
-    /// The author of what the command writes.
+    /// The author recorded for what the command writes.
     #[must_use]
     pub fn author(&self) -> Author {
         match self {
@@ -113,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_author_is_shown_with_run_and_iteration() {
+    fn author_display_includes_run_and_iteration() {
         let run = RunId::new(7);
         let unknown = Author::in_iteration(AuthorKind::Unknown, run.clone(), 3);
         assert_eq!(unknown.to_string(), "unknown, run-00000007, iteration 3");

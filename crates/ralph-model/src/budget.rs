@@ -1,19 +1,17 @@
-//! Budgets in tokens. A token is four Unicode characters, everywhere.
+//! Budgets in tokens. A token is always four Unicode characters.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How many characters make a token.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
-/// A number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tokens(pub u32);
 
 impl Tokens {
-    /// How many tokens so many characters are, a begun one counted.
+    /// Converts a number of characters to tokens, rounding up.
     #[must_use]
     pub fn of_characters(characters: usize) -> Self {
         Self(u32::try_from(characters.div_ceil(CHARACTERS_PER_TOKEN)).unwrap_or(u32::MAX))
@@ -26,16 +24,16 @@ impl fmt::Display for Tokens {
     }
 }
 
-/// Room for text that is filled item by item and never exceeded.
+/// A text budget that is spent item by item and never exceeded.
 ///
-/// It counts characters, not rounded tokens, so that many small items do not waste a fraction of a token each.
+/// It counts characters, not rounded tokens: small items do not each waste a fraction of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     left: Option<usize>,
 }
 
 impl Budget {
-    /// Room for so many tokens; 0 is unlimited.
+    /// A budget of this many tokens; 0 is unlimited.
     #[must_use]
     pub fn of(tokens: Tokens) -> Self {
         match tokens.0 {
@@ -46,7 +44,7 @@ impl Budget {
         }
     }
 
-    /// The same, but for no more than so many characters.
+    /// Caps the budget at this many characters.
     #[must_use]
     pub fn at_most(self, characters: usize) -> Self {
         Self {
@@ -54,7 +52,6 @@ impl Budget {
         }
     }
 
-    /// The lesser of two.
     #[must_use]
     pub fn within(self, other: Self) -> Self {
         match other.left {
@@ -63,7 +60,7 @@ impl Budget {
         }
     }
 
-    /// Takes room for so many characters or, where there is less, all that there is, and says how much it took.
+    /// Takes up to this many characters and returns how many were taken.
     #[must_use]
     pub fn take_up_to(&mut self, characters: usize) -> usize {
         let taken = self.left.map_or(characters, |left| left.min(characters));
@@ -73,7 +70,7 @@ impl Budget {
         taken
     }
 
-    /// Takes room for so many characters if there is that much, and says whether it did.
+    /// Takes this many characters if they fit, and returns whether they did.
     #[must_use]
     pub fn take(&mut self, characters: usize) -> bool {
         match self.left {
@@ -86,14 +83,14 @@ impl Budget {
         }
     }
 
-    /// Gives room back that was taken and not used.
+    /// Returns characters that were taken but not used.
     pub fn give_back(&mut self, characters: usize) {
         if let Some(left) = &mut self.left {
             *left = left.saturating_add(characters);
         }
     }
 
-    /// Splits an equal share for one of `parts` off a copy of what is left; taking from it takes nothing from `self`.
+    /// Returns a separate budget with an equal share of what is left. Spending it does not change `self`.
     #[must_use]
     pub fn share(&self, parts: usize) -> Self {
         Self {
@@ -119,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_is_never_more_than_there_is() {
+    fn reservations_never_exceed_the_budget() {
         for (tokens, asked, taken, left) in [(2, 5, 5, 3), (2, 9, 8, 0), (0, 9, 9, 100)] {
             let mut budget = Budget::of(Tokens(tokens));
             assert_eq!(budget.take_up_to(asked), taken, "{asked} of {tokens} tokens");
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_can_be_narrowed_and_not_widened() {
+    fn budget_can_be_narrowed_not_widened() {
         for (tokens, most, fits) in [(0, 5, 5), (1, 9, 4), (2, 5, 5), (0, 0, 0)] {
             let narrowed = Budget::of(Tokens(tokens)).at_most(most);
             assert!(

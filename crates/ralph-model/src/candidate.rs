@@ -1,44 +1,38 @@
-//! Lessons that nobody has judged yet, and the rules by which they are judged.
+//! Candidate learnings and the rules that validate them.
 
-use crate::{DrawnLesson, Learning, LearningKind, TaskType};
+use crate::{ExtractedLearning, Learning, LearningKind, TaskType};
 
-/// What is less sure than this is no lesson.
-const LEAST_CONFIDENCE: f64 = 0.3;
-/// What succeeds more often than this is no anti-pattern, and …
-const MOST_OF_ANTIPATTERN: f64 = 0.2;
-/// … what succeeds less often than this no strategy.
-const LEAST_OF_STRATEGY: f64 = 0.5;
+/// Lower confidence is rejected.
+const MIN_CONFIDENCE: f64 = 0.3;
+/// An anti-pattern with a higher success rate is rejected.
+const MAX_ANTIPATTERN_RATE: f64 = 0.2;
+/// A strategy with a lower success rate is rejected.
+const MIN_STRATEGY_RATE: f64 = 0.5;
 
-/// What is judged of a lesson.
+/// The fields of a learning that validation reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate<'a> {
-    /// What kind of lesson it is.
     pub kind: LearningKind,
-    /// The kind of work that it was learned at.
     pub task_type: Option<TaskType>,
-    /// What it says.
     pub content: &'a str,
-    /// How sure it is.
     pub confidence: f64,
-    /// How often what it says succeeds.
     pub success_rate: f64,
 }
 
-impl<'a> From<&'a DrawnLesson> for Candidate<'a> {
-    fn from(drawn: &'a DrawnLesson) -> Self {
+impl<'a> From<&'a ExtractedLearning> for Candidate<'a> {
+    fn from(extracted: &'a ExtractedLearning) -> Self {
         Self {
-            kind: drawn.kind,
-            task_type: Some(drawn.task_type),
-            content: &drawn.content,
-            confidence: drawn.confidence,
-            success_rate: drawn.success_rate,
+            kind: extracted.kind,
+            task_type: Some(extracted.task_type),
+            content: &extracted.content,
+            confidence: extracted.confidence,
+            success_rate: extracted.success_rate,
         }
     }
 }
 
 impl<'a> From<&'a Learning> for Candidate<'a> {
-    /// By how often it succeeded before anybody counted here: what was counted since judges it in prompts, not whether it is
-    /// one.
+    /// Uses the initial success rate. Later outcomes decide whether a learning is injected, not whether it is valid.
     fn from(learning: &'a Learning) -> Self {
         Self {
             kind: learning.kind,
@@ -51,24 +45,24 @@ impl<'a> From<&'a Learning> for Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Why it cannot be a lesson; none where it can. The words are those by which other tools know the reasons.
+    /// The reason for rejection, or `None` if valid. Other tools know the reasons by these exact words.
     #[must_use]
     pub fn rejection(&self) -> Option<&'static str> {
-        let is_a_share = |number: f64| (0.0..=1.0).contains(&number);
+        let is_share = |number: f64| (0.0..=1.0).contains(&number);
         if self.task_type.is_none() || !has_text(self.content) {
             Some("Missing required fields")
-        } else if !is_a_share(self.confidence) {
+        } else if !is_share(self.confidence) {
             Some("Confidence must be between 0 and 1")
-        } else if !is_a_share(self.success_rate) {
+        } else if !is_share(self.success_rate) {
             Some("Success rate must be between 0 and 1")
-        } else if self.confidence < LEAST_CONFIDENCE {
+        } else if self.confidence < MIN_CONFIDENCE {
             Some("Confidence too low (< 0.3)")
         } else {
             match self.kind {
-                LearningKind::Antipattern if self.success_rate > MOST_OF_ANTIPATTERN => {
+                LearningKind::Antipattern if self.success_rate > MAX_ANTIPATTERN_RATE => {
                     Some("Anti-patterns should have low success rate")
                 }
-                LearningKind::Strategy if self.success_rate < LEAST_OF_STRATEGY => {
+                LearningKind::Strategy if self.success_rate < MIN_STRATEGY_RATE => {
                     Some("Strategies should have success rate >= 0.5")
                 }
                 _ => None,
@@ -77,7 +71,7 @@ impl Candidate<'_> {
     }
 }
 
-/// Whether there is anything that says something: signs alone do not.
+/// Whether the content has any letter or digit.
 pub(crate) fn has_text(content: &str) -> bool {
     content.chars().any(char::is_alphanumeric)
 }
@@ -86,7 +80,7 @@ pub(crate) fn has_text(content: &str) -> bool {
 mod tests {
     use super::*;
 
-    const SOUND: Candidate<'_> = Candidate {
+    const VALID: Candidate<'_> = Candidate {
         kind: LearningKind::Strategy,
         task_type: Some(TaskType::BugFix),
         content: "Look first.",
@@ -100,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_true_is_not_rejected() {
-        check(SOUND, None);
+    fn valid_candidates_are_not_rejected() {
+        check(VALID, None);
         for (kind, success_rate) in [
             (LearningKind::Strategy, 0.5),
             (LearningKind::Antipattern, 0.2),
@@ -114,7 +108,7 @@ mod tests {
                     kind,
                     confidence,
                     success_rate,
-                    ..SOUND
+                    ..VALID
                 },
                 None,
             );
@@ -122,7 +116,7 @@ mod tests {
         check(
             Candidate {
                 content: "日本",
-                ..SOUND
+                ..VALID
             },
             None,
         );
@@ -131,50 +125,50 @@ mod tests {
     #[test]
     fn each_rule_has_its_reason() {
         let missing = Some("Missing required fields");
-        check(Candidate { content: "", ..SOUND }, missing);
+        check(Candidate { content: "", ..VALID }, missing);
         check(
             Candidate {
                 content: "!? → 🚀",
-                ..SOUND
+                ..VALID
             },
             missing,
         );
         check(
             Candidate {
                 task_type: None,
-                ..SOUND
+                ..VALID
             },
             missing,
         );
         for confidence in [-0.1, 1.1, f64::NAN] {
             check(
-                Candidate { confidence, ..SOUND },
+                Candidate { confidence, ..VALID },
                 Some("Confidence must be between 0 and 1"),
             );
         }
         for success_rate in [-0.1, 1.1, f64::INFINITY] {
             check(
-                Candidate { success_rate, ..SOUND },
+                Candidate { success_rate, ..VALID },
                 Some("Success rate must be between 0 and 1"),
             );
         }
         check(
             Candidate {
                 confidence: 0.29,
-                ..SOUND
+                ..VALID
             },
             Some("Confidence too low (< 0.3)"),
         );
         check(
             Candidate {
                 success_rate: 0.49,
-                ..SOUND
+                ..VALID
             },
             Some("Strategies should have success rate >= 0.5"),
         );
         let antipattern = Candidate {
             kind: LearningKind::Antipattern,
-            ..SOUND
+            ..VALID
         };
         check(antipattern, Some("Anti-patterns should have low success rate"));
     }

@@ -1,4 +1,4 @@
-//! What confirmed that work is done, and why a task that is called done needs a person's review.
+//! The evidence that work is done, and why a task reported as done needs review.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -6,13 +6,10 @@ use serde::ser::{SerializeStruct, Serializer};
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// What confirmed the work of an iteration; of one that was retried, what refused it.
+    /// What confirmed an iteration's work or, if it was retried, what refused it.
     pub enum Evidence {
-        /// Nothing.
         None = "none",
-        /// At least one gate.
         Gates = "gates",
-        /// The verifier.
         Verifier = "verifier",
         /// At least one gate and the verifier.
         Both = "both",
@@ -20,7 +17,6 @@ word_enum! {
 }
 
 impl Evidence {
-    /// The evidence of gates and verifier together.
     #[must_use]
     pub const fn of(gates: bool, verifier: bool) -> Self {
         match (gates, verifier) {
@@ -33,19 +29,19 @@ impl Evidence {
 }
 
 word_enum! {
-    /// The word for why a task is unverified.
+    /// Stored word for why a task is unverified.
     pub enum UnverifiedReason {
         /// No gate passed, and no verifier approved.
         NoEvidence = "no_evidence",
         /// No attempt changed anything on disk.
         NothingChanged = "nothing_changed",
-        /// The agent changed what the evidence rests on.
+        /// The agent changed gates, their scripts or configuration.
         EvidenceChanged = "evidence_changed",
     }
 }
 
 impl UnverifiedReason {
-    /// The reason as part of a sentence about this many tasks.
+    /// The reason as a clause about this many tasks.
     #[must_use]
     pub const fn words_for(self, tasks: u32) -> &'static str {
         match (self, tasks) {
@@ -58,19 +54,18 @@ impl UnverifiedReason {
     }
 }
 
-/// Why a task that was reported done is unverified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unverified {
     /// No gate passed, and no verifier approved.
     NoEvidence,
-    /// No attempt since the task was last reset changed anything on disk.
+    /// No attempt since the last reset changed anything on disk.
     NothingChanged,
-    /// These, on which the evidence rests, were changed during the work: gates, their scripts, configuration.
+    /// The work changed these gates, scripts or configuration files.
     EvidenceChanged(Vec<String>),
 }
 
 impl Unverified {
-    /// The mark that a reason and the names stored with it stand for.
+    /// Combines a stored reason with the names stored with it.
     #[must_use]
     pub fn from_parts(reason: UnverifiedReason, changed: Vec<String>) -> Self {
         match reason {
@@ -80,7 +75,6 @@ impl Unverified {
         }
     }
 
-    /// The reason without its details.
     #[must_use]
     pub const fn reason(&self) -> UnverifiedReason {
         match self {
@@ -90,7 +84,7 @@ impl Unverified {
         }
     }
 
-    /// What was changed on which the evidence rests.
+    /// Files or settings that the evidence rests on and that were changed.
     #[must_use]
     pub fn changed(&self) -> &[String] {
         match self {
@@ -99,7 +93,7 @@ impl Unverified {
         }
     }
 
-    /// The reason as part of a sentence, with the names of what was changed.
+    /// The reason as a clause, with the changed names.
     #[must_use]
     pub fn words(&self) -> String {
         match self.changed() {
@@ -123,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_stored_as_a_word_and_names() {
+    fn unverified_serializes_as_reason_and_names() {
         let changed = Unverified::EvidenceChanged(vec!["check.sh".to_owned(), ".ralph.toml".to_owned()]);
         for mark in [Unverified::NoEvidence, Unverified::NothingChanged, changed.clone()] {
             assert_eq!(Unverified::from_parts(mark.reason(), mark.changed().to_vec()), mark);

@@ -1,4 +1,4 @@
-//! The numbers behind a lesson that was drawn from what happened.
+//! The numbers behind an extracted learning.
 
 use std::time::Duration;
 
@@ -8,19 +8,17 @@ use crate::word_enum::word_enum;
 use crate::{LearningKind, Signature, TaskType, duration};
 
 word_enum! {
-    /// How much work something is, by how many iterations and files it took.
+    /// Complexity of a task, by the iterations and files it took.
     pub enum Complexity {
         /// At most two iterations and two files.
         Low = "low",
         /// At most five of each.
         Medium = "medium",
-        /// More.
         High = "high",
     }
 }
 
 impl Complexity {
-    /// How much work so many iterations and files are.
     #[must_use]
     pub fn of(iterations: usize, files: usize) -> Self {
         match iterations.max(files) {
@@ -31,83 +29,78 @@ impl Complexity {
     }
 }
 
-/// The numbers behind a lesson. What they are called is what other tools call them.
+/// The numbers behind a learning. Field names are those of other tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum Facts {
-    /// Of a way that works.
+    /// For a strategy.
     Strategy {
-        /// The share of the iterations that were done which used it.
+        /// The share of done iterations that used it.
         effectiveness: f64,
-        /// In how many iterations that were done it was used.
+        /// The number of done iterations that used it.
         iterations: u32,
     },
-    /// Of a way that does not.
+    /// For an anti-pattern.
     Antipattern {
-        /// How often it was met.
         occurrences: u32,
-        /// How bad it is: `high`, `medium`, `low`; other tools may have other words.
+        /// `high`, `medium` or `low`; other tools may use other words.
         impact: String,
     },
-    /// Of how long something takes.
+    /// For an estimate.
     Estimate {
-        /// How long an iteration takes, in milliseconds.
+        /// Average time of an iteration in milliseconds.
         avg_iteration_time: f64,
-        /// How many iterations a task takes.
+        /// Iterations per task.
         total_iterations: f64,
-        /// How much work it is.
         complexity: String,
-        /// The share of the iterations that were done.
+        /// The share of iterations that were done.
         success_rate: f64,
-        /// How many iterations that were done this is drawn from.
+        /// The number of done iterations in the sample.
         #[serde(default)]
         sampled: u32,
     },
-    /// Of how things are done here.
-    Convention {
-        /// Files that show it.
-        examples: Vec<String>,
-    },
+    /// For a convention.
+    Convention { examples: Vec<String> },
 }
 
-/// How many files show a convention, at most: more help nobody who reads it.
-pub const MOST_FACT_EXAMPLES: usize = 3;
-/// How sure the numbers behind a lesson can make it.
-const MOST_OF_STRATEGY: f64 = 0.9;
-const MOST_OF_ANTIPATTERN: f64 = 0.8;
-const MOST_OF_ESTIMATE: f64 = 0.9;
-const MOST_OF_CONVENTION: f64 = 0.95;
-/// So many occurrences would make an anti-pattern certain, and so many samples an estimate.
-const CERTAIN_OCCURRENCES: f64 = 4.0;
-const CERTAIN_SAMPLES: u32 = 5;
-/// From so many occurrences on an anti-pattern does much harm.
+/// The maximum number of example files for a convention.
+pub const MAX_FACT_EXAMPLES: usize = 3;
+/// Confidence limits of extracted learnings.
+const MAX_STRATEGY_CONFIDENCE: f64 = 0.9;
+const MAX_ANTIPATTERN_CONFIDENCE: f64 = 0.8;
+const MAX_ESTIMATE_CONFIDENCE: f64 = 0.9;
+const MAX_CONVENTION_CONFIDENCE: f64 = 0.95;
+/// Occurrences at which an anti-pattern is certain, and samples at which an estimate is.
+const OCCURRENCES_FOR_CERTAINTY: f64 = 4.0;
+const SAMPLES_FOR_CERTAINTY: u32 = 5;
+/// From this many occurrences on, an anti-pattern has high impact.
 const HIGH_IMPACT: u32 = 3;
 
 impl Facts {
-    /// How sure the numbers alone make a lesson; none where there are none.
+    /// The confidence that the numbers alone justify, if there are any.
     #[must_use]
     pub fn confidence(&self) -> Option<f64> {
         let sure = match self {
             Self::Strategy { effectiveness, .. } => *effectiveness,
-            Self::Antipattern { occurrences, .. } => f64::from(*occurrences) / CERTAIN_OCCURRENCES,
-            Self::Estimate { sampled, .. } => f64::from(*sampled) / f64::from(CERTAIN_SAMPLES),
+            Self::Antipattern { occurrences, .. } => f64::from(*occurrences) / OCCURRENCES_FOR_CERTAINTY,
+            Self::Estimate { sampled, .. } => f64::from(*sampled) / f64::from(SAMPLES_FOR_CERTAINTY),
             Self::Convention { .. } => return None,
         };
-        Some(sure.min(self.most_confidence()))
+        Some(sure.min(self.max_confidence()))
     }
 
-    /// How sure such a lesson becomes at most by being drawn again.
+    /// The highest confidence that repeated extraction can reach.
     #[must_use]
-    pub fn most_confidence(&self) -> f64 {
+    pub fn max_confidence(&self) -> f64 {
         match self {
-            Self::Strategy { .. } => MOST_OF_STRATEGY,
-            Self::Antipattern { .. } => MOST_OF_ANTIPATTERN,
-            Self::Estimate { .. } => MOST_OF_ESTIMATE,
-            Self::Convention { .. } => MOST_OF_CONVENTION,
+            Self::Strategy { .. } => MAX_STRATEGY_CONFIDENCE,
+            Self::Antipattern { .. } => MAX_ANTIPATTERN_CONFIDENCE,
+            Self::Estimate { .. } => MAX_ESTIMATE_CONFIDENCE,
+            Self::Convention { .. } => MAX_CONVENTION_CONFIDENCE,
         }
     }
 
-    /// How often what the lesson says succeeds, where the numbers tell.
+    /// The success rate, if the numbers contain one.
     #[must_use]
     pub fn success_rate(&self) -> Option<f64> {
         match self {
@@ -117,15 +110,15 @@ impl Facts {
         }
     }
 
-    /// How many samples make an estimate so sure that does not say how many it was drawn from; one at least.
+    /// The sample size that explains this confidence, for an estimate without one; at least 1.
     #[must_use]
     pub fn samples_behind(confidence: f64) -> u32 {
-        let wanted = (confidence * f64::from(CERTAIN_SAMPLES)).round();
-        let fewer = (1..CERTAIN_SAMPLES).take_while(|samples| f64::from(*samples) < wanted);
+        let wanted = (confidence * f64::from(SAMPLES_FOR_CERTAINTY)).round();
+        let fewer = (1..SAMPLES_FOR_CERTAINTY).take_while(|samples| f64::from(*samples) < wanted);
         fewer.last().map_or(1, |fewer| fewer + 1)
     }
 
-    /// What an estimate says, in words; none of anything else.
+    /// The figures of an estimate in words; `None` for other kinds.
     #[must_use]
     pub fn figures(&self) -> Option<String> {
         let (iterations, time) = (self.shown_iterations()?, self.iteration_time()?);
@@ -135,7 +128,7 @@ impl Facts {
         })
     }
 
-    /// How many iterations a task takes by an estimate, as it is shown.
+    /// Iterations per task of an estimate, as displayed.
     pub(crate) fn shown_iterations(&self) -> Option<String> {
         match self {
             Self::Estimate { total_iterations, .. } => Some(format!("{:.0}", total_iterations.max(1.0))),
@@ -143,7 +136,7 @@ impl Facts {
         }
     }
 
-    /// How long an iteration takes by an estimate; none where it is no time.
+    /// Time per iteration of an estimate; `None` if it is not a valid time.
     pub(crate) fn iteration_time(&self) -> Option<Duration> {
         let Self::Estimate { avg_iteration_time, .. } = self else {
             return None;
@@ -151,14 +144,13 @@ impl Facts {
         Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()
     }
 
-    /// How bad something is that was met so often.
+    /// The impact of this many occurrences.
     #[must_use]
     pub fn impact_of(occurrences: u32) -> &'static str {
         if occurrences >= HIGH_IMPACT { "high" } else { "medium" }
     }
 
-    /// These numbers and others of the same lesson, as if they had been counted together. Where they are of another kind,
-    /// these alone.
+    /// These numbers and those of a repeat, as if counted together. Numbers of another kind are ignored.
     #[must_use]
     pub fn united(&self, other: &Self) -> Self {
         match (self, other) {
@@ -172,7 +164,7 @@ impl Facts {
                     iterations: other_used,
                 },
             ) => Self::Strategy {
-                effectiveness: united_rate((*rate, *used), (*other_rate, *other_used)),
+                effectiveness: merged_rate((*rate, *used), (*other_rate, *other_used)),
                 iterations: used.saturating_add(*other_used),
             },
             (
@@ -185,7 +177,7 @@ impl Facts {
                 },
             ) => {
                 let occurrences = met.saturating_add(*other_met);
-                // A word that is not ours was somebody's judgement.
+                // A value that we did not compute is a judgement; keep it.
                 let is_counted = impact == Self::impact_of(*met);
                 let impact = if is_counted {
                     Self::impact_of(occurrences)
@@ -197,10 +189,10 @@ impl Facts {
                     impact: impact.to_owned(),
                 }
             }
-            (Self::Estimate { .. }, Self::Estimate { .. }) => self.united_estimate(other),
+            (Self::Estimate { .. }, Self::Estimate { .. }) => self.merge_estimate(other),
             (Self::Convention { examples }, Self::Convention { examples: others }) => {
                 let new = others.iter().filter(|other| !examples.contains(other));
-                let all = examples.iter().chain(new).take(MOST_FACT_EXAMPLES.max(examples.len()));
+                let all = examples.iter().chain(new).take(MAX_FACT_EXAMPLES.max(examples.len()));
                 Self::Convention {
                     examples: all.cloned().collect(),
                 }
@@ -209,7 +201,7 @@ impl Facts {
         }
     }
 
-    fn united_estimate(&self, other: &Self) -> Self {
+    fn merge_estimate(&self, other: &Self) -> Self {
         let (
             Self::Estimate {
                 avg_iteration_time,
@@ -233,7 +225,7 @@ impl Facts {
             Sample::of(*sampled, *success_rate, *total_iterations),
             Sample::of(*other_sampled, *other_rate, *other_iterations),
         );
-        // Whoever names a time has seen one iteration that took it.
+        // An estimate with a time has at least one iteration behind it.
         let (weight, other_weight) = (own.done.max(1.0), others.done.max(1.0));
         let iterations = own.iterations + others.iterations;
         Self::Estimate {
@@ -246,18 +238,15 @@ impl Facts {
     }
 }
 
-/// What an estimate was drawn from.
+/// The sample behind an estimate.
 struct Sample {
-    /// Iterations that were done.
     done: f64,
-    /// All iterations that count.
     iterations: f64,
-    /// The tasks that these worked at.
     tasks: f64,
 }
 
 impl Sample {
-    /// What gives these numbers. Who does not say how much theirs was drawn from has seen one task.
+    /// Derives the sample from these numbers; without a sample size it assumes one task.
     fn of(sampled: u32, success_rate: f64, total_iterations: f64) -> Self {
         let of_one_task = if total_iterations > 0.0 { total_iterations } else { 1.0 };
         if sampled == 0 || success_rate <= 0.0 {
@@ -276,9 +265,9 @@ impl Sample {
     }
 }
 
-/// The share that two shares make together, each with how many it counts: of how many follows from both.
-fn united_rate((rate, counted): (f64, u32), (other_rate, other_counted): (f64, u32)) -> f64 {
-    // A share of nothing is one of which nothing counts, however many are named.
+/// Combines two shares, each with its count of hits; the totals follow from both.
+fn merged_rate((rate, counted): (f64, u32), (other_rate, other_counted): (f64, u32)) -> f64 {
+    // A share of 0 counts as no hits, whatever the count.
     let of = |rate: f64, counted: f64| {
         if rate > 0.0 {
             (counted, counted / rate)
@@ -291,13 +280,13 @@ fn united_rate((rate, counted): (f64, u32), (other_rate, other_counted): (f64, u
     if all > 0.0 { (own.0 + others.0) / all } else { rate }
 }
 
-/// What an estimate is an estimate of.
+/// What an estimate describes.
 #[must_use]
 pub fn estimate_of(task_type: TaskType, complexity: &str) -> String {
     format!("{} tasks of {complexity} complexity", task_type.word())
 }
 
-/// What a lesson says, an estimate with its figures, as people read it.
+/// The content as displayed, with the figures of an estimate.
 #[must_use]
 pub fn with_figures(content: &str, facts: Option<&Facts>) -> String {
     match facts.and_then(Facts::figures) {
@@ -306,48 +295,38 @@ pub fn with_figures(content: &str, facts: Option<&Facts>) -> String {
     }
 }
 
-/// A lesson that was drawn from a run.
+/// A learning extracted from a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DrawnLesson {
-    /// What kind of lesson it is.
+pub struct ExtractedLearning {
     pub kind: LearningKind,
-    /// The kind of work that it was drawn from.
     pub task_type: TaskType,
-    /// What it says. Of an estimate, what it is an estimate of.
+    /// For an estimate, what it describes.
     pub content: String,
-    /// By what it can be found beside its words.
     pub tags: Vec<String>,
-    /// The numbers behind it.
     pub facts: Facts,
-    /// How sure it is.
     pub confidence: f64,
-    /// How often what it says succeeds.
     pub success_rate: f64,
-    /// The rows of the journal that it was drawn from; none where it comes from a file.
+    /// The journal entries it was extracted from; empty if it comes from a file.
     pub journal: Vec<i64>,
-    /// The failures that it warns of.
+    /// The failures it warns about.
     pub signatures: Vec<Signature>,
 }
 
-/// What became of the lessons of a run.
+/// Counts of one extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Extraction {
-    /// How many were drawn.
     pub extracted: u32,
-    /// How many of them can be true.
     pub validated: u32,
-    /// How many cannot.
     pub rejected: u32,
-    /// How many hold from now on, or are surer than they were.
+    /// The number activated, or active with a higher confidence.
     pub promoted: u32,
-    /// How many of those held before.
+    /// How many of those were active before.
     pub known: u32,
-    /// How many were left out: this run had taught them already, or a person had rejected them.
+    /// Already extracted from this run, or rejected by a person.
     pub skipped: u32,
 }
 
 impl Extraction {
-    /// These and those of another run.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -388,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_say_how_sure_a_lesson_is_and_never_certain() {
+    fn numbers_determine_confidence_below_certainty() {
         let strategy = |effectiveness| Facts::Strategy {
             effectiveness,
             iterations: 12,
@@ -424,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn how_sure_an_estimate_is_tells_how_much_it_was_drawn_from() {
+    fn confidence_of_an_estimate_implies_its_sample() {
         for (confidence, expected) in [
             (0.0, 1),
             (0.1, 1),
@@ -441,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn united_numbers_are_those_of_one_count() {
+    fn merged_numbers_equal_a_single_count() {
         let strategy = |effectiveness, iterations| Facts::Strategy {
             effectiveness,
             iterations,
@@ -474,12 +453,12 @@ mod tests {
         assert_eq!(
             shown(&["a"]).united(&met(2, "medium")),
             shown(&["a"]),
-            "no kind becomes another"
+            "the kind does not change"
         );
     }
 
     #[test]
-    fn united_estimates_count_tasks_and_what_others_estimate_counts_as_one() {
+    fn imported_estimates_count_as_one_task() {
         let estimate = |time, iterations, success_rate, sampled| Facts::Estimate {
             avg_iteration_time: time,
             total_iterations: iterations,
@@ -492,7 +471,7 @@ mod tests {
         let united = one.united(&three);
         assert_eq!(united, estimate(1000.0, 1.25, 1.0, 5));
         assert_eq!(united.united(&united), estimate(1000.0, 1.25, 1.0, 10));
-        // Nobody knows of how many tasks: three iterations and none of them done, and two that were.
+        // The number of tasks is unknown: three iterations, none done; and two that were.
         let foreign = estimate(4000.0, 3.0, 0.0, 0);
         let own = estimate(1000.0, 1.0, 1.0, 2);
         assert_eq!(foreign.united(&own), estimate(2000.0, 5.0 / 3.0, 0.4, 2));
@@ -501,12 +480,12 @@ mod tests {
         assert_eq!(
             nothing.united(&nothing),
             estimate(0.0, 1.0, 0.0, 0),
-            "no division by nothing"
+            "no division by zero"
         );
     }
 
     #[test]
-    fn fault_26_a_rating_of_nothing_stays_nothing() {
+    fn fault_26_zero_rating_stays_zero() {
         let never = Facts::Strategy {
             effectiveness: 0.0,
             iterations: 0,

@@ -1,47 +1,45 @@
-//! Features: several tasks that serve one purpose, with a text that says what is wanted and one that says how.
+//! Features: groups of tasks with a common specification and plan.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, TaskId, TaskStatus, serialize_moment};
+use crate::{FeatureId, TaskId, TaskStatus, serialize_timestamp};
 
-/// The most bytes that the name of a feature may have.
+/// Maximum length of a feature name.
 pub const MAX_FEATURE_NAME_BYTES: usize = 64;
 
 word_enum! {
-    /// Where a feature stands. Nobody says it: it follows from where its tasks stand, see [`TaskCounts::status`].
+    /// Status of a feature, derived from its tasks by [`TaskCounts::status`].
     pub enum FeatureStatus {
-        /// Nothing of it was begun.
+        /// No task was started.
         Pending = "pending",
-        /// Something of it was begun, and something is still to be done.
+        /// Some tasks were started and some are still open.
         InProgress = "in_progress",
-        /// All of it is done.
+        /// All tasks are done.
         Done = "done",
-        /// What is not done of it has failed, or waits for a task that has; it waits for a person.
+        /// All remaining tasks failed or depend on a failed one; needs attention.
         Failed = "failed",
     }
 }
 
-/// How many tasks of a feature stand where. Tasks that have parts do not count; their parts do.
+/// The tasks of a feature by status. Only tasks without subtasks count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TaskCounts {
-    /// Done.
     pub done: u32,
-    /// Those of the done ones that are unverified.
+    /// Done tasks that are unverified.
     pub unverified: u32,
-    /// A run works on them.
+    /// Claimed by a run.
     pub in_progress: u32,
-    /// Failed.
     pub failed: u32,
-    /// They cannot go on before a person has seen to a failed task.
+    /// Blocked until a person resolves a failed task.
     pub behind_failed: u32,
-    /// To be done, now or after others.
+    /// Ready now or after other tasks.
     pub open: u32,
 }
 
 impl TaskCounts {
-    /// Counts so many tasks more that stand so. A proposed task is no work yet.
+    /// Counts more tasks with this status. Proposed tasks are ignored.
     pub fn add(&mut self, status: TaskStatus, behind_failed: BehindFailed, tasks: u32) {
         let counter = match (status, behind_failed) {
             (TaskStatus::Proposed, _) => return,
@@ -54,13 +52,12 @@ impl TaskCounts {
         *counter = counter.saturating_add(tasks);
     }
 
-    /// How many there are.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.done + self.in_progress + self.failed + self.behind_failed + self.open
     }
 
-    /// Where a feature stands whose tasks stand so; of these lines the first that holds:
+    /// The status of a feature with these tasks: the first matching row of
     ///
     /// | tasks | feature |
     /// |---|---|
@@ -83,99 +80,72 @@ impl TaskCounts {
     }
 }
 
-/// Whether a task cannot go on before a person has seen to a failed one.
+/// Whether a failed task blocks this one until a person acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BehindFailed {
-    /// It cannot.
     Yes,
-    /// Nothing that failed is in its way.
+    /// No failed task blocks it.
     No,
 }
 
-/// A feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Feature {
-    /// Its id.
     pub id: FeatureId,
-    /// Its name, which is also that of its folder.
+    /// Also the name of its folder.
     pub name: FeatureName,
-    /// Where it stands.
     pub status: FeatureStatus,
-    /// How many of its tasks stand where.
     pub tasks: TaskCounts,
-    /// When it was made.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub created_at: Timestamp,
-    /// When it, or a task of it, last changed.
-    #[serde(serialize_with = "serialize_moment")]
+    /// The latest change of the feature or of one of its tasks.
+    #[serde(serialize_with = "serialize_timestamp")]
     pub updated_at: Timestamp,
 }
 
-/// The name of a feature. It is the name of a folder too, so it is short and made of few signs, and of two that differ
-/// in capitals only there is one.
+/// The name of a feature. It is also a folder name, so the length and the characters are limited, and names are unique
+/// ignoring case.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FeatureName(String);
 
-/// Why a text is no name for a feature.
+/// Why a feature name is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FeatureNameError {
-    /// There is nothing.
-    #[error("a feature needs a name")]
+    #[error("a feature name cannot be empty")]
     Empty,
-    /// It is too long.
-    #[error("the name of a feature has at most {MAX_FEATURE_NAME_BYTES} bytes, this one has {bytes}")]
-    TooLong {
-        /// How many it has.
-        bytes: usize,
-    },
-    /// It has a sign that may not stand in a name.
-    #[error("{name:?} is no name for a feature: {sign:?} may not stand in it, only letters, digits, `-`, `_` and `.`")]
-    Sign {
-        /// The name.
-        name: String,
-        /// The sign.
-        sign: char,
-    },
-    /// It begins with a sign that it may only hold.
-    #[error("{name:?} is no name for a feature: it begins with {sign:?}")]
-    Start {
-        /// The name.
-        name: String,
-        /// The sign.
-        sign: char,
-    },
-    /// It could be taken for an id.
-    #[error("{name:?} is no name for a feature: it looks like the id of a {of}")]
-    LikeId {
-        /// The name.
-        name: String,
-        /// What has such ids.
-        of: &'static str,
-    },
+    #[error("the feature name is {bytes} bytes long; the maximum is {MAX_FEATURE_NAME_BYTES}")]
+    TooLong { bytes: usize },
+    /// It contains a character that is not allowed.
+    #[error("invalid feature name {name:?}: {character:?} is not allowed; use letters, digits, `-`, `_` and `.`")]
+    InvalidCharacter { name: String, character: char },
+    /// It begins with a character that is only allowed later.
+    #[error("invalid feature name {name:?}: it cannot begin with {character:?}")]
+    Start { name: String, character: char },
+    #[error("invalid feature name {name:?}: it looks like a {of} id")]
+    LikeId { name: String, of: &'static str },
 }
 
 impl FeatureName {
-    /// Takes a text for a name.
+    /// Parses a feature name.
     ///
     /// # Errors
-    /// When it may be none.
+    /// If the name is invalid.
     pub fn new(text: &str) -> Result<Self, FeatureNameError> {
         let name = text.to_owned();
         let Some(first) = text.chars().next() else {
             return Err(FeatureNameError::Empty);
         };
-        if let Some(sign) = text
+        if let Some(character) = text
             .chars()
-            .find(|sign| !sign.is_alphanumeric() && !"-_.".contains(*sign))
+            .find(|character| !character.is_alphanumeric() && !"-_.".contains(*character))
         {
-            return Err(FeatureNameError::Sign { name, sign });
+            return Err(FeatureNameError::InvalidCharacter { name, character });
         }
         if text.len() > MAX_FEATURE_NAME_BYTES {
             return Err(FeatureNameError::TooLong { bytes: text.len() });
         }
         if first == '.' || first == '-' {
-            return Err(FeatureNameError::Start { name, sign: first });
+            return Err(FeatureNameError::Start { name, character: first });
         }
         let lower = text.to_lowercase();
         for (prefix, of) in [(TaskId::PREFIX, "task"), (FeatureId::PREFIX, "feature")] {
@@ -187,13 +157,12 @@ impl FeatureName {
         Ok(Self(name))
     }
 
-    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a text is this name, whatever is written in capitals.
+    /// Whether the text is this name, ignoring case.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         self.0.to_lowercase() == text.to_lowercase()
@@ -218,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_that_a_folder_can_have_anywhere() {
+    fn names_are_portable_folder_names() {
         for good in [
             "search",
             "Search-2.0",
@@ -236,25 +205,25 @@ mod tests {
         ] {
             assert!(FeatureName::new(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(refused(""), "a feature needs a name");
+        assert_eq!(refused(""), "a feature name cannot be empty");
         assert_eq!(
             refused("my feature"),
-            r#""my feature" is no name for a feature: ' ' may not stand in it, only letters, digits, `-`, `_` and `.`"#
+            r#"invalid feature name "my feature": ' ' is not allowed; use letters, digits, `-`, `_` and `.`"#
         );
         assert_eq!(
             refused(&"é".repeat(40)),
-            "the name of a feature has at most 64 bytes, this one has 80"
+            "the feature name is 80 bytes long; the maximum is 64"
         );
-        assert_eq!(refused(".x"), r#"".x" is no name for a feature: it begins with '.'"#);
+        assert_eq!(refused(".x"), r#"invalid feature name ".x": it cannot begin with '.'"#);
         assert_eq!(
             refused("f-12"),
-            r#""f-12" is no name for a feature: it looks like the id of a feature"#
+            r#"invalid feature name "f-12": it looks like a feature id"#
         );
         assert!(FeatureName::new("Größe").unwrap().is("GRÖßE"));
     }
 
-    /// The tasks of a feature as a person would look at them, one after the other.
-    fn by_the_rule(tasks: &[(TaskStatus, BehindFailed)]) -> FeatureStatus {
+    /// An independent implementation of the table in [`TaskCounts::status`].
+    fn reference_status(tasks: &[(TaskStatus, BehindFailed)]) -> FeatureStatus {
         let is = |wanted: TaskStatus| tasks.iter().any(|(status, _)| *status == wanted);
         let is_resolved = |(status, behind): &(TaskStatus, BehindFailed)| match status {
             TaskStatus::Done | TaskStatus::Failed => true,
@@ -278,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_status_is_that_of_the_rule(
+        fn status_matches_the_reference(
             tasks in prop::collection::vec((prop::sample::select(TaskStatus::ALL), any::<bool>()), 0..8)
         ) {
             let behind = |is: bool| if is { BehindFailed::Yes } else { BehindFailed::No };
@@ -289,7 +258,7 @@ mod tests {
             }
             let tasks: Vec<_> = tasks.into_iter().filter(|(status, _)| *status != TaskStatus::Proposed).collect();
             prop_assert_eq!(counts.total() as usize, tasks.len());
-            prop_assert_eq!(counts.status(), by_the_rule(&tasks));
+            prop_assert_eq!(counts.status(), reference_status(&tasks));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An estimate's figures as a person changes them: named, or written behind its words, from where they are read back.
+//! Parses the figures of an estimate that a person edited, in the format in which they are displayed.
 
 use std::time::Duration;
 
@@ -6,26 +6,25 @@ use crate::config::parse_time_with_unit;
 use crate::duration;
 use crate::facts::{Facts, with_figures};
 
-/// What stands between the words of an estimate and its figures.
-const BEFORE_FIGURES: &str = ": about ";
-/// What stands behind the time where there are several iterations.
-const BEHIND_TIME: &str = " each";
-/// What an estimate's words do not speak of, for its figures do.
+/// The separator between the description and the figures of an estimate.
+const FIGURES_SEPARATOR: &str = ": about ";
+/// The suffix of the time if there are several iterations.
+const TIME_SUFFIX: &str = " each";
+/// Words that a description cannot contain, because the figures contain them.
 const UNITS: [&str; 4] = ["iteration", "second", "minute", "hour"];
 
-/// Other figures of an estimate; what is none stays.
+/// New figures of an estimate; `None` keeps the old value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EstimateFigures {
-    /// How many iterations a task takes.
+    /// Iterations per task.
     pub iterations: Option<u32>,
-    /// How long each takes.
     pub time: Option<Duration>,
 }
 
 impl EstimateFigures {
-    /// The numbers of an estimate with these among them; none where they are those of another kind of lesson.
+    /// Applies the figures to an estimate; `None` for other kinds of learnings.
     #[must_use]
-    pub fn put_in(self, facts: &Facts) -> Option<Facts> {
+    pub fn apply_to(self, facts: &Facts) -> Option<Facts> {
         let mut changed = facts.clone();
         let Facts::Estimate {
             avg_iteration_time,
@@ -42,20 +41,20 @@ impl EstimateFigures {
         Some(changed)
     }
 
-    /// Those that a text names; what it names as it was is none, for what is shown of it is rounded.
+    /// Parses figures. Values equal to the displayed ones are `None`, because the display is rounded.
     fn read(text: &str, was: &Facts) -> Option<Self> {
         let (iterations, time) = text.split_once(',')?;
         let (number, unit) = iterations.trim().split_once(' ')?;
         matches!(unit.trim(), "iteration" | "iterations").then_some(())?;
         let time = time.trim().trim_end_matches('.');
-        let time = time.strip_suffix(BEHIND_TIME).unwrap_or(time).trim_end();
-        let as_it_was = |shown: Option<String>, text: &str| shown.as_deref() == Some(text);
+        let time = time.strip_suffix(TIME_SUFFIX).unwrap_or(time).trim_end();
+        let is_unchanged = |shown: Option<String>, text: &str| shown.as_deref() == Some(text);
         Some(Self {
-            iterations: match as_it_was(was.shown_iterations(), number) {
+            iterations: match is_unchanged(was.shown_iterations(), number) {
                 true => None,
                 false => Some(number.parse().ok().filter(|number| *number > 0)?),
             },
-            time: match as_it_was(was.iteration_time().map(duration), time) {
+            time: match is_unchanged(was.iteration_time().map(duration), time) {
                 true => None,
                 false => Some(read_time(time)?),
             },
@@ -63,37 +62,37 @@ impl EstimateFigures {
     }
 }
 
-/// What an estimate says in a text that a person has made of it: what it is an estimate of, and its numbers. None where the
-/// text names figures that cannot be read, or that its words would contradict.
+/// Parses an edited estimate into its description and numbers. `None` if the figures cannot be parsed or the
+/// description would contradict them.
 #[must_use]
 pub fn read_estimate(text: &str, (content, facts): (&str, &Facts)) -> Option<(String, Facts)> {
     let text = text.trim();
     if text == with_figures(content, Some(facts)).trim() {
         return Some((content.to_owned(), facts.clone()));
     }
-    let (words, figures) = match text.rsplit_once(BEFORE_FIGURES) {
+    let (words, figures) = match text.rsplit_once(FIGURES_SEPARATOR) {
         Some((words, figures)) => (words.trim_end(), EstimateFigures::read(figures, facts)?),
         None => (text, EstimateFigures::default()),
     };
-    let is_understood = words == content.trim() || !speaks_of_figures(words);
-    let facts = figures.put_in(facts).filter(|_| is_understood)?;
+    let is_consistent = words == content.trim() || !mentions_figures(words);
+    let facts = figures.apply_to(facts).filter(|_| is_consistent)?;
     Some((words.to_owned(), facts))
 }
 
-/// A time as it is shown, or as it is set.
+/// Parses a time as displayed or as written in the configuration.
 fn read_time(text: &str) -> Option<Duration> {
     let fraction = text
         .strip_suffix('s')
         .and_then(|seconds| seconds.trim_end().parse().ok());
-    let as_set = || parse_time_with_unit(&text.replace(' ', "").replace("min", "m"));
+    let as_configured = || parse_time_with_unit(&text.replace(' ', "").replace("min", "m"));
     let time = match fraction {
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        None => as_set(),
+        None => as_configured(),
     };
     time.filter(|time| !time.is_zero())
 }
 
-fn speaks_of_figures(words: &str) -> bool {
+fn mentions_figures(words: &str) -> bool {
     let words = words.to_lowercase();
     words.contains(|c: char| c.is_ascii_digit()) || UNITS.iter().any(|unit| words.contains(unit))
 }
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_read_as_they_are_shown() {
+    fn displayed_figures_parse() {
         for (text, words, time, iterations) in [
             (
                 "tasks of 2024: about 2 iterations, 22 s each\n",
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_or_contradicts_the_figures_is_none() {
+    fn invalid_or_contradictory_figures_are_rejected() {
         for text in [
             "tasks of 2025",
             "slow tasks take nine iterations",
@@ -187,6 +186,6 @@ mod tests {
             effectiveness: 1.0,
             iterations: 2,
         };
-        assert_eq!(EstimateFigures::default().put_in(&strategy), None);
+        assert_eq!(EstimateFigures::default().apply_to(&strategy), None);
     }
 }

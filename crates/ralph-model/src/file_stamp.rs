@@ -1,23 +1,20 @@
-//! What the file system says about a file: enough to see that somebody changed it.
+//! File metadata that reveals whether a file has changed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
-/// The identity and times of a file at one moment.
+/// Identity and times of a file at one point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileStamp {
-    /// The inode number.
     pub inode: u64,
-    /// The length in bytes.
     pub size: u64,
-    /// The time of the last change of its content, in nanoseconds since 1970.
+    /// Last change of the content, in nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// The time of the last change of its inode, in nanoseconds since 1970.
+    /// Last change of the inode, in nanoseconds since 1970.
     pub ctime_ns: i64,
 }
 
 impl FileStamp {
-    /// The stamp in a file's metadata.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
@@ -29,7 +26,7 @@ impl FileStamp {
         }
     }
 
-    /// Whether the content is the same as far as the file system can tell. A rename changes the ctime, so it is left out.
+    /// Whether size, mtime and inode are equal. A rename changes the ctime, so it is ignored.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         (self.inode, self.size, self.mtime_ns) == (other.inode, other.size, other.mtime_ns)

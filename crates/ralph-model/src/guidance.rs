@@ -1,43 +1,43 @@
-//! Guidance in the description of a task: what a person said when they stopped an agent, below what the task is about. It
-//! stands in the description so that whoever reads the task reads it, too; each piece begins with a line of its own, by
-//! which it is told from the rest.
+//! User guidance in a task's description. It is part of the description so that every reader of the task sees it; each
+//! piece starts with a heading line.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 
-const BEGINNING: &str = "Guidance (";
-const END: &str = " UTC):";
-const MOMENT: &str = "%Y-%m-%d %H:%M";
+const HEADING_PREFIX: &str = "Guidance (";
+const HEADING_SUFFIX: &str = " UTC):";
+const TIME_FORMAT: &str = "%Y-%m-%d %H:%M";
 
-/// Something that a person said about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guidance<'a> {
-    /// When, as it stands in the description.
+    /// The time, as written in the description.
     pub at: &'a str,
-    /// What.
     pub text: &'a str,
 }
 
-/// A description with guidance at its end. What stood there stays as it is.
+/// Appends guidance to a description without changing the existing text.
 #[must_use]
 pub fn with_guidance(description: &str, text: &str, at: Timestamp) -> String {
-    let at = strtime::format(MOMENT, at).unwrap_or_else(|_| at.to_string());
-    below(description, &format!("{BEGINNING}{at}{END}\n{}", text.trim()))
+    let at = strtime::format(TIME_FORMAT, at).unwrap_or_else(|_| at.to_string());
+    append_paragraph(
+        description,
+        &format!("{HEADING_PREFIX}{at}{HEADING_SUFFIX}\n{}", text.trim()),
+    )
 }
 
-/// A new description of a task, with the guidance of its old one.
+/// Replaces the description and keeps the guidance of the old one.
 #[must_use]
 pub fn keep_guidance(new: &str, old: &str) -> String {
     let (description, _) = split_guidance(old);
     match old.get(description.len()..).unwrap_or_default() {
         "" => new.to_owned(),
-        guidance => below(new, guidance),
+        guidance => append_paragraph(new, guidance),
     }
 }
 
-/// A text below another, with an empty line between them.
-fn below(above: &str, text: &str) -> String {
+/// Appends text after an empty line.
+fn append_paragraph(above: &str, text: &str) -> String {
     let gap = match above.trim_end_matches(['\n', '\r']) {
         "" => "",
         same if same.len() == above.len() => "\n\n",
@@ -47,14 +47,14 @@ fn below(above: &str, text: &str) -> String {
     format!("{above}{gap}{text}")
 }
 
-/// A description without guidance, and the guidance in it, the oldest first.
+/// Splits a description into the part without guidance and the guidance, oldest first.
 #[must_use]
 pub fn split_guidance(description: &str) -> (&str, Vec<Guidance<'_>>) {
     let mut heads: Vec<(usize, usize, &str)> = Vec::new();
     let mut start = 0;
     for line in description.split_inclusive('\n') {
         let end = start + line.len();
-        if let Some(at) = moment_of(line) {
+        if let Some(at) = heading_time(line) {
             heads.push((start, end, at));
         }
         start = end;
@@ -73,10 +73,13 @@ pub fn split_guidance(description: &str) -> (&str, Vec<Guidance<'_>>) {
     (description.get(..first).unwrap_or_default(), guidance)
 }
 
-/// The moment that the first line of guidance names; none for any other line.
-fn moment_of(line: &str) -> Option<&str> {
-    let at = line.trim_end().strip_prefix(BEGINNING)?.strip_suffix(END)?;
-    DateTime::strptime(MOMENT, at).is_ok().then_some(at)
+/// The time in a guidance heading; `None` for any other line.
+fn heading_time(line: &str) -> Option<&str> {
+    let at = line
+        .trim_end()
+        .strip_prefix(HEADING_PREFIX)?
+        .strip_suffix(HEADING_SUFFIX)?;
+    DateTime::strptime(TIME_FORMAT, at).is_ok().then_some(at)
 }
 
 #[cfg(test)]
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn guidance_stands_below_the_description_in_its_order() {
+    fn guidance_follows_the_description_in_order() {
         let once = with_guidance("Do it.\nAll of it.", " use the other parser\nand no tabs \n", at(0));
         let twice = with_guidance(&once, "faster", at(60));
         assert_eq!(
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_of_nothing_or_with_line_breaks_at_its_end_is_kept_as_it_is() {
+    fn adding_guidance_keeps_the_description_unchanged() {
         for (before, gap) in [("", ""), ("a", "\n\n"), ("a\n", "\n"), ("a\n\n", "")] {
             let after = with_guidance(before, "b", at(0));
             assert_eq!(after, format!("{before}{gap}Guidance (2025-06-15 15:06 UTC):\nb"));
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_that_is_written_anew_keeps_its_guidance() {
+    fn replaced_description_keeps_its_guidance() {
         let old = with_guidance(&with_guidance("old", "a", at(0)), "b", at(60));
         let new = keep_guidance("new\n", &old);
         assert_eq!(
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_guidance_is_description() {
+    fn lookalike_headings_are_description() {
         for text in [
             "Guidance (soon UTC):\nx",
             "Guidance (2025-06-15 15:06 UTC): x",

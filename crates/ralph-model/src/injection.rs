@@ -1,4 +1,4 @@
-//! What stood in a prompt, and what did not, with the reason: the evidence of what an agent knew.
+//! Which entries were considered for a prompt, and why each was injected or not.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,70 +6,55 @@ use crate::Tokens;
 use crate::word_enum::word_enum;
 
 word_enum! {
-    /// Why an entry stood in a prompt, or did not.
+    /// Why an entry was injected or left out.
     pub enum InjectionReason {
-        /// It stood there.
         Shown = "shown",
-        /// There was no room left.
+        /// It did not fit the budget.
         OverBudget = "over_budget",
         /// Another entry says the same.
         Duplicate = "duplicate",
-        /// Another entry has taken its place.
+        /// A newer entry replaces it.
         Superseded = "superseded",
-        /// It has nothing to do with the task.
+        /// It is unrelated to the task.
         Irrelevant = "irrelevant",
-        /// It was left out on purpose, to see what difference it makes.
+        /// Memory was disabled to measure its effect.
         HeldOut = "held_out",
     }
 }
 
 word_enum! {
-    /// What kind of entry it is.
     pub enum EntryKind {
-        /// A note on the shelf of memories.
         Memory = "memory",
-        /// A note on the shelf of guardrails.
         Guardrail = "guardrail",
-        /// The working notes.
         Scratchpad = "scratchpad",
-        /// A row of the journal.
         Journal = "journal",
-        /// A long note.
         Knowledge = "knowledge",
-        /// A learning.
         Learning = "learning",
-        /// How an attempt failed.
         Report = "report",
-        /// What is written about the task's feature. It is a part of the task and not of the memory.
+        /// The feature's specification or plan: part of the task, not of the memory.
         Feature = "feature",
     }
 }
 
 impl EntryKind {
-    /// Whether it is memory: what earlier sessions have left.
+    /// Whether it comes from earlier sessions.
     #[must_use]
     pub fn is_memory(self) -> bool {
         self != Self::Feature
     }
 }
 
-/// An entry that was considered for a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Injection {
-    /// What kind of entry it is.
     pub kind: EntryKind,
-    /// Its id.
     pub id: String,
-    /// The digest of its text as it stood, or would have stood, in the prompt.
+    /// The digest of its text as injected.
     pub digest: u64,
-    /// The heading of its section.
     pub section: String,
-    /// Its place in the order of preference, from 1.
+    /// Its position in the ranking, from 1.
     pub rank: u32,
-    /// How much room it takes.
     pub tokens: Tokens,
-    /// How well it fits the task; none where that was not asked, and where only a link of another entry led to it.
+    /// Its relevance to the task; `None` if it was not scored or only reached by a link.
     pub score: Option<f64>,
-    /// Why it stood there, or did not.
     pub reason: InjectionReason,
 }

@@ -1,11 +1,11 @@
-//! Characters that hide text or change the order in which it is read: tag characters, bidirectional controls, zero-width
-//! characters and variation selectors. A model reads them, and a person does not see them.
+//! Characters that hide text or change its reading order: tag characters, bidirectional controls, zero-width characters
+//! and variation selectors. A model reads them, a person does not see them.
 //!
-//! Emoji and several scripts need some of them. Each class says where it stays.
+//! Emoji and several scripts need some of them, so each class has contexts in which it is kept.
 
 use std::borrow::Cow;
 
-/// The classes, each as inclusive ranges with the context in which a character of it stays.
+/// The classes as inclusive ranges, each with the context in which it is kept.
 const TABLE: &[(char, char, Stays)] = &[
     ('\u{ad}', '\u{ad}', Stays::Never),           // soft hyphen
     ('\u{34f}', '\u{34f}', Stays::InScripts),     // combining grapheme joiner
@@ -27,17 +27,17 @@ const TABLE: &[(char, char, Stays)] = &[
     ('\u{e0100}', '\u{e01ef}', Stays::AfterBase), // variation selectors of ideographs
 ];
 
-/// Where a character of the table stays.
+/// The context in which a character of the table is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stays {
     Never,
     /// Between two characters of scripts that join letters.
     InScripts,
-    /// The same, or between two emoji.
+    /// Between two characters of scripts that join letters, or between two emoji.
     AsJoiner,
     /// Directly after a character that has variants.
     AfterBase,
-    /// In the emoji flag of a region: a black flag, the tags of its code, and the tag that ends it.
+    /// In an emoji flag of a region: a black flag, the tags of its code, and the cancel tag.
     InFlag,
 }
 
@@ -57,7 +57,8 @@ const JOINING_SCRIPTS: &[(char, char)] = &[
     ('\u{1e900}', '\u{1e95f}'),
 ];
 
-/// Blocks that have emoji. A joiner between two other symbols of these blocks is harmless, so single characters are not listed.
+/// Blocks that contain emoji. A joiner between two other symbols of these blocks is harmless, so characters are not
+/// listed individually.
 const EMOJI: &[(char, char)] = &[
     ('©', '©'),
     ('®', '®'),
@@ -73,10 +74,10 @@ const EMOJI: &[(char, char)] = &[
 const BLACK_FLAG: char = '\u{1f3f4}';
 const CANCEL_TAG: char = '\u{e007f}';
 const EMOJI_SELECTOR: char = '\u{fe0f}';
-/// The longest code of a region in a flag: two letters of a country and three of its part, or four.
+/// The longest region code in a flag: a country of two letters and a subdivision of up to four.
 const MAX_FLAG_TAGS: usize = 6;
 
-/// The invisible characters of a text that are outside their context, with their byte offsets.
+/// The invisible characters outside their context, with byte offsets.
 #[must_use]
 pub fn invisible_characters(text: &str) -> Vec<(usize, char)> {
     let mut found = Vec::new();
@@ -88,26 +89,25 @@ pub fn invisible_characters(text: &str) -> Vec<(usize, char)> {
     found
 }
 
-/// The text without the invisible characters that are outside their context.
+/// Removes invisible characters that are outside their context.
 #[must_use]
 pub fn without_invisible(text: &str) -> Cow<'_, str> {
     rewritten(text, |_, _| {})
 }
 
-/// The text with `<U+202E>` in place of each invisible character that is outside its context.
+/// Replaces each invisible character outside its context by its code point, like `<U+202E>`.
 #[must_use]
 pub fn show_invisible(text: &str) -> Cow<'_, str> {
     rewritten(text, |shown, c| shown.push_str(&code_point(c)))
 }
 
-/// `<U+202E>`.
 #[must_use]
 pub fn code_point(c: char) -> String {
     format!("<U+{:04X}>", u32::from(c))
 }
 
 fn rewritten(text: &str, instead: impl Fn(&mut String, char)) -> Cow<'_, str> {
-    // Most texts are ASCII, and every command prints some.
+    // Fast path: most text is ASCII.
     if text.is_ascii() || invisible_characters(text).is_empty() {
         return Cow::Borrowed(text);
     }
@@ -119,9 +119,9 @@ fn rewritten(text: &str, instead: impl Fn(&mut String, char)) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
-/// Calls `each` with every character and whether it stays.
+/// Calls `each` with every character and whether it is kept.
 ///
-/// A character that does not stay is no context for the next one: the result is the same whether it is removed or shown.
+/// A dropped character is no context for the next one, so removing and displaying agree.
 fn visit(text: &str, mut each: impl FnMut(usize, char, bool)) {
     let mut before = Before::default();
     let mut flag_until = 0;
@@ -148,7 +148,7 @@ fn visit(text: &str, mut each: impl FnMut(usize, char, bool)) {
     }
 }
 
-/// The last two characters, if they stay.
+/// The last two characters, if they were kept.
 #[derive(Default)]
 struct Before {
     last: Option<char>,
@@ -164,12 +164,12 @@ impl Before {
         self.last.is_some_and(is_script)
     }
 
-    /// An emoji may end with the selector that makes it one.
+    /// The last character is an emoji or an emoji with its selector.
     fn is_emoji(&self) -> bool {
         self.last.is_some_and(is_emoji) || self.last == Some(EMOJI_SELECTOR) && self.last_but_one.is_some_and(is_emoji)
     }
 
-    /// Whether a selector means something here: after an emoji, the base of a keycap, or a character beyond ASCII.
+    /// Whether a selector is meaningful here: after an emoji, a keycap base or a non-ASCII character.
     fn has_variants(&self, selector: char) -> bool {
         self.last.is_some_and(|base| match base {
             '0'..='9' | '#' | '*' => matches!(selector, '\u{fe0e}' | EMOJI_SELECTOR),
@@ -182,19 +182,19 @@ fn next(text: &str, at: usize, c: char) -> Option<char> {
     text.get(at + c.len_utf8()..)?.chars().next()
 }
 
-/// Where the tags of a flag end, if it is complete.
+/// The end of the flag's tags, if it is complete.
 fn flag_end(text: &str, at: usize) -> usize {
     let rest = text.get(at + BLACK_FLAG.len_utf8()..).unwrap_or_default();
     let code = rest.chars().take_while(|c| is_region_tag(*c)).count();
     let ends = rest.chars().nth(code) == Some(CANCEL_TAG);
     match (1..=MAX_FLAG_TAGS).contains(&code) && ends {
-        // Each tag takes as many bytes as the flag does.
+        // Each tag has as many bytes as the flag.
         true => at + (code + 2) * BLACK_FLAG.len_utf8(),
         false => 0,
     }
 }
 
-/// Tags of digits and small letters, of which the codes of regions consist.
+/// The tags of digits and small letters used in region codes.
 fn is_region_tag(c: char) -> bool {
     matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}')
 }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_text_is_removed_or_shown() {
+    fn hidden_characters_are_removed_or_displayed() {
         check("user\u{202e}nimda", "usernimda", "user<U+202E>nimda");
         check("a\u{2066}b\u{2069}", "ab", "a<U+2066>b<U+2069>");
         check("a\u{200e}b\u{200f}c\u{61c}", "abc", "a<U+200E>b<U+200F>c<U+061C>");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_emoji_and_scripts_need_stays() {
+    fn emoji_and_scripts_keep_their_characters() {
         for text in [
             "plain ASCII, grün, שלום, 日本語",
             "👨\u{200d}👩\u{200d}👧",
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_is_not_whole_does_not_count() {
+    fn incomplete_context_does_not_count() {
         let black_flag = "🏴";
         check(
             "🏴\u{e0067}\u{e0062} no end",
@@ -278,7 +278,7 @@ mod tests {
         check("ی\u{200c}\u{200b}ی", "یی", "ی<U+200C><U+200B>ی");
     }
 
-    /// Text that is made of what contexts are made of.
+    /// Text made of characters with special contexts.
     fn tricky() -> impl Strategy<Value = String> {
         "[a1#é語میक्👨🏴❤☠ \u{ad}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{feff}\u{fe00}-\u{fe0f}\u{e0060}-\u{e007f}\u{e0100}]{0,40}"
     }

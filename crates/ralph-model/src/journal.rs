@@ -1,29 +1,28 @@
-//! The journal: what every iteration was, and how it ended. ralph writes it, nobody edits it.
+//! The journal: one entry per iteration. Only ralph writes it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{Evidence, FeatureId, RunId, TaskId, TaskType, serialize_moment};
+use crate::{Evidence, FeatureId, RunId, TaskId, TaskType, serialize_timestamp};
 
 word_enum! {
-    /// How an iteration ended.
     pub enum Outcome {
         /// The agent reported the task done, and no gate or verifier refused it.
         Done = "done",
-        /// The agent could not do it, or broke down.
+        /// The agent reported failure or crashed.
         Failed = "failed",
-        /// The agent said that it was done, and a gate or the verifier did not.
+        /// The agent reported the task done, but a gate or the verifier refused it.
         Retried = "retried",
-        /// The agent ended without saying how it stands.
+        /// The agent ended without a valid report about its task.
         Blocked = "blocked",
-        /// It was ended from outside, which says nothing about the task.
+        /// Ended from outside; says nothing about the task.
         Interrupted = "interrupted",
     }
 }
 
 impl Outcome {
-    /// Whether it counts as a failure in streaks and rates; none when it does not count at all.
+    /// Whether it counts as a failure in streaks and rates; `None` if it does not count at all.
     #[must_use]
     pub fn is_failure(self) -> Option<bool> {
         match self {
@@ -35,114 +34,92 @@ impl Outcome {
 }
 
 word_enum! {
-    /// What made a turn end.
+    /// Why a session ended.
     pub enum StopReason {
-        /// The agent came to its end and said that the task is done.
+        /// The agent finished and reported the task done.
         TaskDone = "task_done",
-        /// The agent said that the task cannot be done.
+        /// The agent reported that the task cannot be done.
         TaskFailed = "task_failed",
-        /// The agent said that the run has to stop.
+        /// The agent asked the run to stop.
         FailurePromise = "failure_promise",
-        /// The agent came to its end and said nothing about the task.
+        /// The agent finished without a report on the task.
         NoSigil = "no_sigil",
-        /// The agent spoke of another task than the assigned one.
+        /// The agent reported on another task than its own.
         WrongTask = "wrong_task",
-        /// The agent said nothing.
         EmptyAnswer = "empty_answer",
-        /// The model refused.
         Refusal = "refusal",
-        /// The answer was cut at its longest.
+        /// The answer reached the model's token limit.
         TokenLimit = "token_limit",
-        /// The agent used up its steps.
+        /// The agent reached its turn limit.
         TurnLimit = "turn_limit",
-        /// The agent was not allowed to do what it had to.
+        /// The agent was denied something it needed.
         PermissionDenied = "permission_denied",
-        /// The agent's program broke down.
         Crash = "crash",
-        /// The agent's program printed what cannot be understood.
+        /// The agent's output could not be parsed.
         Garbage = "garbage",
-        /// The iteration took too long.
+        /// The iteration exceeded its time limit.
         Timeout = "timeout",
-        /// The agent was silent for too long.
+        /// The agent produced no output for too long.
         Idle = "idle",
-        /// The agent printed too much.
+        /// The agent exceeded the output limit.
         OutputLimit = "output_limit",
-        /// The prompt was too long for the model.
+        /// The prompt exceeded the model's context.
         ContextOverflow = "context_overflow",
-        /// What the user may use is used up for now.
+        /// The user's quota is exhausted for now.
         UsageLimit = "usage_limit",
-        /// The service failed for a moment.
+        /// A temporary failure of the service.
         Transient = "transient",
-        /// The agent is not logged in, or its key is wrong.
+        /// The agent is not logged in, or its key is invalid.
         Auth = "auth",
-        /// The account cannot pay.
         Billing = "billing",
-        /// The person stopped it.
         Cancelled = "cancelled",
-        /// ralph itself was killed while the agent worked.
+        /// ralph was killed during the session.
         RalphDied = "ralph_died",
-        /// A limit of the run was reached while the agent worked.
+        /// The run reached a limit during the session.
         RunLimit = "run_limit",
-        /// The attempts at the task have used what a task may use.
+        /// The task reached its cost or token limit.
         TaskLimit = "task_limit",
-        /// A gate could not be started.
         GateNotStarted = "gate_not_started",
     }
 }
 
 word_enum! {
-    /// What kind of failure an attempt met.
+    /// The kind of failure of an attempt.
     pub enum ErrorCategory {
-        /// A test fails.
         TestFailure = "test_failure",
-        /// It does not build.
         BuildError = "build_error",
-        /// A file is not there.
         MissingFile = "missing_file",
-        /// It does the wrong thing.
         LogicError = "logic_error",
-        /// A type does not fit.
         TypeError = "type_error",
-        /// Something that it stands upon is missing or wrong.
         DependencyError = "dependency_error",
-        /// It took too long.
         Timeout = "timeout",
-        /// Nobody knows.
         Unknown = "unknown",
     }
 }
 
 word_enum! {
-    /// How hard an agent found its task.
+    /// How hard the agent found its task.
     pub enum Difficulty {
-        /// Nothing to it.
         Trivial = "trivial",
-        /// Easy.
         Easy = "easy",
-        /// Neither easy nor hard.
         Moderate = "moderate",
-        /// Hard.
         Hard = "hard",
-        /// It cannot go on.
         Blocked = "blocked",
     }
 }
 
-/// What a turn used, as the agent counts it; 0 where it does not say, which is written as nothing.
+/// Usage reported by the agent. 0 means not reported and is serialized as null.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "ToldUsage", into = "ToldUsage")]
+#[serde(from = "SerializedUsage", into = "SerializedUsage")]
 pub struct Usage {
-    /// US dollars.
     pub cost_usd: f64,
-    /// Tokens read, those from a cache included.
+    /// Includes tokens read from a cache.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
 }
 
 impl Usage {
-    /// This and what was used beside it. It is an agent's own account, and an agent may say anything: nothing in it gives back
-    /// what was spent.
+    /// The sum of two usages. Agents report these numbers themselves, so negative values count as 0.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -152,135 +129,117 @@ impl Usage {
         }
     }
 
-    /// All tokens.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// What it cost in US dollars; none where nobody told. Nothing is free, so 0 is not told.
+    /// The cost in US dollars; `None` if not reported. No session is free, so 0 is not reported.
     #[must_use]
-    pub fn told_cost(&self) -> Option<f64> {
+    pub fn known_cost(&self) -> Option<f64> {
         Some(self.cost_usd).filter(|cost| *cost > 0.0)
     }
 
-    /// The cost divided by a count; none if the cost is unknown or the count is 0.
+    /// The cost divided by a count; `None` if the cost is unknown or the count is 0.
     #[must_use]
     pub fn cost_per(&self, parts: u32) -> Option<f64> {
-        self.told_cost()
+        self.known_cost()
             .filter(|_| parts > 0)
             .map(|cost| cost / f64::from(parts))
     }
 
-    /// All tokens; none where nobody told.
+    /// All tokens; `None` if not reported.
     #[must_use]
-    pub fn told_tokens(&self) -> Option<u64> {
+    pub fn known_tokens(&self) -> Option<u64> {
         Some(self.tokens()).filter(|tokens| *tokens > 0)
     }
 }
 
-/// The same as it is written: what nobody told is not nothing.
+/// The serialized form, with null for values that were not reported.
 #[derive(Serialize, Deserialize)]
-struct ToldUsage {
+struct SerializedUsage {
     cost_usd: Option<f64>,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
 
-impl From<Usage> for ToldUsage {
+impl From<Usage> for SerializedUsage {
     fn from(usage: Usage) -> Self {
-        let told = usage.told_tokens();
+        let reported = usage.known_tokens();
         Self {
-            cost_usd: usage.told_cost(),
-            input_tokens: told.map(|_| usage.input_tokens),
-            output_tokens: told.map(|_| usage.output_tokens),
+            cost_usd: usage.known_cost(),
+            input_tokens: reported.map(|_| usage.input_tokens),
+            output_tokens: reported.map(|_| usage.output_tokens),
         }
     }
 }
 
-impl From<ToldUsage> for Usage {
-    fn from(told: ToldUsage) -> Self {
+impl From<SerializedUsage> for Usage {
+    fn from(reported: SerializedUsage) -> Self {
         Self {
-            cost_usd: told.cost_usd.unwrap_or_default(),
-            input_tokens: told.input_tokens.unwrap_or_default(),
-            output_tokens: told.output_tokens.unwrap_or_default(),
+            cost_usd: reported.cost_usd.unwrap_or_default(),
+            input_tokens: reported.input_tokens.unwrap_or_default(),
+            output_tokens: reported.output_tokens.unwrap_or_default(),
         }
     }
 }
 
-/// A row of the journal, to be written.
+/// A journal entry to be stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NewJournalRow {
-    /// The run.
     pub run: RunId,
-    /// Which iteration of the run, from 1.
+    /// The iteration of the run, from 1.
     pub iteration: u32,
-    /// The task. It may have been deleted since, so its title stands here too.
+    /// The title is stored too, because the task may be deleted.
     pub task: Option<TaskId>,
-    /// The task's title.
     pub task_title: String,
-    /// What kind of work the task is.
     pub task_type: TaskType,
-    /// The files, kinds of errors and tools that the task and its changes named: by them tasks are alike.
+    /// The files, error types and tools named by the task and its changes; used to find similar tasks.
     pub tags: Vec<String>,
-    /// The feature of the task.
     pub feature: Option<FeatureId>,
-    /// Which attempt at the task, from 1; never used again.
+    /// The attempt at the task, from 1; never reused.
     pub attempt: u32,
-    /// How it ended.
     pub outcome: Outcome,
-    /// What made it end.
     pub stop: StopReason,
-    /// What was the matter, in a sentence; empty when all went well.
+    /// What went wrong, in one sentence; empty if nothing did.
     pub reason: String,
-    /// The model that was asked for; none when the agent chose.
+    /// The requested model; `None` if the agent chose.
     pub model: Option<String>,
-    /// Why that model.
     pub model_rationale: String,
-    /// How long the turn and its gates took.
+    /// Duration of the session and its gates.
     pub duration_ms: u64,
-    /// What it used.
     pub usage: Usage,
-    /// The files that changed, from the project's root, in order.
+    /// Sorted paths relative to the project root.
     pub files_modified: Vec<String>,
-    /// Whether the iteration changed nothing on disk.
     pub changed_nothing: bool,
-    /// What confirmed the work; of a retried iteration, what refused it.
+    /// What confirmed the work or, if it was retried, what refused it.
     pub evidence: Evidence,
-    /// What the agent noted.
     pub notes: Option<String>,
-    /// How hard the agent found it.
     pub difficulty: Option<Difficulty>,
-    /// What kind of failure it met.
     pub error_category: Option<ErrorCategory>,
-    /// How many sigils could not be read.
     pub malformed_sigils: u32,
-    /// What the agent was not allowed to do.
     pub denials: Vec<Denial>,
-    /// When it was settled.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub created_at: Timestamp,
 }
 
-/// A tool that an agent was not allowed to use.
+/// A denied tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
-    /// The tool.
     pub tool: String,
-    /// What it was for: a command, a path, or a URL.
+    /// A command, a path or a URL.
     pub about: String,
-    /// The narrowest line that permits it, if one is known.
+    /// The narrowest configuration line that permits it, if known.
     pub permit: Option<String>,
 }
 
-/// A row of the journal.
+/// A stored journal entry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JournalRow {
-    /// Its number, growing for ever.
+    /// Always increasing.
     pub id: i64,
-    /// The SHA-256 of the prompt as it was written for the agent, in hexadecimal digits; none where that is not known.
+    /// The hex SHA-256 of the prompt as written for the agent, if known.
     pub prompt_sha256: Option<String>,
-    /// What it says.
     #[serde(flatten)]
     pub row: NewJournalRow,
 }
@@ -290,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_told_is_written_as_nothing_and_read_again() {
+    fn unreported_usage_round_trips_as_null() {
         let check = |usage: Usage, written: &str| {
             assert_eq!(serde_json::to_string(&usage).unwrap(), written);
             assert_eq!(serde_json::from_str::<Usage>(written).unwrap(), usage);

@@ -1,31 +1,28 @@
-//! Lessons: what iterations teach, with the evidence for it.
+//! Learnings: what iterations taught, with evidence and a status.
 
 use jiff::Timestamp;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::word_enum::word_enum;
-use crate::{Facts, LearningId, TaskId, TaskType, serialize_moment};
+use crate::{Facts, LearningId, TaskId, TaskType, serialize_timestamp};
 
-/// How many texts a lesson may hold beside its own: more than that helps nobody who reads it.
-pub const MOST_EXAMPLES: usize = 9;
+/// The maximum number of texts merged into a learning.
+pub const MAX_EXAMPLES: usize = 9;
 
 word_enum! {
-    /// What kind of lesson it is.
     pub enum LearningKind {
-        /// A way that works.
         Strategy = "strategy",
-        /// A way that does not.
+        /// Something to avoid.
         Antipattern = "antipattern",
-        /// How long something takes.
         Estimate = "estimate",
-        /// How things are done here.
+        /// How this project does things.
         Convention = "convention",
     }
 }
 
 impl LearningKind {
-    /// The kind of a lesson that an agent filed under a category.
+    /// The kind that belongs to a category.
     #[must_use]
     pub fn of_category(category: &str) -> Self {
         match category {
@@ -35,7 +32,7 @@ impl LearningKind {
         }
     }
 
-    /// How often such a thing succeeds before anybody has counted.
+    /// The success rate before any outcome is known.
     #[must_use]
     pub fn first_success_rate(self) -> f64 {
         match self {
@@ -46,104 +43,91 @@ impl LearningKind {
 }
 
 word_enum! {
-    /// Where a lesson comes from.
+    /// Where a learning comes from.
     pub enum LearningSource {
-        /// An agent said it.
         Sigil = "sigil",
-        /// ralph drew it from the journal.
+        /// Extracted from the journal.
         Extracted = "extracted",
-        /// It came from another store.
+        /// From another store.
         Imported = "imported",
-        /// A person said it.
         Human = "human",
     }
 }
 
 word_enum! {
-    /// How far a lesson has come.
+    /// Status of a learning.
     pub enum LearningStatus {
-        /// Nobody has judged it.
         Pending = "pending",
-        /// It can be true; nothing has shown it yet, or a person has to say so.
+        /// Valid, but without evidence or not yet accepted by a person.
         Validated = "validated",
-        /// It cannot be true, or a person said no.
+        /// Invalid, or refused by a person.
         Rejected = "rejected",
-        /// It holds, and stands in prompts.
+        /// Active: eligible for injection.
         Promoted = "promoted",
-        /// It was taken out, and can be brought back.
+        /// Retired; can be restored.
         Pruned = "pruned",
     }
 }
 
-/// A lesson.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learning {
-    /// Its id.
     pub id: LearningId,
-    /// What kind of lesson it is.
     pub kind: LearningKind,
-    /// What it is about: `pitfall`, `testing_strategy`, …; any word.
+    /// `pitfall`, `testing_strategy`, …; any word.
     pub category: String,
-    /// The kind of work that it was learned at; none where nobody knows.
+    /// The type of task it was learned from, if known.
     pub task_type: Option<TaskType>,
-    /// What it says.
     pub content: String,
-    /// Its tags, those that it was given first, then those that were found.
+    /// Given tags first, then inferred ones.
     pub tags: Vec<String>,
-    /// How sure it is, from 0 to 1.
+    /// From 0 to 1.
     pub confidence: f64,
-    /// How often what it says succeeds, from 0 to 1.
+    /// From 0 to 1.
     pub success_rate: f64,
-    /// How often it succeeded before anybody counted here.
+    /// The success rate before any outcome was counted here.
     pub first_success_rate: f64,
-    /// In how many iterations that count it stood in the prompt, here and elsewhere.
+    /// The number of counted iterations that had it in their prompt, here and elsewhere.
     pub use_count: u32,
-    /// How many of those were elsewhere: what was counted there is in the first success rate.
+    /// How many of those were elsewhere; the initial success rate covers them.
     pub first_use_count: u32,
     /// How many of those here were done.
     pub successes: u32,
-    /// Where it comes from.
     pub source: LearningSource,
-    /// The runs that taught it: all of them, however many. By them a run of another tool that comes in a second time is known
-    /// again, and no other record says that of it, so none may be dropped.
+    /// All runs that taught it. Imports use them to recognise a run that was already imported, so none may be dropped.
     pub source_loops: Vec<String>,
-    /// The task that it was first learned at; it may have been deleted since.
+    /// The task it was first learned from; may be deleted.
     pub task: Option<TaskId>,
-    /// The row of the journal that it was first learned in.
+    /// The journal entry it was first learned from.
     pub journal: Option<i64>,
-    /// How far it has come.
     pub status: LearningStatus,
-    /// Why it was rejected or pruned.
+    /// Why it was rejected or retired.
     pub reason: Option<String>,
-    /// The lesson that has taken its place.
     pub superseded_by: Option<LearningId>,
-    /// What others said that were merged into it.
+    /// The texts of learnings merged into it.
     pub examples: Vec<String>,
-    /// The numbers behind it, where it was drawn from what happened.
+    /// The numbers behind it, if it was extracted.
     pub facts: Option<Facts>,
-    /// Its id in the store that it comes from.
+    /// Its id in the store it was imported from.
     pub foreign_id: Option<String>,
-    /// When an iteration that it stood in the prompt of ended last.
+    /// When the last iteration that had it in its prompt ended.
     pub last_used_at: Option<Timestamp>,
-    /// When it was first learned.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// A lesson as other tools know it, with what only ralph knows after that.
+/// The JSON form of other tools, followed by ralph's own fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Form<'a> {
+struct JsonLearning<'a> {
     id: &'a LearningId,
     r#type: LearningKind,
     task_type: Option<TaskType>,
     content: LearningContent<'a>,
     confidence: f64,
     source_loops: &'a [String],
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     created_at: Timestamp,
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     updated_at: Timestamp,
     use_count: u32,
     success_rate: f64,
@@ -160,13 +144,13 @@ struct Form<'a> {
     first_success_rate: f64,
     first_use_count: u32,
     foreign_id: Option<&'a str>,
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     last_used_at: Option<Timestamp>,
 }
 
 impl Serialize for Learning {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let form = Form {
+        let form = JsonLearning {
             id: &self.id,
             r#type: self.kind,
             task_type: self.task_type,
@@ -200,14 +184,11 @@ impl Serialize for Learning {
     }
 }
 
-/// What a lesson says, with the numbers behind it, by the names that other tools have for them.
+/// The content of a learning and its numbers, with the field names of other tools.
 #[derive(Debug, Clone, Copy)]
 pub struct LearningContent<'a> {
-    /// What kind of lesson it is.
     pub kind: LearningKind,
-    /// What it says.
     pub description: &'a str,
-    /// The numbers behind it.
     pub facts: Option<&'a Facts>,
 }
 

@@ -1,4 +1,4 @@
-//! A note, its kind, and the shelf it stands on.
+//! Notes, their kinds and the files that hold them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,25 +9,22 @@ use serde::{Deserialize, Serialize};
 use crate::config::Config;
 use crate::{NoteId, Tags};
 
-/// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoteKind {
-    /// How this code base does things.
+    /// How this project does things.
     Pattern,
-    /// Why something was chosen.
     Decision,
-    /// The solution of a problem that comes back.
+    /// The solution of a recurring problem.
     Fix,
     /// A fact about the project.
     Context,
 }
 
 impl NoteKind {
-    /// Every kind.
     pub const ALL: [Self; 4] = [Self::Pattern, Self::Decision, Self::Fix, Self::Context];
 
-    /// The word for it in commands and JSON.
+    /// The word used in commands and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -38,7 +35,6 @@ impl NoteKind {
         }
     }
 
-    /// The heading of its section.
     #[must_use]
     pub fn section(self) -> &'static str {
         match self {
@@ -64,29 +60,28 @@ impl FromStr for NoteKind {
         Self::ALL
             .into_iter()
             .find(|kind| kind.word() == word)
-            .ok_or_else(|| format!("{word:?} is no kind of note; there are pattern, decision, fix and context"))
+            .ok_or_else(|| format!("unknown note type {word:?}; use pattern, decision, fix or context"))
     }
 }
 
-/// A file of notes: which sections it has and how its ids begin.
+/// A file of notes, with its sections and id prefixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shelf {
-    /// `memories.md`: what holds for the project.
+pub enum NoteFileKind {
+    /// `memories.md`: notes about the project.
     Memories,
-    /// `guardrails.md`: what holds for the current work.
+    /// `guardrails.md`: rules for the current work.
     Guardrails,
 }
 
-impl Shelf {
-    /// The shelves that prompts get notes from.
+impl NoteFileKind {
+    /// The files whose notes are injected.
     #[must_use]
-    pub fn in_prompts(config: &Config) -> Vec<Self> {
+    pub fn injected(config: &Config) -> Vec<Self> {
         let memories = config.memories.enabled.then_some(Self::Memories);
         let guardrails = config.guardrails.enabled.then_some(Self::Guardrails);
         memories.into_iter().chain(guardrails).collect()
     }
 
-    /// The name of its file.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -95,7 +90,6 @@ impl Shelf {
         }
     }
 
-    /// The title of its file.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -104,18 +98,18 @@ impl Shelf {
         }
     }
 
-    /// How messages speak of it.
+    /// The words for its notes in messages.
     #[must_use]
-    pub fn words(self) -> ShelfWords {
+    pub fn words(self) -> NoteFileNouns {
         match self {
-            Self::Memories => ShelfWords {
+            Self::Memories => NoteFileNouns {
                 one: "memory",
                 many: "memories",
                 title: "Memory",
                 command: "ralph memory",
                 example_id: "mem-1737372000-a1b2",
             },
-            Self::Guardrails => ShelfWords {
+            Self::Guardrails => NoteFileNouns {
                 one: "guardrail",
                 many: "guardrails",
                 title: "Guardrail",
@@ -125,22 +119,19 @@ impl Shelf {
         }
     }
 
-    /// Reads the word for one of its kinds.
+    /// Parses a note type that this file accepts.
     ///
     /// # Errors
-    /// When it is none of them; the message names them all.
+    /// If it accepts no such type; the message lists those it accepts.
     pub fn parse_kind(self, word: &str) -> Result<NoteKind, String> {
         let found = word.parse().ok().filter(|kind| self.kinds().contains(kind));
         found.ok_or_else(|| {
             let one = self.words().one;
-            format!(
-                "{word:?} is no kind of {one}; there are {}",
-                self.list_of_kinds(" and ")
-            )
+            format!("unknown {one} type {word:?}; use {}", self.list_of_kinds(" or "))
         })
     }
 
-    /// The words for its kinds, with commas, and before the last one what is given.
+    /// Its note types, separated by commas, with `before_last` before the last one.
     #[must_use]
     pub fn list_of_kinds(self, before_last: &str) -> String {
         let words: Vec<&str> = self.kinds().iter().map(|kind| kind.word()).collect();
@@ -150,7 +141,7 @@ impl Shelf {
         }
     }
 
-    /// Its kinds of notes, in the order of their sections.
+    /// Its note types, in section order.
     #[must_use]
     pub fn kinds(self) -> &'static [NoteKind] {
         use NoteKind::{Context, Decision, Fix, Pattern};
@@ -160,7 +151,6 @@ impl Shelf {
         }
     }
 
-    /// How the ids of its notes may begin.
     #[must_use]
     pub fn id_prefixes(self) -> &'static [&'static str] {
         match self {
@@ -169,7 +159,7 @@ impl Shelf {
         }
     }
 
-    /// How the id of a new note of this kind begins.
+    /// The id prefix of a new note of this type.
     #[must_use]
     pub fn id_prefix(self, kind: NoteKind) -> &'static str {
         match self {
@@ -178,7 +168,7 @@ impl Shelf {
         }
     }
 
-    /// The kind whose section has this heading.
+    /// The type whose section has this heading.
     #[must_use]
     pub fn kind_of_section(self, heading: &[u8]) -> Option<NoteKind> {
         self.kinds()
@@ -187,7 +177,7 @@ impl Shelf {
             .find(|kind| kind.section().as_bytes() == heading)
     }
 
-    /// An empty file of this shelf.
+    /// The content of an empty file.
     #[must_use]
     pub fn template(self) -> String {
         let mut text = format!("# {}\n", self.title());
@@ -200,42 +190,39 @@ impl Shelf {
     }
 }
 
-/// The words for a shelf and for what stands on it.
+/// The words for a note file and its notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShelfWords {
-    /// One of its notes, within a sentence.
+pub struct NoteFileNouns {
+    /// Singular, within a sentence.
     pub one: &'static str,
-    /// Several of them.
     pub many: &'static str,
-    /// One of them, at the beginning of a line.
+    /// Singular, at the start of a line.
     pub title: &'static str,
-    /// The command for them.
     pub command: &'static str,
-    /// An id as help texts show it.
+    /// An example id for help texts.
     pub example_id: &'static str,
 }
 
-/// What stands on the second comment line of a note: reason, source, what it supersedes.
+/// The fields of a note's second comment line: reason, source, what it supersedes.
 ///
-/// Keys that are not known here are kept as they were.
+/// Unknown keys are preserved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extra(Vec<(String, String)>);
 
 impl Extra {
-    /// The key under which a note names the one it replaces.
+    /// The note that this one replaces.
     pub const SUPERSEDES: &'static str = "supersedes";
-    /// The key for what a note was made from: a Sign, a guardrail.
+    /// What the note was made from, such as a Sign or a guardrail.
     pub const SOURCE: &'static str = "source";
-    /// The key for why a note was written.
+    /// Why the note was written.
     pub const REASON: &'static str = "reason";
-    /// The key for the paths whose change a guardrail refuses.
+    /// The paths that a guardrail protects from changes.
     pub const DENY_PATH: &'static str = "deny-path";
-    /// The key for the command that must pass for a guardrail.
+    /// The command that must pass for a guardrail.
     pub const CHECK: &'static str = "check";
-    /// The key under which a note names the one that says something else since a merge.
+    /// The note that conflicts with this one since a merge.
     pub const CONFLICTS: &'static str = "conflicts";
 
-    /// The value under a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0
@@ -244,7 +231,6 @@ impl Extra {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Sets or replaces the value under a key.
     pub fn set(&mut self, key: &str, value: &str) {
         match self.0.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => value.clone_into(old),
@@ -252,36 +238,30 @@ impl Extra {
         }
     }
 
-    /// All keys with their values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Whether there is nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// One note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Its id.
     pub id: NoteId,
-    /// What it is about.
     pub kind: NoteKind,
-    /// Its text, lines separated by LF.
+    /// Lines are separated by LF.
     pub content: String,
-    /// Its tags.
     pub tags: Tags,
-    /// The UTC day on which it was made.
+    /// The UTC day of creation.
     pub created: Date,
-    /// Everything else that is recorded about it.
+    /// All other fields.
     pub extra: Extra,
 }
 
-/// A note in JSON has exactly these keys; other tools read them.
+/// Other tools read exactly these keys.
 impl Serialize for Note {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
@@ -302,28 +282,28 @@ mod tests {
     #[test]
     fn templates_have_their_sections_in_order() {
         assert_eq!(
-            Shelf::Memories.template(),
+            NoteFileKind::Memories.template(),
             "# Memories\n\n## Patterns\n\n## Decisions\n\n## Fixes\n\n## Context\n"
         );
         assert_eq!(
-            Shelf::Guardrails.template(),
+            NoteFileKind::Guardrails.template(),
             "# Guardrails\n\n## Fixes\n\n## Decisions\n\n## Patterns\n"
         );
     }
 
     #[test]
-    fn kinds_are_read_by_their_words_alone() {
+    fn kinds_parse_by_exact_word() {
         assert_eq!("Fix".parse(), Ok(NoteKind::Fix));
         assert!("fixes".parse::<NoteKind>().unwrap_err().contains("pattern, decision"));
     }
 
     #[test]
-    fn a_shelf_takes_its_own_kinds_and_names_them_when_it_refuses_one() {
-        assert_eq!(Shelf::Memories.parse_kind("Context"), Ok(NoteKind::Context));
-        assert_eq!(Shelf::Guardrails.parse_kind(" fix"), Ok(NoteKind::Fix));
+    fn each_file_accepts_only_its_own_kinds() {
+        assert_eq!(NoteFileKind::Memories.parse_kind("Context"), Ok(NoteKind::Context));
+        assert_eq!(NoteFileKind::Guardrails.parse_kind(" fix"), Ok(NoteKind::Fix));
         assert_eq!(
-            Shelf::Guardrails.parse_kind("context").unwrap_err(),
-            "\"context\" is no kind of guardrail; there are fix, decision and pattern"
+            NoteFileKind::Guardrails.parse_kind("context").unwrap_err(),
+            "unknown guardrail type \"context\"; use fix, decision or pattern"
         );
     }
 }

@@ -4,32 +4,32 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The id of a note: a word, the second it was made, four signs that set it apart.
+/// The id of a note: a prefix, the Unix time of creation and four characters for uniqueness.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NoteId(String);
 
-/// The longest run of digits that still fits the time of an id.
+/// The maximum number of digits of the time.
 const MAX_SECOND_DIGITS: usize = 11;
 
 impl NoteId {
-    /// How the ids of any shelf may begin.
+    /// The id prefixes of all note files.
     pub const PREFIXES: [&'static str; 4] = ["mem", "fix", "decision", "pattern"];
 
-    /// The id of a note made at this second, with four hex digits.
+    /// An id with this time and a suffix of four hex digits.
     #[must_use]
     pub fn new(prefix: &str, unix_second: i64, suffix: u16) -> Self {
         Self(format!("{prefix}-{}-{suffix:04x}", unix_second.max(0)))
     }
 
-    /// Reads an id with one of these prefixes; `None` when it is not one.
+    /// Parses an id with one of these prefixes.
     ///
-    /// Writers make hex digits; earlier tools wrote any lower-case letter, so readers accept those too.
+    /// The suffix may contain any lower-case letter, because earlier tools wrote those.
     #[must_use]
     pub fn parse(text: &str, prefixes: &[&str]) -> Option<Self> {
         Self::second_of(text.as_bytes(), prefixes).map(|_| Self(text.to_owned()))
     }
 
-    /// The second in the bytes of an id with one of these prefixes; `None` when they are not one.
+    /// The time in the bytes of an id with one of these prefixes; `None` if they are not an id.
     #[must_use]
     pub fn second_of(bytes: &[u8], prefixes: &[&str]) -> Option<i64> {
         let rest = prefixes
@@ -38,8 +38,8 @@ impl NoteId {
         let [digits @ .., b'-', a, b, c, d] = rest else {
             return None;
         };
-        let is_sign = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
-        if digits.is_empty() || digits.len() > MAX_SECOND_DIGITS || ![a, b, c, d].into_iter().all(is_sign) {
+        let is_suffix_char = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if digits.is_empty() || digits.len() > MAX_SECOND_DIGITS || ![a, b, c, d].into_iter().all(is_suffix_char) {
             return None;
         }
         let mut second = 0;
@@ -52,25 +52,24 @@ impl NoteId {
         Some(second)
     }
 
-    /// The id with any of the prefixes that these bytes begin with, whatever follows it.
+    /// The id at the start of these bytes, whatever follows it.
     #[must_use]
     pub fn at_start_of(bytes: &[u8]) -> Option<&[u8]> {
-        let begun = Self::PREFIXES
+        let rest = Self::PREFIXES
             .iter()
             .find_map(|prefix| bytes.strip_prefix(prefix.as_bytes())?.strip_prefix(b"-"))?;
-        let digits = begun.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let before = bytes.len() - begun.len();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let before = bytes.len() - rest.len();
         let id = bytes.get(..before + digits + "-0000".len())?;
         Self::second_of(id, &Self::PREFIXES).map(|_| id)
     }
 
-    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The second at which the note was made.
+    /// The time of creation.
     #[must_use]
     pub fn unix_second(&self) -> i64 {
         self.0
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_found_where_text_follows() {
+    fn id_is_found_before_other_text() {
         let check = |bytes: &[u8], id: Option<&[u8]>| assert_eq!(NoteId::at_start_of(bytes), id, "{bytes:?}");
         check(b"mem-12-a1b2", Some(b"mem-12-a1b2"));
         check(b"decision-12-a1b2c and on", Some(b"decision-12-a1b2"));
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_tells_its_second() {
+    fn id_contains_its_time() {
         let id = NoteId::new("mem", 1_737_372_000, 0xa1);
         assert_eq!(id.as_str(), "mem-1737372000-00a1");
         assert_eq!(id.unix_second(), 1_737_372_000);

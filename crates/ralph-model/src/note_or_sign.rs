@@ -1,19 +1,15 @@
-//! What can stand on a shelf: a note, or a guardrail in the old form.
+//! An entry of a note file: a note or a legacy Sign.
 
 use serde::{Serialize, Serializer};
 
 use crate::Note;
 
-/// A note, or a guardrail in the old form, which has no kind, no tags and no day.
+/// A note, or a legacy guardrail without type, tags and date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoteOrSign {
-    /// A note.
     Note(Note),
-    /// A Sign.
     Sign {
-        /// The id it is named by.
         id: String,
-        /// What it says.
         text: String,
         /// Its lines in the file.
         lines: String,
@@ -21,10 +17,9 @@ pub enum NoteOrSign {
 }
 
 impl NoteOrSign {
-    /// The word for a Sign where notes have their kind.
+    /// The type that JSON gives a Sign.
     pub const SIGN: &'static str = "sign";
 
-    /// The id it is named by.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -33,7 +28,6 @@ impl NoteOrSign {
         }
     }
 
-    /// What it says.
     #[must_use]
     pub fn content(&self) -> &str {
         match self {
@@ -52,7 +46,7 @@ impl NoteOrSign {
     }
 }
 
-/// A Sign has the keys of a note, so that whoever reads the list finds what they look for.
+/// A Sign has the same keys as a note, so that readers of a list can treat both alike.
 impl Serialize for NoteOrSign {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;

@@ -1,74 +1,65 @@
-//! A whole run as lessons are drawn from it: what its iterations were about, how each ended, what was learned and met.
+//! The history of a run as input of the extractor.
 
 use crate::{Signature, TaskType};
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHistory {
-    /// Its id: one of ours, or what another tool calls it.
+    /// The run id, ours or another tool's.
     pub loop_id: String,
-    /// What was asked for.
     pub objective: String,
-    /// Its iterations, in their order.
+    /// In order.
     pub iterations: Vec<PastIteration>,
 }
 
-/// An iteration of a run that is over.
+/// An iteration of a finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastIteration {
     /// Its number in the run, from 1.
     pub number: u32,
-    /// Its row of the journal; none where it comes from elsewhere.
+    /// Its journal entry; `None` if imported.
     pub journal: Option<i64>,
-    /// The task, by its id; none where the run had but one.
+    /// The task id; `None` if the run had only one task.
     pub task: Option<String>,
-    /// The task's title.
     pub title: String,
-    /// What kind of work the task is.
     pub task_type: TaskType,
-    /// How it ended.
     pub end: PastEnd,
-    /// Whether anything changed for the better.
+    /// Whether it improved anything.
     pub progress_made: bool,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: f64,
-    /// What the agent said that it learned.
+    /// The learnings reported by the agent.
     pub learned: Vec<String>,
-    /// What it noted of its work.
+    /// The agent's journal notes.
     pub notes: Option<String>,
-    /// What went wrong.
     pub errors: Vec<PastError>,
-    /// The files that it changed, from the project's root.
+    /// Changed files, relative to the project root.
     pub files: Vec<String>,
 }
 
 impl PastIteration {
-    /// Whether it is work that succeeded.
+    /// Whether it completed and made progress.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.end == PastEnd::Completed && self.progress_made
     }
 }
 
-/// How an iteration ended, as far as lessons are concerned.
+/// How an iteration ended, for the extractor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastEnd {
-    /// It was done.
     Completed,
-    /// It was, as far as the agent says; but a gate was red before and after it, so nobody knows whether the work is good, and
-    /// nothing is counted by it.
+    /// The agent reported it done, but a gate failed before and after it. Its result is unknown and does not count.
     Unproven,
-    /// It was not done.
     Failed,
-    /// It says nothing about the work: it was interrupted, or is not over.
+    /// Interrupted or unfinished.
     Other,
 }
 
-/// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastError {
-    /// What was said of it; what says most stands first.
+    /// The error; the most informative text comes first.
     pub text: String,
-    /// What makes it the same as another one, where that is known.
+    /// Identifies equal failures, if known.
     pub signature: Option<Signature>,
 }

@@ -1,4 +1,4 @@
-//! Ids of what stands in the database: a letter or word, a dash, hex digits.
+//! Short ids of database rows: a prefix and hex digits.
 
 use std::fmt;
 
@@ -12,17 +12,16 @@ macro_rules! short_id {
         pub struct $name(String);
 
         impl $name {
-            /// What every one begins with.
             pub const PREFIX: &'static str = $prefix;
 
-            /// The id that random bits make. Whether it is taken is for the caller to see.
+            /// An id from random bits. The caller checks whether it is taken.
             #[must_use]
             pub fn new(bits: u64) -> Self {
                 let digits = bits & ((1 << (4 * $digits)) - 1);
                 Self(format!("{}{digits:0width$x}", $prefix, width = $digits))
             }
 
-            /// Reads a whole id; `None` when it is not one.
+            /// Parses a complete id.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 let digits = text.strip_prefix($prefix)?;
@@ -30,7 +29,6 @@ macro_rules! short_id {
                 (digits.len() == $digits && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
             }
 
-            /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

@@ -1,4 +1,4 @@
-//! Random numbers that can be had again from their seed: for tests, benchmarks and ids that a test fixes.
+//! Reproducible random numbers for tests, benchmarks and fixed ids.
 
 use crate::Entropy;
 
@@ -7,7 +7,6 @@ use crate::Entropy;
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The sequence of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)

@@ -1,34 +1,33 @@
-//! The tags of a note: trimmed, without repetition, in the order given.
+//! The tags of a note: trimmed, unique and in the given order.
 
 use std::collections::HashSet;
 
 use serde::{Serialize, Serializer};
 
-/// Tags as they stand in a note.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tags(Vec<String>);
 
-/// A tag that the tags comment could not hold.
+/// A tag that cannot be stored in the tags comment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the tag {tag:?} holds {what}, which the tags line cannot hold")]
+#[error("invalid tag {tag:?}: a tag cannot contain {what}")]
 pub struct TagError {
     tag: String,
     what: &'static str,
 }
 
 impl Tags {
-    /// Reads a comma-separated list. Blank items are dropped, repeated ones kept once.
+    /// Parses a comma-separated list. Blank and repeated items are dropped.
     ///
     /// # Errors
-    /// When a tag holds a sign that would break the comment it stands in.
+    /// If a tag contains characters that would break the comment.
     pub fn parse(list: &str) -> Result<Self, TagError> {
         Self::new(list.split(','))
     }
 
-    /// Takes tags one by one, under the same rules as [`Tags::parse`].
+    /// Takes single tags, under the rules of [`Tags::parse`].
     ///
     /// # Errors
-    /// When a tag holds a sign that would break the comment it stands in.
+    /// If a tag contains characters that would break the comment.
     pub fn new<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Self, TagError> {
         let mut seen = HashSet::new();
         let mut tags = Vec::new();
@@ -50,18 +49,16 @@ impl Tags {
         Ok(Self(tags))
     }
 
-    /// The tags in order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of these tags equals one of the wanted ones, whatever the case of the letters.
+    /// Whether a tag equals one of the wanted ones, ignoring case.
     #[must_use]
     pub fn match_any(&self, wanted: &Self) -> bool {
         let mine: HashSet<String> = self.iter().map(str::to_lowercase).collect();
@@ -100,16 +97,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_trimmed_and_kept_once_in_order() {
+    fn tags_are_trimmed_and_deduplicated_in_order() {
         let tags = Tags::parse(" build, test ,,build, 日本 ").unwrap();
         assert_eq!(tags.to_string(), "build, test, 日本");
     }
 
     #[test]
-    fn tags_that_would_break_their_comment_are_refused() {
+    fn tags_that_would_break_the_comment_are_rejected() {
         for bad in ["a|b", "a-->b", "a\nb", "a\u{0}b"] {
             let message = Tags::parse(bad).unwrap_err().to_string();
-            assert!(message.starts_with("the tag \"a"), "{message}");
+            assert!(message.starts_with("invalid tag \"a"), "{message}");
         }
         assert!(Tags::new(["a,b"]).is_err());
     }

@@ -1,40 +1,37 @@
-//! Tasks: what an agent is to do, one at a time.
+//! Tasks: units of work for an agent.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{Author, FeatureId, RunId, TaskId, Unverified, serialize_moment};
+use crate::{Author, FeatureId, RunId, TaskId, Unverified, serialize_timestamp};
 
 word_enum! {
-    /// Where a task stands.
     pub enum TaskStatus {
-        /// An agent proposed it; a person accepts or rejects it, and until then it is no work.
+        /// Proposed by an agent; a person accepts or rejects it.
         Proposed = "proposed",
-        /// Nobody works on it.
         Pending = "pending",
-        /// A run has claimed it.
+        /// Claimed by a run.
         InProgress = "in_progress",
-        /// It is done.
         Done = "done",
-        /// It waits for another task, and for nothing else.
+        /// Only by dependencies.
         Blocked = "blocked",
-        /// Its attempts are used up, or somebody gave it up; it waits for a person.
+        /// Its attempts are used up or it was given up; needs attention.
         Failed = "failed",
     }
 }
 
 word_enum! {
-    /// How a task comes to its end.
+    /// How a task ends.
     pub enum TaskKind {
-        /// An agent says that it is done.
+        /// When an agent reports it done.
         Once = "once",
-        /// It is repeated until an agent says that everything is complete.
+        /// Repeated until an agent reports that everything is complete.
         PromptLoop = "prompt_loop",
     }
 }
 
-/// How urgent a task is: lower numbers go first.
+/// The priority of a task; lower numbers go first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Priority(pub u32);
@@ -45,29 +42,25 @@ impl Default for Priority {
     }
 }
 
-/// A task to be made.
+/// A task to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTask {
-    /// What is to be done, in one line.
+    /// One line.
     pub title: String,
-    /// All that there is to say about it; may be empty.
+    /// May be empty.
     pub description: String,
-    /// The task that it is a part of.
     pub parent: Option<TaskId>,
-    /// The feature that it belongs to.
     pub feature: Option<FeatureId>,
-    /// How it comes to its end.
     pub kind: TaskKind,
-    /// How urgent it is.
     pub priority: Priority,
-    /// The tasks that must be done before it.
+    /// Its dependencies.
     pub after: Vec<TaskId>,
-    /// The commands that must pass for it.
+    /// Commands that must pass.
     pub checks: Vec<String>,
 }
 
 impl NewTask {
-    /// A task of this title and nothing else.
+    /// A task with only a title.
     #[must_use]
     pub fn titled(title: impl Into<String>) -> Self {
         Self {
@@ -83,72 +76,61 @@ impl NewTask {
     }
 }
 
-/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
-    /// What is to be done, in one line.
+    /// One line.
     pub title: String,
-    /// All that there is to say about it; may be empty.
+    /// May be empty.
     pub description: String,
-    /// Where it stands.
     pub status: TaskStatus,
-    /// Why a done task needs a person's review; none when it does not.
+    /// Why a done task needs review.
     pub unverified: Option<Unverified>,
-    /// How it comes to its end.
     pub kind: TaskKind,
-    /// How urgent it is.
     pub priority: Priority,
-    /// The task that it is a part of.
     pub parent: Option<TaskId>,
-    /// The feature that it belongs to.
     pub feature: Option<FeatureId>,
-    /// The tasks that must be done before it, in the order of their ids.
+    /// Its dependencies, in order of id.
     pub after: Vec<TaskId>,
-    /// The commands that must pass for it, beside the gates of the project.
+    /// Commands that must pass, in addition to the project's gates.
     pub checks: Vec<String>,
-    /// How many attempts counted against it since it was last reset.
+    /// Counted attempts since the last reset.
     pub retries_used: u32,
-    /// How often it may be tried again; none leaves that to the configuration.
+    /// Overrides the configured number of retries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
-    /// How many attempts were begun, ever; the number of the last one.
+    /// Attempts ever started; the number of the last one.
     pub attempts: u32,
-    /// The run that works on it.
+    /// The run that has claimed it.
     pub claimed_by: Option<RunId>,
-    /// Where an agent wants it to be; only while it is proposed.
+    /// Where an agent proposes to put it; only while it is proposed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<TaskProposal>,
-    /// When it was made.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub created_at: Timestamp,
-    /// When it last changed.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub updated_at: Timestamp,
 }
 
-/// Where an agent wants a proposed task to be. A proposed task has no parent, feature or dependencies of its own, so that it
-/// changes nothing for other tasks.
+/// Where an agent proposes to put a task. Until it is accepted the task has no parent, feature or dependencies, so it
+/// does not affect other tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskProposal {
-    /// The task that it would be a subtask of.
+    /// The parent it would have.
     pub parent: Option<TaskId>,
-    /// The feature that it would belong to.
+    /// The feature it would belong to.
     pub feature: Option<FeatureId>,
-    /// The tasks that would have to be done before it.
+    /// The dependencies it would have.
     pub after: Vec<TaskId>,
 }
 
-/// A line in the log of a task.
+/// A line in a task's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskLogLine {
-    /// When.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub at: Timestamp,
-    /// What happened, as a sentence.
+    /// What happened, in one sentence.
     pub text: String,
-    /// Who did it.
     #[serde(flatten)]
     pub author: Author,
 }

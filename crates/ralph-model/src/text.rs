@@ -1,22 +1,22 @@
-//! Text for the eye: shortened by display width, never inside a character; counts and durations as people say them.
+//! Text for display: cutting by width, slugs, counts, durations and sizes.
 
 use std::time::Duration;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// How many terminal columns a text takes. Control characters take none.
+/// The number of terminal columns; control characters take none.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
-/// Whether every byte is a sign that takes one column, as in most cells of most tables.
+/// Fast path: every byte takes one column.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// The first line that is not blank, without surrounding white space.
+/// The first line that is not blank, trimmed.
 #[must_use]
 pub fn first_line(text: &str) -> &str {
     text.lines()
@@ -25,16 +25,16 @@ pub fn first_line(text: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// The text on one line within `columns`, with an ellipsis where it was cut.
+/// The text on one line of at most `columns`, with an ellipsis if it was cut.
 ///
-/// Control characters (a stored escape sequence, a tab) become spaces: a preview must not move the cursor. Clusters
-/// that show as one sign (an emoji with joiners, a letter with its marks) are kept whole or left out whole.
+/// Control characters become spaces, so a stored escape sequence cannot move the cursor. Grapheme clusters are never
+/// split.
 #[must_use]
 pub fn preview(text: &str, columns: usize) -> String {
     if text.len() <= columns && is_plain(text) {
         return text.to_owned();
     }
-    // More than this can never be shown, and measuring a megabyte for a table cell is wasteful.
+    // A limit on what is measured, for huge texts in table cells.
     let most = columns.saturating_mul(16).saturating_add(64);
     let line: String = text
         .chars()
@@ -62,8 +62,8 @@ pub fn preview(text: &str, columns: usize) -> String {
     cut
 }
 
-/// A text in pieces of at most so many columns, broken anywhere but inside what shows as one sign. A sign that is wider is a
-/// piece of its own.
+/// Splits a text into pieces of at most `columns`, never inside a grapheme cluster. A wider cluster is a piece of its
+/// own.
 #[must_use]
 pub fn pieces(text: &str, columns: usize) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
@@ -82,12 +82,11 @@ pub fn pieces(text: &str, columns: usize) -> Vec<String> {
     pieces
 }
 
-/// The most characters and bytes of a slug: it becomes a file's name, or a part of an id.
+/// The limits of a slug; it becomes part of a file name or an id.
 const MAX_SLUG_CHARACTERS: usize = 80;
 const MAX_SLUG_BYTES: usize = 200;
 
-/// A text as a short name: lower case, with one dash for everything between letters and digits, and none at its ends.
-/// A text without any letter or digit has none.
+/// A slug: lower case, with a dash for each run of other characters. Empty if the text has no letter or digit.
 #[must_use]
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
@@ -113,7 +112,7 @@ pub fn slug(text: &str) -> String {
     slug
 }
 
-/// `one thing`, `2 things`: a count with its noun, for sentences.
+/// A count with its noun: `1 file`, `2 files`.
 #[must_use]
 pub fn count(n: usize, one: &str, many: &str) -> String {
     if n == 1 {
@@ -123,7 +122,7 @@ pub fn count(n: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// A duration as people say it: `0.5 s`, `42 s`, `1 min 05 s`, `2 h`.
+/// A duration for people: `0.5 s`, `42 s`, `1 min 05 s`, `2 h`.
 #[must_use]
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -137,7 +136,7 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// A size as people say it: `512 B`, `1.5 KiB`, `40 MiB`.
+/// A size for people: `512 B`, `1.5 KiB`, `40 MiB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
@@ -151,7 +150,7 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// A number in three digits or so: `950`, `51k`, `1.2M`.
+/// A number in about three digits: `950`, `51k`, `1.2M`.
 #[must_use]
 pub fn short_number(number: u64) -> String {
     match number {
@@ -161,19 +160,19 @@ pub fn short_number(number: u64) -> String {
     }
 }
 
-/// The longest token that a cut looks for the end of, in bytes.
-const MOST_TOKEN: usize = 4096;
+/// The longest word that is kept whole, in bytes.
+const MAX_WORD_BYTES: usize = 4096;
 
-/// The beginning of a text in at most so many bytes, without the word that would be cut: half of a token is one that nobody
-/// recognises. A word that is too long to be a token is cut.
+/// Truncates a text to this many bytes, at the end of a word if possible. A partly cut token would not be recognised as
+/// a secret.
 #[must_use]
-pub fn beginning_in_words(text: &str, most: usize) -> &str {
+pub fn truncate_at_word(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
     let cut = text.get(..text.floor_char_boundary(most)).unwrap_or_default();
     match cut.rfind(char::is_whitespace) {
-        Some(end) if cut.len() - end <= MOST_TOKEN => cut.get(..end).unwrap_or(cut),
+        Some(end) if cut.len() - end <= MAX_WORD_BYTES => cut.get(..end).unwrap_or(cut),
         _ => cut,
     }
 }
@@ -184,16 +183,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_beginning_ends_with_a_whole_word() {
-        assert_eq!(beginning_in_words("one two three", 13), "one two three");
-        assert_eq!(beginning_in_words("one two three", 11), "one two");
-        assert_eq!(beginning_in_words("ééééé", 5), "éé");
+    fn truncation_keeps_whole_words() {
+        assert_eq!(truncate_at_word("one two three", 13), "one two three");
+        assert_eq!(truncate_at_word("one two three", 11), "one two");
+        assert_eq!(truncate_at_word("ééééé", 5), "éé");
         let long = "x".repeat(10_000);
-        assert_eq!(beginning_in_words(&format!("a {long}"), 9000).len(), 9000);
+        assert_eq!(truncate_at_word(&format!("a {long}"), 9000).len(), 9000);
     }
 
     #[test]
-    fn pieces_are_full_and_no_sign_is_broken() {
+    fn pieces_are_full_and_never_split_clusters() {
         assert_eq!(pieces("abcdefg", 3), ["abc", "def", "g"]);
         assert_eq!(pieces("a語語e\u{301}", 3), ["a語", "語e\u{301}"]);
         assert_eq!(pieces("語a", 1), ["語", "a"]);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_said_as_people_say_them() {
+    fn sizes_are_readable() {
         for (bytes, expected) in [
             (0, "0 B"),
             (1023, "1023 B"),
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_said_as_people_say_them() {
+    fn durations_are_readable() {
         for (milliseconds, expected) in [
             (0, "0.0 s"),
             (9_940, "9.9 s"),

@@ -1,7 +1,6 @@
-//! Enums whose values have a word each: in the database, in JSON, in messages. One list, so that no word is read that is
-//! not written, and the other way round.
+//! Enums with one word per value, used in the database, JSON and messages.
 
-/// Makes an enum with `word`, `parse`, `ALL`, `Display` and serde, all by the same words.
+/// Defines an enum with `word`, `parse`, `ALL`, `Display` and serde, all based on the same words.
 macro_rules! word_enum {
     (
         $(#[$about:meta])*
@@ -16,10 +15,8 @@ macro_rules! word_enum {
         }
 
         impl $name {
-            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$value,)+];
 
-            /// The word for it.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {
@@ -27,7 +24,7 @@ macro_rules! word_enum {
                 }
             }
 
-            /// The value of a word; `None` when there is no such word.
+            /// Parses a word.
             #[must_use]
             pub fn parse(word: &str) -> Option<Self> {
                 match word {
@@ -52,7 +49,7 @@ macro_rules! word_enum {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let word = String::deserialize(deserializer)?;
-                Self::parse(&word).ok_or_else(|| serde::de::Error::custom(format!("there is no {word:?} here")))
+                Self::parse(&word).ok_or_else(|| serde::de::Error::custom(format!("unknown value {word:?}")))
             }
         }
     };

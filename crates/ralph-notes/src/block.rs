@@ -1,48 +1,45 @@
-//! The entry that a scanner is in: which of the lines below its heading are its own.
+//! Collects the lines that belong to one entry during a scan.
 
 use crate::lines::{Line, Marker};
 use crate::{Entry, Span};
 
-/// How far a block has come. Later parts are never taken for earlier ones, so that stray text after an entry cannot leak
-/// into it.
+/// Progress within a block. It never goes back, so that stray text after an entry cannot become part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Heading,
     Quote,
-    /// Prose followed: later quotes are not the entry's.
+    /// Prose was found: later quotes do not belong to the entry.
     Prose,
-    /// A comment line of ours was seen: the text is complete.
+    /// A tags or `ralph:` line was found: the text is complete.
     Tagged,
 }
 
-/// Which side's lines of a conflict these are.
+/// One side of a merge conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Half {
     Ours,
     Theirs,
 }
 
-/// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It belongs to the entry.
+    /// The line belongs to the entry.
     Yes,
-    /// The entry is past such lines.
+    /// The entry is already past this kind of line.
     No,
 }
 
-/// A heading that is meant as an entry, with the lines that follow it.
+/// An entry heading and the lines collected below it.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) entry: Entry,
     pub(crate) valid_id: bool,
     phase: Phase,
-    /// In which half of a conflict its heading stands.
+    /// The side of a conflict that the heading is in.
     half: Option<Half>,
 }
 
 impl Block {
-    /// A heading without anything below it yet.
     pub(crate) fn new(entry: Entry, valid_id: bool, half: Option<Half>) -> Self {
         Self {
             entry,
@@ -52,7 +49,6 @@ impl Block {
         }
     }
 
-    /// Meets a quoted line.
     pub(crate) fn quote(&mut self, line: Line) -> Taken {
         self.entry.content = match self.phase {
             Phase::Heading => line.whole(),
@@ -63,7 +59,6 @@ impl Block {
         Taken::Yes
     }
 
-    /// Meets a line of tags.
     pub(crate) fn tags(&mut self, line: Line) -> Taken {
         let taken = take_once(&mut self.entry.tags, line);
         if taken == Taken::Yes {
@@ -72,7 +67,6 @@ impl Block {
         taken
     }
 
-    /// Meets a `ralph:` line.
     pub(crate) fn extra(&mut self, line: Line) -> Taken {
         let taken = take_once(&mut self.entry.extra, line);
         if taken == Taken::Yes && self.phase == Phase::Quote {
@@ -81,15 +75,14 @@ impl Block {
         taken
     }
 
-    /// Meets a line of prose.
     pub(crate) fn prose(&mut self) {
         if self.phase != Phase::Tagged {
             self.phase = Phase::Prose;
         }
     }
 
-    /// Meets a marker of a conflict. An entry that a conflict runs through says what one side says: where the other
-    /// side's lines follow, its text ends.
+    /// Handles a conflict marker. Only the heading's side of a conflict belongs to the entry, so the text ends where
+    /// the other side begins.
     pub(crate) fn marker(&mut self, marker: Marker) {
         let other_half_follows = match marker {
             Marker::Ours => self.half == Some(Half::Theirs),

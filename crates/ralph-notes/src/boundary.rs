@@ -1,12 +1,12 @@
-//! The folder that files of a project must stay in, whatever their paths and the links on the way say.
+//! Checks that paths stay inside the project after symlinks and `..` are resolved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many links that lead nowhere are followed.
+/// Maximum number of dangling links to follow.
 const MAX_LINKS: usize = 40;
 
-/// The root of a project, and folders outside it that the user allows.
+/// A project root, and folders outside it that the user allows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Boundary {
     root: PathBuf,
@@ -14,7 +14,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// The boundary of a project. Allowed folders and files are absolute paths.
+    /// Creates the boundary of a project. Allowed folders and files are absolute paths.
     #[must_use]
     pub fn new(root: &Path, allowed: &[PathBuf]) -> Self {
         Self {
@@ -23,7 +23,7 @@ impl Boundary {
         }
     }
 
-    /// Where a path leads, if that is neither in the project nor in an allowed folder. The file need not exist.
+    /// Returns the real path if it is outside the project and all allowed folders. The file need not exist.
     #[must_use]
     pub fn outside(&self, path: &Path) -> Option<PathBuf> {
         let real = real_path(path);
@@ -32,7 +32,7 @@ impl Boundary {
     }
 }
 
-/// The path without links and `..`, as far as it exists; what is missing is appended.
+/// Resolves links and `..` as far as the path exists, and appends the missing rest.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
     follow(path, MAX_LINKS)
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_links_that_leave_the_project_are_outside() {
+    fn escaping_paths_and_links_are_outside() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["project/docs", "project/.agent", "shared", "home"] {

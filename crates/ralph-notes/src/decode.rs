@@ -1,4 +1,4 @@
-//! From the spans of an entry to a note: its text without quote marks, its tags, its day.
+//! Decodes the spans of an entry into a note: content, tags, and creation date.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,14 +12,13 @@ use crate::lines::{conflict_marker, is_blank, lines_in};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
 
 impl<'a> Document<'a> {
-    /// The id of an entry.
     #[must_use]
     pub fn id(&self, entry: &Entry) -> &'a str {
         // An id that parsed is ASCII.
         std::str::from_utf8(self.id_bytes(entry)).unwrap_or_default()
     }
 
-    /// The text of an entry, lines separated by LF.
+    /// The content of an entry, with lines separated by LF.
     #[must_use]
     pub fn content(&self, entry: &Entry) -> String {
         let quoted = entry.content.of(self.bytes);
@@ -33,29 +32,28 @@ impl<'a> Document<'a> {
         content
     }
 
-    /// The tags of an entry; none where its tags line is missing or cannot be read.
+    /// The tags of an entry; empty if its tags line is missing or malformed.
     #[must_use]
     pub fn tags(&self, entry: &Entry) -> Tags {
         self.tags_line(entry).map(|line| line.0).unwrap_or_default()
     }
 
-    /// The day of an entry: that of its tags line, else the UTC day of its id.
+    /// The creation date from the tags line, or else the UTC date of the id.
     #[must_use]
     pub fn created(&self, entry: &Entry) -> Date {
         parse_day(entry.tags.of(self.bytes)).unwrap_or_else(|| utc_day(entry.second))
     }
 
-    /// Everything else that is recorded about an entry.
+    /// The key-value pairs of the `ralph:` line.
     #[must_use]
     pub fn extra(&self, entry: &Entry) -> Extra {
         parse_extra(entry.extra.of(self.bytes)).unwrap_or_default()
     }
 
-    /// The entry as a note.
     #[must_use]
     pub fn note(&self, entry: &Entry) -> Option<Note> {
         Some(Note {
-            id: NoteId::parse(self.id(entry), self.shelf.id_prefixes())?,
+            id: NoteId::parse(self.id(entry), self.file_kind.id_prefixes())?,
             kind: entry.kind,
             content: self.content(entry),
             tags: self.tags(entry),
@@ -64,8 +62,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Everything that is wrong in the file, in its order: what parsing reported, unreadable comment lines, ids that
-    /// stand twice, conflicts that nobody settled.
+    /// All problems in file order: parse problems, malformed comment lines, duplicate ids, and unresolved conflicts.
     #[must_use]
     pub fn validate(&self) -> Vec<Problem> {
         let mut problems = self.problems().to_vec();
@@ -89,7 +86,7 @@ impl<'a> Document<'a> {
         problems
     }
 
-    /// Lines with invisible characters. A byte order mark at the beginning of the file is none.
+    /// Lines with invisible characters. A byte order mark at the start of the file does not count.
     fn invisible_problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut start = 0;
@@ -112,7 +109,7 @@ impl<'a> Document<'a> {
         problems
     }
 
-    /// Whether the comment lines of an entry can be read, as far as it has them.
+    /// Whether the tags and `ralph:` lines that are present can be parsed.
     pub(crate) fn comments_are_readable(&self, entry: &Entry) -> bool {
         self.tags_are_readable(entry) && self.extra_is_readable(entry)
     }
@@ -130,12 +127,11 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Whether quoted lines hold anything but white space.
 pub(crate) fn has_text(bytes: &[u8], quoted: Span) -> bool {
     text_lines(bytes, quoted).any(|line| !is_blank(line))
 }
 
-/// The lines of a text without their quote marks. A marker of a conflict between two of them is none.
+/// The text lines without their quote marks. Skips conflict markers between them.
 fn text_lines(bytes: &[u8], quoted: Span) -> impl Iterator<Item = &[u8]> {
     lines_in(bytes, quoted)
         .map(|line| line.text.of(bytes))
@@ -143,7 +139,6 @@ fn text_lines(bytes: &[u8], quoted: Span) -> impl Iterator<Item = &[u8]> {
         .map(unquote)
 }
 
-/// The UTC day of a second since 1970.
 pub(crate) fn utc_day(second: i64) -> Date {
     Timestamp::from_second(second)
         .unwrap_or(Timestamp::MAX)
@@ -151,7 +146,7 @@ pub(crate) fn utc_day(second: i64) -> Date {
         .date()
 }
 
-/// A line without its quote mark and the one space after it.
+/// Removes the quote mark and one space after it.
 fn unquote(line: &[u8]) -> &[u8] {
     match line {
         [b'>', b' ', rest @ ..] | [b'>', rest @ ..] => rest,
@@ -168,8 +163,8 @@ fn parse_tags(line: &[u8]) -> Option<(Tags, Date)> {
     Some((Tags::parse(list).ok()?, day))
 }
 
-/// Only the day of a tags line. Lists of thousands of notes are ordered by it, so it reads from the end and allocates
-/// nothing.
+/// Reads only the date of a tags line. Sorting thousands of notes calls this, so it reads from the end and does not
+/// allocate.
 fn parse_day(line: &[u8]) -> Option<Date> {
     let before = line.trim_ascii_end().strip_suffix(b"-->")?.trim_ascii_end();
     let [head @ .., y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = before else {

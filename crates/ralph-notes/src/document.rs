@@ -1,106 +1,101 @@
-//! A notes file as a list of spans over its bytes. Parsing never fails and never changes anything: what it cannot read
-//! it reports and leaves alone.
+//! A notes file as a list of spans over its bytes. Parsing never fails and never changes the bytes; what it cannot
+//! read, it reports as a problem.
 
-use ralph_model::{NoteKind, Shelf};
+use ralph_model::{NoteFileKind, NoteKind};
 
 use crate::scanner::Scanner;
 use crate::signs::SignPlace;
 use crate::{Problem, Span};
 
-/// A parsed notes file.
 #[derive(Debug)]
 pub struct Document<'a> {
-    pub(crate) shelf: Shelf,
+    pub(crate) file_kind: NoteFileKind,
     pub(crate) bytes: &'a [u8],
     pub(crate) sections: Vec<Section>,
-    /// Where the last line that is not blank ends.
+    /// The end of the last line that is not blank.
     pub(crate) text_end: usize,
     pub(crate) entries: Vec<Entry>,
     pub(crate) signs: Vec<SignPlace>,
     pub(crate) problems: Vec<Problem>,
 }
 
-/// One entry: where its parts stand. Parts that it does not have are empty spans.
+/// The spans of one entry. Missing parts are empty spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is about, by its section.
+    /// The kind of the section that the entry is in.
     pub kind: NoteKind,
     pub(crate) second: i64,
-    /// The heading line.
     pub(crate) heading: Span,
     pub(crate) id: Span,
-    /// The quoted lines, from the first to the last.
+    /// The quoted lines, first to last.
     pub(crate) content: Span,
     pub(crate) tags: Span,
     pub(crate) extra: Span,
 }
 
-/// A section with a heading of its own.
+/// A `##` section.
 #[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) kind: Option<NoteKind>,
-    /// Where the last line of it that is not blank ends.
+    /// The end of its last line that is not blank.
     pub(crate) text_end: usize,
 }
 
 impl<'a> Document<'a> {
-    /// Reads a file of this shelf, whatever its bytes are.
     #[must_use]
-    pub fn parse(shelf: Shelf, bytes: &'a [u8]) -> Self {
-        Scanner::new(shelf, bytes).scan()
+    pub fn parse(file_kind: NoteFileKind, bytes: &'a [u8]) -> Self {
+        Scanner::new(file_kind, bytes).scan()
     }
 
-    /// The entries in the order of the file.
+    /// The entries in file order.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Where Signs stand, in the order of the file.
+    /// The positions of Signs in file order.
     pub(crate) fn sign_places(&self) -> &[SignPlace] {
         &self.signs
     }
 
-    /// What parsing could not read, in the order of the file.
+    /// The problems found while parsing, in file order.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The file's bytes.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The shelf it was read as.
     #[must_use]
-    pub fn shelf(&self) -> Shelf {
-        self.shelf
+    pub fn file_kind(&self) -> NoteFileKind {
+        self.file_kind
     }
 
-    /// The entries with this id: more than one only in a file that was damaged by hand or by a merge.
+    /// The entries with this id. A file damaged by hand or by a merge may have more than one.
     pub fn find<'s>(&'s self, id: &str) -> impl Iterator<Item = &'s Entry> {
         self.entries
             .iter()
             .filter(move |entry| self.id_bytes(entry) == id.as_bytes())
     }
 
-    /// The entries whose id begins with this text.
+    /// The entries whose id starts with this prefix.
     pub fn find_prefix<'s>(&'s self, prefix: &str) -> impl Iterator<Item = &'s Entry> {
         self.entries
             .iter()
             .filter(move |entry| self.id_bytes(entry).starts_with(prefix.as_bytes()))
     }
 
-    /// Whether a text stands anywhere in the file, also where nothing is read.
+    /// Whether the text occurs anywhere in the file, including parts that are not parsed.
     #[must_use]
     pub fn mentions(&self, text: &str) -> bool {
         memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
     }
 
-    /// The stretches of the file between the parts of entries.
-    pub(crate) fn unread(&self) -> Vec<&'a [u8]> {
+    /// The byte ranges between the parts of entries.
+    pub(crate) fn outside_entries(&self) -> Vec<&'a [u8]> {
         let mut stretches = Vec::with_capacity(self.entries.len() + 1);
         let mut read_to = 0;
         for entry in &self.entries {
@@ -115,13 +110,13 @@ impl<'a> Document<'a> {
         stretches
     }
 
-    /// The number of the line, from 1, on which a span begins.
+    /// The line number, from 1, where a span starts.
     #[must_use]
     pub fn line_number(&self, at: Span) -> usize {
         self.line_numbers([at]).next().unwrap_or(1)
     }
 
-    /// The numbers of the lines, from 1, on which spans begin that are in the order of the file.
+    /// The line numbers, from 1, where spans start. The spans must be in file order.
     pub fn line_numbers(&self, spans: impl IntoIterator<Item = Span>) -> impl Iterator<Item = usize> {
         let mut line = 1;
         let mut counted = 0;
@@ -133,7 +128,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Where an entry's heading stands.
+    /// The span of the entry's heading.
     #[must_use]
     pub fn place(&self, entry: &Entry) -> Span {
         entry.heading

@@ -1,4 +1,4 @@
-//! Edits of a document, as patches: add, change, delete.
+//! Document edits as patches: add, change, delete.
 
 use ralph_model::{Note, NoteKind};
 
@@ -6,19 +6,16 @@ use crate::lines::{BOM, Fences, Line, heading, is_blank, is_part_of_entry};
 use crate::render::{entry_text, extra_line, quoted, tags_line};
 use crate::{Document, Entry, Patches, Sign, Span};
 
-/// Where new notes go: at a place in the file, between the entries with these ids.
+/// The place in a file where new notes are inserted, between the entries with these ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap<'d> {
-    /// The place, in bytes.
     pub at: usize,
-    /// The entry before; none at the beginning.
     pub before: Option<&'d str>,
-    /// The entry after; none at the end.
     pub after: Option<&'d str>,
 }
 
 impl Document<'_> {
-    /// Adds notes at the end of their sections, in the order given; a missing section is created at the end.
+    /// Adds notes at the end of their sections, in the given order. Creates missing sections at the end of the file.
     #[must_use]
     pub fn add(&self, notes: &[Note]) -> Patches {
         let mut patches = Patches::none();
@@ -26,8 +23,8 @@ impl Document<'_> {
         patches
     }
 
-    /// Changes an entry to what the note says. Only the parts that differ are written; another kind moves the parts to the
-    /// end of that section as they are.
+    /// Changes an entry to match the note. Only the parts that differ are rewritten; a different kind moves the entry
+    /// to the end of the section for that kind.
     #[must_use]
     pub fn change(&self, entry: &Entry, note: &Note) -> Patches {
         let patches = self.change_parts(entry, note);
@@ -47,7 +44,7 @@ impl Document<'_> {
         patches
     }
 
-    /// The patches that change the parts of an entry where they stand.
+    /// Patches the parts of an entry in place.
     fn change_parts(&self, entry: &Entry, note: &Note) -> Patches {
         let mut patches = Patches::none();
         let eol = self.eol_of(entry);
@@ -61,7 +58,7 @@ impl Document<'_> {
         let tags = tags_line(&note.tags, note.created);
         let mut extra = extra_line(&note.extra);
         if extra.is_empty() && !entry.extra.is_empty() && self.has_stray_parts_after(entry.extra) {
-            // Another such line further down would be taken for the entry's own.
+            // Otherwise a second `ralph:` line further down would be read as this entry's own.
             extra.push_str("<!-- ralph: -->\n");
         }
         if entry.tags.is_empty() && entry.extra.is_empty() && (tags_differ || extra_differs) {
@@ -77,11 +74,11 @@ impl Document<'_> {
         patches
     }
 
-    /// Takes entries out, each with the blank line that set it apart. What people wrote between its parts stays.
+    /// Deletes entries, each with the blank line before it. Keeps what people wrote between the parts of an entry.
     #[must_use]
     pub fn delete(&self, entries: &[&Entry]) -> Patches {
         let mut patches = Patches::none();
-        // In the order of the file each patch goes to the end of the list.
+        // In file order, each patch is appended to the list.
         let mut entries = entries.to_vec();
         entries.sort_by_key(|entry| entry.heading.start());
         for entry in entries {
@@ -90,7 +87,8 @@ impl Document<'_> {
         patches
     }
 
-    /// Makes entries of Signs: where they stand, if that is the section of the note, else at the end of that section.
+    /// Converts Signs to entries: in place if they are in the section for the note's kind, otherwise at the end of that
+    /// section.
     #[must_use]
     pub fn migrate(&self, signs: &[(Sign, Note)]) -> Patches {
         let mut patches = Patches::none();
@@ -111,7 +109,7 @@ impl Document<'_> {
         patches
     }
 
-    /// Where new notes of a kind go; none where their section is missing.
+    /// Where new notes of a kind are inserted; `None` if their section is missing.
     #[must_use]
     pub fn gap_for(&self, kind: NoteKind) -> Option<Gap<'_>> {
         let kind = self.kind_here(kind);
@@ -140,15 +138,15 @@ impl Document<'_> {
         }
     }
 
-    /// The kinds in the order in which entries have to be put in: a section that is made goes to the end of the file, where
-    /// the last of the others may have its end too.
+    /// The order in which to insert kinds. A new section goes to the end of the file, where the last existing section
+    /// may also end, so existing sections come first.
     pub(crate) fn kinds_to_fill(&self) -> Vec<NoteKind> {
-        let mut kinds = self.shelf.kinds().to_vec();
+        let mut kinds = self.file_kind.kinds().to_vec();
         kinds.sort_by_key(|kind| !self.sections.iter().any(|section| section.kind == Some(*kind)));
         kinds
     }
 
-    /// Puts entries, each after a blank line, at the end of a section; a missing one is made.
+    /// Inserts entries at the end of a section, each after a blank line. Creates a missing section.
     pub(crate) fn insert_into(&self, patches: &mut Patches, kind: NoteKind, entries: Vec<u8>) {
         let kind = self.kind_here(kind);
         let section = self.sections.iter().find(|section| section.kind == Some(kind));
@@ -167,9 +165,9 @@ impl Document<'_> {
         patches.insert(at, bytes);
     }
 
-    /// The section a note of this kind goes to on this shelf: one that it does not have becomes a pattern.
+    /// The section for notes of this kind in this file. A kind the file does not have becomes a pattern.
     fn kind_here(&self, kind: NoteKind) -> NoteKind {
-        if self.shelf.kinds().contains(&kind) {
+        if self.file_kind.kinds().contains(&kind) {
             kind
         } else {
             NoteKind::Pattern
@@ -199,8 +197,8 @@ impl Document<'_> {
         );
     }
 
-    /// Takes out the last stretch of a block that began at an offset. Stray parts that stay get a heading with the name of
-    /// what they stood under: without one they would become parts of the entry above.
+    /// Deletes the last span of a block that started at an offset. If stray parts remain below it, writes a heading
+    /// with their old id, because they would otherwise become part of the entry above.
     fn take_out(&self, patches: &mut Patches, (begin, last): (usize, Span), heading_for_stray_parts: Option<&str>) {
         if let Some(name) = heading_for_stray_parts {
             let line = format!("### was {name}\n");
@@ -214,12 +212,12 @@ impl Document<'_> {
         }
     }
 
-    /// Whether quotes or comment lines that belong to no entry follow, before the next heading.
+    /// Whether quotes or comment lines that belong to no entry follow before the next heading.
     fn has_stray_parts_after(&self, stretch: Span) -> bool {
         self.has_stray_parts(Span::new(stretch.end(), self.bytes.len()))
     }
 
-    /// Whether quotes or comment lines stand in a stretch, before the next heading.
+    /// Whether a span has quotes or comment lines before its next heading.
     fn has_stray_parts(&self, stretch: Span) -> bool {
         let mut fences = Fences::default();
         let mut offset = stretch.start();
@@ -236,7 +234,7 @@ impl Document<'_> {
         false
     }
 
-    /// The stretch with the blank line before it, unless text follows that the line then has to set apart.
+    /// Extends the span by the blank line before it, unless text follows that still needs the separator.
     fn with_blank_line_before(&self, stretch: Span) -> Span {
         let follows_text = Line::at(self.bytes, stretch.end()).is_some_and(|line| {
             let text = line.text.of(self.bytes);
@@ -254,7 +252,7 @@ impl Document<'_> {
         }
     }
 
-    /// Replaces a comment line, or puts it after the parts that stand before it.
+    /// Replaces a comment line, or inserts it after the preceding parts.
     fn put_comment(&self, patches: &mut Patches, entry: &Entry, old: Span, line: &str) {
         let eol = self.eol_of(entry);
         if !old.is_empty() {
@@ -275,7 +273,7 @@ impl Document<'_> {
         patches.insert(at, with_eol(&text, eol, true));
     }
 
-    /// The line break of the file: that of its first line.
+    /// The line break of the file's first line.
     pub(crate) fn eol(&self) -> &'static str {
         eol_in(self.bytes)
     }
@@ -284,7 +282,7 @@ impl Document<'_> {
         self.eol_at(entry.heading)
     }
 
-    /// The line break of a line, or of the file where that one has none.
+    /// The line break of a line; the file's line break if the line has none.
     fn eol_at(&self, line: Span) -> &'static str {
         let line = line.of(self.bytes);
         if ends_line(line) { eol_in(line) } else { self.eol() }
@@ -302,12 +300,12 @@ fn ends_line(bytes: &[u8]) -> bool {
     bytes.ends_with(b"\n")
 }
 
-/// Whether nothing stands before: an empty file, or one with only its byte order mark.
+/// Whether the file is empty up to here, apart from a byte order mark.
 fn is_blank_start(before: &[u8]) -> bool {
     before.is_empty() || before == BOM
 }
 
-/// The text with the file's line break; without the last one where the replaced text had none either.
+/// Converts the text to the file's line break; drops the last one if the replaced text had none.
 fn with_eol(text: &str, eol: &str, with_last: bool) -> Vec<u8> {
     let text = if with_last {
         text

@@ -1,4 +1,4 @@
-//! Reading and changing a file that people, editors and other processes change too.
+//! Reads and updates files that people, editors, and other processes change at the same time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,19 +15,19 @@ use crate::{Patches, Patience, sys};
 
 /// The largest file that is read as notes.
 const MAX_FILE_BYTES: u64 = 1 << 30;
-/// How often an edit gives way to somebody who saves at the same time, and is applied to what they saved. A person's
-/// editor never makes it give way twice; a tool that saves every few milliseconds does, now and then five times in a row.
+/// How often an edit yields to a concurrent save and is reapplied to the saved text. An editor never causes two in a
+/// row; a tool that saves every few milliseconds sometimes causes five.
 const YIELDING_TRIES: usize = 100;
-/// After how many tries, the last of which insist, an edit gives up.
+/// How often an edit is tried in total. The last tries do not yield.
 const MAX_TRIES: usize = YIELDING_TRIES + 3;
-/// How often a file is read again because somebody wrote to it meanwhile.
+/// How often a read is retried because the file changed meanwhile.
 const READ_TRIES: usize = 100;
-/// How long a reader waits for somebody who has the file open for writing.
+/// How long a reader waits for a program that has the file open for writing.
 const READER_WAIT: Duration = Duration::from_millis(200);
-/// How many links a symbolic link may lead through.
+/// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
 
-/// What could not be done with which file, and why.
+/// A failed file operation, with the path and the cause.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct FileError {
@@ -45,40 +45,36 @@ impl FileError {
         }
     }
 
-    /// The error for a file that another program does not let go of.
+    /// The error for a file that another program keeps open for writing.
     pub(crate) fn being_written(path: &Path) -> Self {
         let why = "another program keeps it open for writing; close it there and try again";
         Self::new("change", path, io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
-    /// The error for a file or folder that is outside the project.
+    /// The error for a path outside the project.
     #[must_use]
     pub fn outside(path: &Path, leads_to: &Path) -> Self {
         let why = format!("it leads outside the project, to {}", leads_to.display());
         Self::new("use", path, io::Error::other(why))
     }
 
-    /// What the system said.
     #[must_use]
     pub fn reason(&self) -> &io::Error {
         &self.source
     }
 
-    /// The kind of the system's error.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
 }
 
-/// A file as it was read.
 #[derive(Debug)]
 pub struct FileText {
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Its stamp at that moment.
+    /// The stamp when it was read.
     pub stamp: FileStamp,
-    /// The file itself, which stays in hand when another takes its name; none for one that is not there yet.
+    /// The open file, which stays readable after its name is replaced; `None` if the file does not exist.
     pub(crate) file: Option<File>,
 }
 
@@ -97,26 +93,25 @@ impl FileText {
     }
 }
 
-/// What an update did.
 #[derive(Debug)]
 pub struct Updated {
     /// The text that the edit was applied to.
     pub before: Vec<u8>,
-    /// The stamp of the file that was first read; none when there was no file.
+    /// The stamp of the file as first read; `None` if it did not exist.
     pub read: Option<FileStamp>,
-    /// The stamp of the file that was written; none when nothing had to change.
+    /// The stamp of the written file; `None` if nothing changed.
     pub written: Option<FileStamp>,
-    /// Whether somebody else saved at the same time, so that `before` is not what was first read.
+    /// Whether another program saved at the same time, so that `before` is not what was first read.
     pub overtaken: bool,
 }
 
-/// Reads a file; `None` when there is none. A save that is under way is waited for, but not for long.
+/// Reads a file; `None` if it does not exist. Waits briefly for a save in progress.
 ///
 /// # Errors
-/// When it cannot be read, is a folder, or is too large to be notes.
+/// If the path cannot be read, is a folder, or is too large.
 pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
     let failed = |source| FileError::new("read", path, source);
-    // Without waiting: somebody may have put a pipe there.
+    // Do not block on a pipe.
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let mut file = match opened {
         Ok(file) => file,
@@ -141,8 +136,8 @@ pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
             .read_to_end(&mut bytes)
             .map_err(failed)?;
         let before = FileStamp::of(&metadata);
-        // Whoever has it open for writing may have emptied it and be about to write. Who keeps it open is no reason not
-        // to read it.
+        // A program that has the file open for writing may have truncated it and be about to write. Read it anyway if
+        // the program does not close it in time.
         let quiet = !patient || sys::wait_for_writers_up_to(&file, Duration::ZERO);
         metadata = file.metadata().map_err(failed)?;
         if quiet && FileStamp::of(&metadata).same_content(&before) {
@@ -160,10 +155,10 @@ pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
     )))
 }
 
-/// Where a path really leads: through symbolic links, also to a file that is not there yet.
+/// Resolves symbolic links in a path, including links to files that do not exist yet.
 ///
 /// # Errors
-/// When the links go round in circles or cannot be read.
+/// If the links form a loop or cannot be read.
 pub fn resolve(path: &Path) -> Result<PathBuf, FileError> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -189,10 +184,10 @@ pub struct LockedFile<'a> {
 }
 
 impl<'a> LockedFile<'a> {
-    /// Takes the lock of a file, which need not exist; its folder is made.
+    /// Locks a file, which need not exist. Creates its folder.
     ///
     /// # Errors
-    /// When the folder or the lock cannot be had.
+    /// If the folder cannot be created or the lock cannot be taken.
     pub fn lock(path: &Path, patience: &Patience<'a>) -> Result<Self, FileError> {
         let target = resolve(path)?;
         if let Some(folder) = target.parent() {
@@ -204,43 +199,43 @@ impl<'a> LockedFile<'a> {
         Ok(Self { replacement, lock })
     }
 
-    /// Lets go of the lock and removes its file: for files that ralph changes only now and then, beside which a lock file
-    /// would be a nuisance. Whoever waits for it notices and makes a new one.
+    /// Releases the lock and deletes the lock file, for files that ralph changes rarely. Waiting processes notice and
+    /// create a new lock file.
     ///
     /// # Errors
-    /// When the lock file cannot be removed.
+    /// If the lock file cannot be removed.
     pub fn unlock_without_trace(self) -> Result<(), FileError> {
         let path = lock_path(&self.replacement.target);
         fs::remove_file(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
-    /// Leaves a mark that [`crate::read_mark`] gives to readers until the file is locked and changed again. It is a
-    /// convenience: it may be lost, so nothing may depend on it.
+    /// Leaves a mark that [`crate::read_mark`] returns until the file is next locked and changed. The mark may be lost,
+    /// so use it only as an optimization.
     ///
     /// # Errors
-    /// When the lock file cannot be written.
-    pub fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
-        self.lock.leave_mark(mark)
+    /// If the lock file cannot be written.
+    pub fn write_mark(&mut self, mark: &str) -> Result<(), FileError> {
+        self.lock.write_mark(mark)
     }
 
-    /// Applies an edit and writes the result durably. The edit starts from `template` where there is no file, and is
-    /// applied again to the newer text when somebody saves at the same time, so it must not count on being called once.
+    /// Applies an edit and writes the result durably. The edit starts from `template` if the file does not exist. It
+    /// runs again on the newer text if another program saves at the same time, so it may be called more than once.
     ///
     /// # Errors
-    /// What the edit refuses, or what the file system says; the file is then as it was.
+    /// If the edit fails or the file cannot be written; the file is then unchanged.
     pub fn update<E: From<FileError>>(
         &mut self,
         template: &[u8],
         mut edit: impl FnMut(&[u8]) -> Result<Patches, E>,
     ) -> Result<Updated, E> {
-        let mut standing = read_file(&self.replacement.target)?.unwrap_or_else(FileText::absent);
-        if let Some(file) = &standing.file {
+        let mut current = read_file(&self.replacement.target)?.unwrap_or_else(FileText::absent);
+        if let Some(file) = &current.file {
             self.refuse_if_not_writable(file)?;
         }
-        let read = standing.file.is_some().then_some(standing.stamp);
+        let read = current.file.is_some().then_some(current.stamp);
         for attempt in 1.. {
-            let before = match standing.file {
-                Some(_) => std::mem::take(&mut standing.bytes),
+            let before = match current.file {
+                Some(_) => std::mem::take(&mut current.bytes),
                 None => template.to_vec(),
             };
             let patches = edit(&before)?;
@@ -252,11 +247,11 @@ impl<'a> LockedFile<'a> {
                 None
             } else {
                 let pieces = patches.pieces(&before);
-                Some(self.replacement.replace(&mut self.lock, &standing, pieces, manner)?)
+                Some(self.replacement.replace(&mut self.lock, &current, pieces, manner)?)
             };
             let written = match replaced {
                 Some(Replaced::Overtaken(theirs)) if attempt < MAX_TRIES => {
-                    standing = theirs;
+                    current = theirs;
                     continue;
                 }
                 Some(Replaced::Overtaken(_)) => break,
@@ -274,25 +269,25 @@ impl<'a> LockedFile<'a> {
         Err(FileError::new("change", &self.replacement.target, source).into())
     }
 
-    /// Takes the file away if it still holds these bytes; says whether it did. One that is gone already is as good.
+    /// Deletes the file if it still holds these bytes; returns whether it did. A missing file counts as deleted.
     ///
     /// # Errors
-    /// When the file system says no; the file is then as it was.
+    /// If the file cannot be deleted; it is then unchanged.
     pub fn remove(&mut self, expected: &[u8]) -> Result<bool, FileError> {
-        let Some(standing) = read_file(&self.replacement.target)? else {
+        let Some(current) = read_file(&self.replacement.target)? else {
             return Ok(true);
         };
-        if standing.bytes != expected {
+        if current.bytes != expected {
             return Ok(false);
         }
-        if let Some(file) = &standing.file {
+        if let Some(file) = &current.file {
             self.refuse_if_not_writable(file)?;
         }
-        self.replacement.remove(&mut self.lock, &standing)
+        self.replacement.remove(&mut self.lock, &current)
     }
 
-    /// A swap would replace a read-only file without asking, and a file that somebody keeps open for writing would go on
-    /// being written where nobody reads it.
+    /// A swap would silently replace a read-only file. A program that keeps the old file open for writing would go on
+    /// writing to a deleted file.
     fn refuse_if_not_writable(&self, file: &File) -> Result<(), FileError> {
         let target = &self.replacement.target;
         let failed = |source| FileError::new("write", target, source);

@@ -1,6 +1,5 @@
-//! A folder of files that is locked as one, and files that are put in place in it: each is written whole beside its place
-//! first, and leaves that name in the same step in which it gets its own. So whoever comes after a killed process can tell
-//! from the name beside whether the file was put in place.
+//! A folder that is locked as a whole, and atomic placement of files in it. Each file is first written under a staging
+//! name and renamed into place, so after a crash the staging name shows whether the file was placed.
 
 use std::fs;
 use std::io;
@@ -10,16 +9,15 @@ use ralph_model::FileStamp;
 
 use crate::file::{FileText, read_file, resolve};
 use crate::lock::{Lock, Notice, Patience, Staged};
-use crate::replace::{Put, Ready, Replacement, is_still};
+use crate::replace::{PlaceOutcome, Ready, Replacement, is_still};
 use crate::write::{Owner, create_folder, sync_folder, write_synced};
 use crate::{FileError, sys};
 
-/// The lock of a folder, in it.
 const LOCK: &str = ".lock";
-/// What a file is called while it is written, until it is whole.
+/// The suffix of a staged file that is still being written.
 const UNFINISHED: &str = ".new";
 
-/// The longest name of a file that another name can be made of by adding to it, in bytes.
+/// The longest file name in bytes that leaves room for a suffix.
 const LONGEST_NAME: usize = 240;
 
 /// A folder whose lock is held until this value is dropped.
@@ -30,10 +28,10 @@ pub struct LockedFolder<'a> {
 }
 
 impl<'a> LockedFolder<'a> {
-    /// Takes the lock of a folder, which is made where there is none, and clears away what a killed process left.
+    /// Locks a folder, creating it if needed, and cleans up what a killed process left.
     ///
     /// # Errors
-    /// When the folder or the lock cannot be had.
+    /// If the folder cannot be created or the lock cannot be taken.
     pub fn lock(folder: &Path, patience: &Patience<'a>) -> Result<Self, FileError> {
         create_folder(folder)?;
         let locked = Self {
@@ -41,7 +39,7 @@ impl<'a> LockedFolder<'a> {
             folder: folder.to_owned(),
             notice: patience.notice,
         };
-        locked.finish_ready()?;
+        locked.finish_staged()?;
         for name in locked.names()? {
             let replaced = name.strip_prefix('.').and_then(|name| name.strip_suffix(".ralph-old"));
             if let Some(replaced) = replaced {
@@ -52,19 +50,19 @@ impl<'a> LockedFolder<'a> {
         Ok(locked)
     }
 
-    /// The names of the files in it, in order.
+    /// The names of the files in the folder, sorted.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn names(&self) -> Result<Vec<String>, FileError> {
         let failed = |source| FileError::new("read", &self.folder, source);
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let kind = entry.file_type().map_err(failed)?;
-            // A link is what it leads to; one that leads nowhere is nothing.
+            // Follow links; ignore dangling ones.
             let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
-            // What has no name in UTF-8 is nothing that ralph has written.
+            // ralph never writes names that are not UTF-8.
             if let (true, Ok(name)) = (is_file, entry.file_name().into_string()) {
                 names.push(name);
             }
@@ -73,28 +71,27 @@ impl<'a> LockedFolder<'a> {
         Ok(names)
     }
 
-    /// A file in it; none when there is none of this name.
+    /// Reads a file in the folder; `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn read(&self, name: &str) -> Result<Option<FileText>, FileError> {
         read_file(&self.folder.join(name))
     }
 
-    /// Whether a name is taken.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         fs::symlink_metadata(self.folder.join(name)).is_ok()
     }
 
-    /// Writes a file whole and durably under this name, over what stood there; there is no moment without it. It is to take
-    /// the place of another, if one is given, and belongs to whom that does.
+    /// Writes a file whole and durably under this name, replacing any existing file atomically. If it is going to
+    /// replace the file `like`, it gets that file's owner and mode.
     ///
     /// # Errors
-    /// When the file system says no.
+    /// If the file cannot be written.
     pub fn stage(&mut self, name: &str, bytes: &[u8], like: Option<&FileText>) -> Result<(), FileError> {
-        // What is said from now on is about another file of this name.
-        self.finish_ready()?;
+        // The current announcement is about an older file of this name.
+        self.finish_staged()?;
         self.lock.announce(None, None)?;
         let path = self.folder.join(name);
         let unfinished = self.folder.join(format!("{name}{UNFINISHED}"));
@@ -110,10 +107,10 @@ impl<'a> LockedFolder<'a> {
         sync_folder(&self.folder)
     }
 
-    /// Gives a file that was staged a name that nobody has, durably; says whether it did.
+    /// Renames a staged file to an unused name, durably; returns whether the name was free.
     ///
     /// # Errors
-    /// When the file system says no.
+    /// If the file cannot be renamed.
     pub fn place_new(&mut self, staged: &str, name: &str) -> Result<bool, FileError> {
         let target = self.folder.join(name);
         match sys::rename_new(&self.folder.join(staged), &target) {
@@ -123,38 +120,36 @@ impl<'a> LockedFolder<'a> {
         }
     }
 
-    /// Puts a file that was staged in the place of another one, durably, if that still is what was read; says whether it
-    /// did. Who saves in that very moment goes first.
+    /// Replaces a file with a staged one, durably, if it is still what was read. Yields to a concurrent save.
     ///
     /// # Errors
-    /// When the file system says no, the file is read-only, or somebody keeps it open for writing.
-    pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<Put, FileError> {
+    /// If the file cannot be replaced, is read-only, or is open for writing elsewhere.
+    pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<PlaceOutcome, FileError> {
         let path = self.folder.join(name);
-        // A link stays one; what it leads to changes.
+        // Keep a link and replace its target.
         let target = resolve(&path)?;
         let is_elsewhere = target != path;
         let replacement = Replacement::of(target, self.notice)?;
         if is_elsewhere {
-            // Only what lies in this folder was cleared when it was locked.
+            // Locking the folder only cleaned up files inside it.
             replacement.clear_leftovers(&self.lock)?;
         }
         let ready = self.ready(staged, name);
-        replacement.put_ready(&mut self.lock, base, &ready)
+        replacement.replace_with_staged(&mut self.lock, base, &ready)
     }
 
-    /// Removes a file that was staged and is not needed.
-    ///
     /// # Errors
-    /// When the file system says no.
+    /// If the file cannot be removed.
     pub fn unstage(&mut self, staged: &str) -> Result<(), FileError> {
         let path = self.folder.join(staged);
         remove_if_there(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
-    /// Removes a file durably, if it still is what was read; says whether it did. Of a link only the link is removed.
+    /// Deletes a file durably if it is still what was read; returns whether it did. Of a link, only the link is
+    /// deleted.
     ///
     /// # Errors
-    /// When the file system says no.
+    /// If the file cannot be deleted.
     pub fn remove(&mut self, name: &str, base: &FileText) -> Result<bool, FileError> {
         let path = self.folder.join(name);
         let is_link = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink());
@@ -168,23 +163,23 @@ impl<'a> LockedFolder<'a> {
         sync_folder(&self.folder).map(|()| true)
     }
 
-    /// The stamp of a file in it; none when there is none of this name.
+    /// The stamp of a file in the folder; `None` if it does not exist.
     #[must_use]
     pub fn stamp(&self, name: &str) -> Option<FileStamp> {
         let metadata = fs::metadata(self.folder.join(name)).ok()?;
         Some(FileStamp::of(&metadata))
     }
 
-    /// Removes the file that another has taken the place of, where whoever did that was killed before it could.
-    fn finish_ready(&self) -> Result<(), FileError> {
+    /// Removes a replaced file if the process that replaced it was killed before it could.
+    fn finish_staged(&self) -> Result<(), FileError> {
         let Some(Staged { staged, name }) = self.lock.announced_staged() else {
             return Ok(());
         };
         let ready = self.ready(&staged, &name);
         let path = self.folder.join(&name);
-        // A link that leads nowhere any more was replaced by a person.
+        // A dangling link here was put in place by a person.
         let target = resolve(&path).unwrap_or(path);
-        Replacement::of(target, self.notice)?.finish_ready(&self.lock, &ready)
+        Replacement::of(target, self.notice)?.finish_staged(&self.lock, &ready)
     }
 
     fn ready(&self, staged: &str, name: &str) -> Ready {

@@ -1,4 +1,4 @@
-//! A folder whose writer was killed between any two steps.
+//! Crash tests: a writer is killed between any two steps of replacing a file.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::*;
 
 const STAGED: &str = ".ralph-outbox-1";
 
-/// A folder in which `a.md` says "old", and "new" stands ready and is announced.
+/// A folder with `a.md` ("old") and a staged, announced replacement ("new").
 fn announced(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     crate::write_new_file(&folder.join("a.md"), b"old").unwrap();
@@ -27,17 +27,17 @@ fn announced(folder: &Path) {
     });
 }
 
-/// Locks a folder; says what a person was told of.
+/// Locks a folder and returns the notices that were reported.
 fn with_lock(folder: &Path, act: impl FnOnce(&mut LockedFolder<'_>)) -> Vec<String> {
-    let told = RefCell::new(Vec::new());
-    let notice = |notice: Notice<'_>| told.borrow_mut().push(format!("{notice:?}"));
+    let notices = RefCell::new(Vec::new());
+    let notice = |notice: Notice<'_>| notices.borrow_mut().push(format!("{notice:?}"));
     let patience = Patience {
         notice_after: Duration::from_secs(10),
         limit: Duration::from_secs(20),
         notice: &notice,
     };
     act(&mut LockedFolder::lock(folder, &patience).unwrap());
-    told.take()
+    notices.take()
 }
 
 fn texts(folder: &Path) -> Vec<(String, String)> {
@@ -61,7 +61,7 @@ fn check(folder: &Path, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn killed_before_the_swap_a_file_still_stands_ready() {
+fn kill_before_swap_keeps_the_file_staged() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     assert_eq!(with_lock(folder.path(), |_| {}), [""; 0]);
@@ -69,7 +69,7 @@ fn killed_before_the_swap_a_file_still_stands_ready() {
 }
 
 #[test]
-fn killed_after_the_swap_the_old_file_is_removed_and_the_name_is_free() {
+fn kill_after_swap_removes_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     sys::exchange(&folder.path().join(STAGED), &folder.path().join("a.md")).unwrap();
@@ -78,7 +78,7 @@ fn killed_after_the_swap_the_old_file_is_removed_and_the_name_is_free() {
 }
 
 #[test]
-fn killed_after_a_swap_with_what_somebody_had_just_saved_that_is_kept_and_said() {
+fn kill_after_swap_keeps_a_concurrent_save() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     let mine = folder.path().join("mine");
@@ -90,7 +90,7 @@ fn killed_after_a_swap_with_what_somebody_had_just_saved_that_is_kept_and_said()
 }
 
 #[test]
-fn what_is_staged_anew_is_not_taken_for_what_was_announced() {
+fn restaged_file_does_not_match_old_announcement() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     with_lock(folder.path(), |locked| locked.stage(STAGED, b"newer", None).unwrap());
@@ -99,7 +99,7 @@ fn what_is_staged_anew_is_not_taken_for_what_was_announced() {
 }
 
 #[test]
-fn killed_where_files_cannot_be_swapped_the_old_file_is_removed() {
+fn kill_without_swap_support_removes_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     announced(folder.path());
     let [staged, target, aside] = [STAGED, "a.md", ".a.md.ralph-old"].map(|name| folder.path().join(name));

@@ -1,6 +1,6 @@
-//! Long notes: one file each, with its title and tags in front, as YAML, and its text after them.
+//! Knowledge entries: one file each, with title and tags in YAML frontmatter and the text below.
 //!
-//! A file that is changed keeps every byte in front that need not change, keys that are not known here among them.
+//! Updating a file keeps every byte of the frontmatter that need not change, including unknown keys.
 
 mod frontmatter;
 mod links;
@@ -18,72 +18,58 @@ pub use links::links_in;
 use frontmatter::Frontmatter;
 pub(crate) use frontmatter::{MAX_FRONTMATTER_BYTES, YamlProblem, read_yaml};
 
-/// The largest file that is read as a long note.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
-/// How many words a long note may have. A note is no document.
 pub const MAX_WORDS: usize = 500;
-/// What stands where a text was cut.
+/// Marks where a text was cut.
 const TRUNCATED: &str = "[truncated]";
-/// How the lines begin that open and close a piece of code.
+/// The prefixes that open and close a code block.
 const FENCES: [&str; 2] = ["```", "~~~"];
-/// The name of a note whose title has no letter or digit.
+/// The file name for a title without letters or digits.
 const NAMELESS: &str = "note";
 
-/// A long note as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Knowledge {
-    /// Its title.
     pub title: String,
-    /// Its tags, lower case, at least one.
+    /// Lower case, at least one.
     pub tags: Vec<String>,
-    /// The feature that it is about.
     pub feature: Option<String>,
-    /// When it was made, as it stands in the file.
+    /// The creation time as written in the file.
     pub created_at: Option<String>,
-    /// What it says, without blank lines around it.
+    /// The text without surrounding blank lines.
     pub body: String,
 }
 
-/// Why a file is no long note.
+/// Why a file is not a knowledge entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KnowledgeProblem {
-    /// It is too large.
-    #[error("it has more than {} MiB", MAX_FILE_BYTES >> 20)]
+    #[error("it is larger than {} MiB", MAX_FILE_BYTES >> 20)]
     TooLarge,
-    /// It is no text.
     #[error("it is not UTF-8")]
     NotText,
-    /// It does not begin with a line `---`, or there is no second one.
-    #[error("it does not begin with frontmatter between two lines `---`")]
+    #[error("it does not start with frontmatter between `---` lines")]
     NoFrontmatter,
-    /// What stands in front is too large.
-    #[error("its frontmatter has more than {} KiB", MAX_FRONTMATTER_BYTES >> 10)]
+    #[error("its frontmatter is larger than {} KiB", MAX_FRONTMATTER_BYTES >> 10)]
     LargeFrontmatter,
-    /// What stands in front cannot be read.
     #[error("its frontmatter cannot be read: {0}")]
     BadYaml(String),
-    /// It has no title.
     #[error("its frontmatter has no title")]
     NoTitle,
-    /// It has no tags.
     #[error("its frontmatter has no tags")]
     NoTags,
-    /// Its tags are to become more, and stand in a form that only a person can change.
-    #[error("no tag can be added to those that it has; write them as a list, such as `tags: [a, b]`")]
+    /// The tags are written in a form that cannot be extended automatically.
+    #[error("no tags can be added to its list; write it as `tags: [a, b]`")]
     FixedTags,
 }
 
 impl Knowledge {
-    /// Reads a file.
-    ///
     /// # Errors
-    /// When it is no long note.
+    /// If it is not a knowledge entry.
     pub fn parse(bytes: &[u8]) -> Result<Self, KnowledgeProblem> {
         if bytes.len() > MAX_FILE_BYTES {
             return Err(KnowledgeProblem::TooLarge);
         }
         let text = std::str::from_utf8(bytes).map_err(|_not_utf8| KnowledgeProblem::NotText)?;
-        let (front, body) = halves(text).ok_or(KnowledgeProblem::NoFrontmatter)?;
+        let (front, body) = split_frontmatter(text).ok_or(KnowledgeProblem::NoFrontmatter)?;
         let front = Frontmatter::parse(text.get(front.start()..front.end()).unwrap_or_default())?;
         Ok(Self {
             title: front.title,
@@ -95,13 +81,13 @@ impl Knowledge {
     }
 }
 
-/// What is equal of two titles that are the same: case makes no difference.
+/// The comparison key of a title; ignores case.
 #[must_use]
 pub fn title_key(title: &str) -> String {
     title.trim().to_lowercase()
 }
 
-/// The text of a file for a new long note. Any title can be read back from it.
+/// Renders the file of a new knowledge entry. Any title survives a round trip.
 #[must_use]
 pub fn knowledge_text(note: &CapturedKnowledge, at: Timestamp) -> String {
     let title = yaml::quoted(note.title.trim());
@@ -113,14 +99,14 @@ pub fn knowledge_text(note: &CapturedKnowledge, at: Timestamp) -> String {
     format!("---\ntitle: {title}\ntags: {tags}\n{feature}created_at: \"{at:.0}\"\n---\n{gap}{body}{gap}")
 }
 
-/// The text of a file with another body and more tags. Everything else in front of it stays as it is.
+/// Replaces the body and adds tags. The rest of the frontmatter stays as it is.
 ///
 /// # Errors
-/// When the file is no long note, or its tags have a form that cannot be changed.
+/// If the file is not a knowledge entry, or its tags cannot be extended.
 pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<String, KnowledgeProblem> {
     let old = Knowledge::parse(bytes)?;
     let text = std::str::from_utf8(bytes).map_err(|_not_utf8| KnowledgeProblem::NotText)?;
-    let (front, after) = halves(text).ok_or(KnowledgeProblem::NoFrontmatter)?;
+    let (front, after) = split_frontmatter(text).ok_or(KnowledgeProblem::NoFrontmatter)?;
     let part = |start, end| text.get(start..end).unwrap_or_default();
     let ending = if part(0, after).ends_with("\r\n") { "\r\n" } else { "\n" };
     let all = cleaned_tags(old.tags.iter().chain(tags).map(String::as_str));
@@ -144,7 +130,7 @@ pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<St
     Ok(new)
 }
 
-/// The name of the file for a title, the first or a later one for others of the same name.
+/// The file name for a title; `number` tells titles with the same slug apart.
 #[must_use]
 pub fn knowledge_file_name(title: &str, number: usize) -> String {
     let name = match slug(title) {
@@ -157,8 +143,8 @@ pub fn knowledge_file_name(title: &str, number: usize) -> String {
     }
 }
 
-/// Where the frontmatter stands, and where what follows its last line begins.
-pub(crate) fn halves(text: &str) -> Option<(Span, usize)> {
+/// The span of the frontmatter, and the offset of the body.
+pub(crate) fn split_frontmatter(text: &str) -> Option<(Span, usize)> {
     let is_fence = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
@@ -175,7 +161,6 @@ pub(crate) fn halves(text: &str) -> Option<(Span, usize)> {
     None
 }
 
-/// A text without blank lines around it.
 fn trimmed(body: &str) -> &str {
     let body = body.trim_end();
     let mut rest = body;
@@ -188,7 +173,7 @@ fn trimmed(body: &str) -> &str {
     rest
 }
 
-/// A text within the limit, cut after a word and marked where it was longer.
+/// Cuts a text to the word limit and marks the cut.
 pub fn capped_to_words(body: &str) -> Cow<'_, str> {
     let body = trimmed(body);
     let mut words = 0;
@@ -201,7 +186,7 @@ pub fn capped_to_words(body: &str) -> Cow<'_, str> {
             words += 1;
             if words > MAX_WORDS {
                 let kept = body.get(..at).unwrap_or_default().trim_end();
-                // A fence ends its line, or it is none.
+                // Text after a closing fence on its line would keep the code block open.
                 let last = kept.lines().next_back().unwrap_or_default().trim_start();
                 let gap = if FENCES.iter().any(|fence| last.starts_with(fence)) {
                     '\n'
@@ -215,7 +200,7 @@ pub fn capped_to_words(body: &str) -> Cow<'_, str> {
     Cow::Borrowed(body)
 }
 
-/// Tags as they are compared: lower case, trimmed, each once, in their order.
+/// Normalizes tags: lower case, trimmed, without duplicates, in order.
 pub fn cleaned_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut cleaned: Vec<String> = Vec::new();
     for tag in tags {

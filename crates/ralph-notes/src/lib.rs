@@ -1,8 +1,8 @@
-//! Markdown that people and agents both edit: one grammar for memories and guardrails, and one way to change a file.
+//! Parses and edits the Markdown files for memories, guardrails, and knowledge that people and agents both change.
 //!
-//! A file is read as a list of spans over its own bytes; an edit is a list of patches to those bytes, so whatever is
-//! not part of the edited entry cannot change. Files are replaced whole, under a lock, and durably. What a note may
-//! say is decided elsewhere; nothing here knows about databases.
+//! A file is read as a list of spans over its bytes, and an edit is a list of patches to those bytes, so everything
+//! outside the edited entry stays the same. Files are replaced whole, under a lock, and durably. This crate does not
+//! check the content of notes and knows nothing about databases.
 
 mod block;
 mod boundary;
@@ -44,7 +44,7 @@ pub use merge::{MergeError, Merged, merge};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, entry_text_by, item_text, normalise_line_breaks, quoted};
-pub use replace::Put;
+pub use replace::PlaceOutcome;
 pub use signs::{Form, Sign};
 pub use skill::{Skill, SkillProblem};
 pub use span::Span;

@@ -1,27 +1,26 @@
-//! The lines of a file: where each begins and ends, and which of them stand inside a closed code fence.
+//! Splits a file into lines and finds closed code fences.
 
 use memchr::memchr;
 
 use crate::Span;
 
-/// The byte order mark, which some editors put before a text.
+/// The byte order mark that some editors write.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
-/// How the line of tags of an entry begins.
+/// The start of an entry's tags line.
 pub(crate) const TAGS: &[u8] = b"<!-- tags:";
-/// How the line of everything else that is recorded about an entry begins.
+/// The start of an entry's `ralph:` line.
 pub(crate) const EXTRA: &[u8] = b"<!-- ralph:";
 
-/// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     /// The line without its line break.
     pub(crate) text: Span,
-    /// Where the next line begins.
+    /// The offset of the next line.
     pub(crate) next: usize,
 }
 
 impl Line {
-    /// The line that begins at an offset; `None` at the end.
+    /// The line at an offset; `None` at the end.
     pub(crate) fn at(bytes: &[u8], start: usize) -> Option<Self> {
         let rest = bytes.get(start..)?;
         if rest.is_empty() {
@@ -41,13 +40,12 @@ impl Line {
         })
     }
 
-    /// The whole line with its line break.
+    /// The line with its line break.
     pub(crate) fn whole(self) -> Span {
         Span::new(self.text.start(), self.next)
     }
 }
 
-/// The lines within a span.
 pub(crate) fn lines_in(bytes: &[u8], span: Span) -> impl Iterator<Item = Line> {
     let bytes = bytes.get(..span.end()).unwrap_or(bytes);
     let mut offset = span.start();
@@ -58,17 +56,16 @@ pub(crate) fn lines_in(bytes: &[u8], span: Span) -> impl Iterator<Item = Line> {
     })
 }
 
-/// Whether a line holds nothing but white space.
 pub(crate) fn is_blank(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_whitespace)
 }
 
-/// Whether a line may be part of an entry: of its text, or of what is recorded about it.
+/// Whether a line may belong to an entry: a quote, tags line, or `ralph:` line.
 pub(crate) fn is_part_of_entry(text: &[u8]) -> bool {
     text.starts_with(b">") || text.starts_with(TAGS) || text.starts_with(EXTRA)
 }
 
-/// The level and the words of a heading that is structure; deeper ones, and `#hashtags`, are prose.
+/// The level and text of a structural heading; deeper ones and `#hashtags` are prose.
 pub(crate) fn heading(text: &[u8]) -> Option<(usize, &[u8])> {
     let level = text.iter().take_while(|b| **b == b'#').count();
     let words = text.get(level..)?;
@@ -76,21 +73,21 @@ pub(crate) fn heading(text: &[u8]) -> Option<(usize, &[u8])> {
     (matches!(level, 1..=3) && marked).then(|| (level, words.trim_ascii()))
 }
 
-/// A line that git leaves in a file whose merge it could not finish.
+/// A conflict marker left by git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
-    /// `<<<<<<<`: the lines of our side follow.
+    /// `<<<<<<<`: our side follows.
     Ours,
-    /// `|||||||` or `=======`: the lines of our side end. Only after [`Marker::Ours`]; else it underlines a title.
+    /// `
+    /// |` or `=======`: our side ends. Only after [`Marker::Ours`]; elsewhere it underlines a title.
     EndOfOurs,
-    /// `>>>>>>>`: the lines of the other side end.
+    /// `>>>>>>>`: the other side ends.
     EndOfTheirs,
 }
 
-/// How many signs a marker has.
+/// The number of characters in a marker.
 const MARKER_SIGNS: usize = 7;
 
-/// Which marker of a conflict a line is.
 pub(crate) fn conflict_marker(text: &[u8]) -> Option<Marker> {
     let sign = *text.first()?;
     let marker = match sign {
@@ -106,27 +103,27 @@ pub(crate) fn conflict_marker(text: &[u8]) -> Option<Marker> {
 
 /// Finds where code fences close.
 ///
-/// A fence that is never closed is no fence, or one stray line of backticks would hide the rest of the file.
+/// An unclosed fence does not count, because one stray line of backticks would hide the rest of the file.
 #[derive(Debug, Default)]
 pub struct Fences {
     indentation: Indentation,
-    /// For backticks and tildes: the shortest fence known to stay open until the end of the file. Every later one of
-    /// at least that length stays open too, which keeps a file full of stray fences from being searched again and again.
+    /// For backticks and tildes: the shortest fence known to have no closing fence. Longer ones cannot have one either,
+    /// which avoids searching a file full of stray fences again and again.
     open_until_end: [Option<usize>; 2],
 }
 
-/// How far in a fence may stand.
+/// How far a fence may be indented.
 #[derive(Debug, Clone, Copy, Default)]
 enum Indentation {
-    /// Like all text that is not indented code.
+    /// Up to three spaces, like all text that is not indented code.
     #[default]
     OfText,
-    /// As far in as the item of a list under which it stands.
+    /// Any depth, as below nested list items.
     Any,
 }
 
 impl Fences {
-    /// Fences that may stand as far in as the items of lists do.
+    /// Also finds fences indented below list items.
     #[must_use]
     pub fn in_lists() -> Self {
         Self {
@@ -135,14 +132,14 @@ impl Fences {
         }
     }
 
-    /// Where a text goes on after the closed fence that the line at `start` opens; `None` when it opens none. The lines
-    /// of a text are asked about in order.
+    /// Where the text continues after the closed fence that the line at `start` opens; `None` if it opens none. Call it
+    /// for the lines of a text in order.
     pub fn after_fence(&mut self, text: &str, start: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         self.end_of_fence(bytes, Line::at(bytes, start)?)
     }
 
-    /// Where the text after the closed fence that `line` opens goes on; `None` when it opens none.
+    /// Like [`Self::after_fence`], for a line that is already split.
     pub(crate) fn end_of_fence(&mut self, bytes: &[u8], line: Line) -> Option<usize> {
         let (sign, length, info) = self.indentation.fence_marks(line.text.of(bytes))?;
         if sign == b'`' && info.contains(&b'`') {
@@ -169,7 +166,7 @@ impl Fences {
 }
 
 impl Indentation {
-    /// The sign of a fence, how often it stands, and what follows it, for a line that is one.
+    /// The fence character, how often it repeats, and the rest of the line.
     fn fence_marks(self, text: &[u8]) -> Option<(u8, usize, &[u8])> {
         let marks = match self {
             Self::OfText => {
@@ -198,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_lf_or_crlf_and_the_last_needs_none() {
+    fn lines_end_at_lf_or_crlf() {
         assert_eq!(texts(b"a\nb\r\n\nc"), [&b"a"[..], b"b", b"", b"c"]);
         assert_eq!(texts(b""), Vec::<&[u8]>::new());
         assert_eq!(texts(b"\n"), [b""]);
@@ -206,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_of_conflicts_have_seven_signs_and_maybe_a_name() {
+    fn conflict_markers_have_seven_characters() {
         for (line, expected) in [
             ("<<<<<<< HEAD", Some(Marker::Ours)),
             ("<<<<<<<", Some(Marker::Ours)),

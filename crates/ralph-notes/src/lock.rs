@@ -1,8 +1,7 @@
-//! The lock on a file: `flock` on `<file>.lock`, whose waiters the kernel queues in turn.
+//! The lock on a file: `flock` on `<file>.lock`. The kernel queues waiters fairly.
 //!
-//! The lock file also says what its holder is about to replace, so that whoever comes after a killed holder can tell
-//! what the leftovers are; and when it is done, how it left things, so that a reader can tell whether anything happened
-//! since.
+//! The lock file also records what its holder is about to replace, so that after a crash the next holder can identify
+//! the leftovers. When the holder is done it leaves a mark, so that readers can tell whether the file changed since.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,28 +14,27 @@ use crate::write::{NEW_FILE_MODE, hand_to_owner_of_folder};
 use ralph_model::FileStamp;
 use ralph_process::open_lock_file;
 
-/// How long to wait for a lock that another process holds, and whom to tell.
+/// How long to wait for a lock, and where to report the wait.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
-    /// After this long, say that we are waiting.
+    /// Report the wait after this long.
     pub notice_after: Duration,
-    /// After this long, give up.
+    /// Give up after this long.
     pub limit: Duration,
-    /// Says what a person should know.
     pub notice: &'a dyn Fn(Notice<'_>),
 }
 
-/// What a person should know while a file is changed.
+/// Something to report to the user while a file is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice<'a> {
-    /// Another process holds this lock, and we wait for it.
+    /// Waiting for another process that holds this lock.
     Waiting(&'a Path),
-    /// A text that somebody saved could not be merged; it is kept here.
+    /// A concurrently saved text could not be merged and is kept here.
     Kept(&'a Path),
 }
 
 impl Patience<'_> {
-    /// The same without waiting at all: a lock that is held is then an error of the kind `WouldBlock`.
+    /// Does not wait: a lock that is held is an error of kind `WouldBlock`.
     #[must_use]
     pub fn none(self) -> Self {
         Self {
@@ -46,12 +44,11 @@ impl Patience<'_> {
     }
 }
 
-/// The largest text that a lock file holds.
 const MAX_LOCK_TEXT: u64 = 64 << 10;
-/// How a mark begins; it stands on the second line, after what was announced.
+/// The start of the mark, on the second line after the announcement.
 const MARK: &str = "left as ";
 
-/// The mark that the last holder of a file's lock left; none while somebody changes the file.
+/// The mark that the last lock holder left; `None` while the file is being changed.
 #[must_use]
 pub fn read_mark(file: &Path) -> Option<String> {
     let mut text = String::new();
@@ -61,7 +58,6 @@ pub fn read_mark(file: &Path) -> Option<String> {
     Some(rest.strip_prefix(MARK)?.strip_suffix('\n')?.to_owned())
 }
 
-/// Where the lock of a file is.
 #[must_use]
 pub fn lock_path(file: &Path) -> PathBuf {
     let mut path = file.to_owned().into_os_string();
@@ -79,11 +75,10 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock at this path.
     pub(crate) fn take(path: PathBuf, patience: &Patience<'_>) -> Result<Self, FileError> {
         loop {
             let file = Self::take_file(&path, patience)?;
-            // Somebody may have removed the lock file while we waited; then others lock another one.
+            // If the lock file was deleted while we waited, other processes lock a new one.
             let same = fs::metadata(&path)
                 .and_then(|at_path| Ok(FileStamp::of(&at_path).inode == FileStamp::of(&file.metadata()?).inode));
             if same.unwrap_or(false) {
@@ -110,7 +105,8 @@ impl Lock {
         }
     }
 
-    /// Writes down which file is about to be replaced, and by which. It need not survive a power cut, only this process.
+    /// Records which file is about to be replaced, and by which. This only has to survive a crash of the process, not a
+    /// power cut.
     pub(crate) fn announce(&mut self, old: Option<&FileStamp>, new: Option<&FileStamp>) -> Result<(), FileError> {
         let new = new.map_or(0, |new| new.inode);
         self.announcement = old.map_or_else(
@@ -120,7 +116,7 @@ impl Lock {
         self.rewrite("")
     }
 
-    /// The same for a file that stands ready under a name of its own, and for the file whose place it is to take.
+    /// Like [`Self::announce`], for a staged file that will replace another.
     pub(crate) fn announce_staged(&mut self, old: &FileStamp, new: &FileStamp, names: Staged) -> Result<(), FileError> {
         self.announce(Some(old), Some(new))?;
         let Staged { staged, name } = names;
@@ -128,7 +124,7 @@ impl Lock {
         self.rewrite("")
     }
 
-    /// The names of what was last announced, where it was a file that stood ready.
+    /// The names in the last announcement, if it was about a staged file.
     pub(crate) fn announced_staged(&self) -> Option<Staged> {
         self.announced()?;
         let mut words = self.announcement.trim_end_matches('\n').splitn(6, ' ').skip(4);
@@ -138,12 +134,12 @@ impl Lock {
         })
     }
 
-    /// Leaves a mark for later readers behind what was announced, which still tells of leftovers.
-    pub(crate) fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
+    /// Leaves a mark for later readers below the announcement, which still identifies leftovers.
+    pub(crate) fn write_mark(&mut self, mark: &str) -> Result<(), FileError> {
         self.rewrite(&format!("{MARK}{mark}\n"))
     }
 
-    /// What was last announced, if it can be read.
+    /// The last announcement, if it can be parsed.
     pub(crate) fn announced(&self) -> Option<Announced> {
         let mut numbers = self.announcement.split_ascii_whitespace();
         Some(Announced {
@@ -163,8 +159,8 @@ impl Lock {
         Some(format!("{line}\n"))
     }
 
-    /// Writes the announcement and what follows it over what stands there, and cuts the rest off only then: there is no
-    /// moment without an announcement.
+    /// Overwrites the announcement and the mark, and truncates only afterwards, so there is an announcement at every
+    /// moment.
     fn rewrite(&mut self, mark: &str) -> Result<(), FileError> {
         let text = format!("{}{mark}", self.announcement);
         self.file
@@ -175,41 +171,39 @@ impl Lock {
     }
 }
 
-/// The name of a file that stands ready, and that of the file whose place it is to take.
+/// The name of a staged file, and of the file it will replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Staged {
-    /// It holds no blank.
     pub(crate) staged: String,
     pub(crate) name: String,
 }
 
-/// What a lock's holder was about to do.
+/// A parsed announcement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Announced {
     /// Inode, size and mtime of the file to be replaced.
     old: (u64, u64, i64),
-    /// The inode of the file to take its place; 0 as long as there is none.
+    /// The inode of the replacement; 0 if there is none yet.
     new_inode: u64,
 }
 
 impl Announced {
-    /// Whether this is the file that was to be replaced, unchanged since.
+    /// Whether this is the file to be replaced, unchanged since.
     pub(crate) fn is_old(&self, stamp: &FileStamp) -> bool {
         self.old == (stamp.inode, stamp.size, stamp.mtime_ns)
     }
 
-    /// Whether this is the file that was to take its place.
+    /// Whether this is the replacement.
     pub(crate) fn is_new(&self, stamp: &FileStamp) -> bool {
         self.new_inode == stamp.inode
     }
 
-    /// The inode of the file that was to be replaced.
     pub(crate) fn old_inode(&self) -> u64 {
         self.old.0
     }
 }
 
-/// Waits in the kernel's queue, which is fair, on a thread of its own, so that the wait can be announced and limited.
+/// Waits in the kernel's fair queue, on a separate thread so that the wait can be reported and limited.
 fn wait_for(file: File, path: &Path, patience: &Patience<'_>) -> Result<File, FileError> {
     let (sender, receiver) = channel();
     let waiter = move || {
@@ -219,7 +213,7 @@ fn wait_for(file: File, path: &Path, patience: &Patience<'_>) -> Result<File, Fi
                 other => break other,
             }
         };
-        // Nobody listens any more once the limit has passed; then the lock goes with the file.
+        // After the limit the receiver is gone, and dropping the file releases the lock.
         drop(sender.send(locked.map(|()| file)));
     };
     std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! Finding entries of one document again and again. For a few questions the file is looked through; for many a list of
-//! its ids is made once, so that a thousand ids among a hundred thousand entries cost about one pass.
+//! Repeated lookups in one document. A few lookups scan the file; for many, an index of ids is built once, so that a
+//! thousand lookups among a hundred thousand entries cost about one pass.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -8,46 +8,44 @@ use ralph_model::NoteId;
 
 use crate::{Document, Entry};
 
-/// Up to so many questions looking through the file costs less than sorting its ids.
-const FEW: usize = 8;
+/// Up to this many lookups, scanning is cheaper than sorting the ids.
+const MAX_SCANS: usize = 8;
 
-/// Answers questions about the ids of a document.
 #[derive(Debug)]
 pub struct Lookup<'d, 'a> {
     document: &'d Document<'a>,
-    questions: usize,
-    /// All entries by their id, those with the same one in the order of the file.
+    lookups: usize,
+    /// All entries sorted by id, then by file order.
     by_id: OnceCell<Vec<&'d Entry>>,
     mentioned: OnceCell<HashSet<&'a [u8]>>,
     /// The ids outside of entries.
-    unread: OnceCell<HashSet<&'a [u8]>>,
+    outside_entries: OnceCell<HashSet<&'a [u8]>>,
 }
 
 impl<'a> Document<'a> {
-    /// Prepares for about so many questions; more are fine, and only slower.
+    /// Prepares for about this many lookups. More are allowed, but slower.
     #[must_use]
-    pub fn lookup(&self, questions: usize) -> Lookup<'_, 'a> {
+    pub fn lookup(&self, lookups: usize) -> Lookup<'_, 'a> {
         Lookup {
             document: self,
-            questions,
+            lookups,
             by_id: OnceCell::new(),
             mentioned: OnceCell::new(),
-            unread: OnceCell::new(),
+            outside_entries: OnceCell::new(),
         }
     }
 }
 
 impl<'d, 'a> Lookup<'d, 'a> {
-    /// The document.
     #[must_use]
     pub fn document(&self) -> &'d Document<'a> {
         self.document
     }
 
-    /// The entries with this id, in the order of the file.
+    /// The entries with this id, in file order.
     #[must_use]
     pub fn find(&self, id: &str) -> Vec<&'d Entry> {
-        if self.questions <= FEW {
+        if self.lookups <= MAX_SCANS {
             return self.document.find(id).collect();
         }
         let from = self.not_before(id.as_bytes());
@@ -57,10 +55,10 @@ impl<'d, 'a> Lookup<'d, 'a> {
         same.copied().collect()
     }
 
-    /// The entries whose id begins with this text, in the order of the file.
+    /// The entries whose id starts with this prefix, in file order.
     #[must_use]
     pub fn find_prefix(&self, prefix: &str) -> Vec<&'d Entry> {
-        if self.questions <= FEW {
+        if self.lookups <= MAX_SCANS {
             return self.document.find_prefix(prefix).collect();
         }
         let from = self.not_before(prefix.as_bytes());
@@ -72,31 +70,31 @@ impl<'d, 'a> Lookup<'d, 'a> {
         entries
     }
 
-    /// Whether an id stands anywhere in the file, also where nothing is read.
+    /// Whether an id occurs anywhere in the file, including parts that are not parsed.
     #[must_use]
     pub fn mentions(&self, id: &NoteId) -> bool {
-        if self.questions <= FEW {
+        if self.lookups <= MAX_SCANS {
             return self.document.mentions(id.as_str());
         }
         let mentioned = self.mentioned.get_or_init(|| ids_in(self.document.bytes));
         mentioned.contains(id.as_str().as_bytes())
     }
 
-    /// Whether an id stands where nothing is read. What entries say of it, in their texts or comment lines, does not count.
+    /// Whether an id occurs outside of entries. Mentions in the text or comment lines of an entry do not count.
     #[must_use]
-    pub fn stands_unread(&self, id: &NoteId) -> bool {
+    pub fn is_outside_entries(&self, id: &NoteId) -> bool {
         let id = id.as_str().as_bytes();
-        if self.questions <= FEW {
-            let mut parts = self.document.unread().into_iter();
+        if self.lookups <= MAX_SCANS {
+            let mut parts = self.document.outside_entries().into_iter();
             return parts.any(|part| memchr::memmem::find(part, id).is_some());
         }
-        let unread = self
-            .unread
-            .get_or_init(|| self.document.unread().into_iter().flat_map(ids_in).collect());
-        unread.contains(id)
+        let outside_entries = self
+            .outside_entries
+            .get_or_init(|| self.document.outside_entries().into_iter().flat_map(ids_in).collect());
+        outside_entries.contains(id)
     }
 
-    /// The entries, by their id, from the first that does not come before this one.
+    /// The entries from this id on, sorted by id.
     fn not_before(&self, id: &[u8]) -> &[&'d Entry] {
         let by_id = self.by_id.get_or_init(|| {
             let mut entries: Vec<&Entry> = self.document.entries().iter().collect();
@@ -108,11 +106,11 @@ impl<'d, 'a> Lookup<'d, 'a> {
     }
 }
 
-/// Everything in these bytes that is an id, wherever it stands: where one begins, it can end in one place only.
+/// All ids in these bytes. The end of an id is unambiguous.
 fn ids_in(bytes: &[u8]) -> HashSet<&[u8]> {
     let mut ids = HashSet::new();
     for prefix in NoteId::PREFIXES {
-        // With its dash: what is found then cannot overlap, as in `memem-1-0000`.
+        // Searching with the dash avoids overlapping matches, as in `memem-1-0000`.
         for at in memchr::memmem::find_iter(bytes, &format!("{prefix}-")) {
             let rest = bytes.get(at..).unwrap_or_default();
             if let Some(id) = NoteId::at_start_of(rest) {
@@ -127,9 +125,9 @@ fn ids_in(bytes: &[u8]) -> HashSet<&[u8]> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use ralph_model::Shelf;
+    use ralph_model::NoteFileKind;
 
-    /// A file of few different ids, some of them twice, some broken, some where nothing is read.
+    /// A file with few distinct ids: some duplicate, some malformed, some outside of entries.
     fn file() -> impl Strategy<Value = String> {
         let id = ("mem|fix|memem|mem-mem", 1u8..13, "[0-9a]{3,5}");
         let id = id.prop_map(|(prefix, digits, signs)| format!("{prefix}-{}-{signs}", "1".repeat(usize::from(digits))));
@@ -141,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn what_entries_say_of_an_id_does_not_make_it_stand() {
+    fn mentions_inside_entries_do_not_count_as_outside() {
         let text = b"## Fixes\n### mem-1-0000\n> as mem-2-0000\n<!-- tags: mem-3-0000 | created: 2025-01-01 -->\n\
             <!-- ralph: conflicts=mem-4-0000 -->\nprose mem-5-0000\n### mem-6-0000\n\n## Other\n### mem-7-0000\n> text\n";
-        let document = Document::parse(Shelf::Memories, text);
-        for questions in [1, 1_000] {
-            let lookup = document.lookup(questions);
-            let stands = |digit: &u8| lookup.stands_unread(&NoteId::new("mem", i64::from(*digit), 0));
-            assert_eq!((1..9).filter(stands).collect::<Vec<u8>>(), [5, 6, 7]);
+        let document = Document::parse(NoteFileKind::Memories, text);
+        for lookups in [1, 1_000] {
+            let lookup = document.lookup(lookups);
+            let is_outside = |digit: &u8| lookup.is_outside_entries(&NoteId::new("mem", i64::from(*digit), 0));
+            assert_eq!((1..9).filter(is_outside).collect::<Vec<u8>>(), [5, 6, 7]);
         }
     }
 
@@ -156,8 +154,8 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn many_questions_get_the_answers_of_a_few(text in file()) {
-            let document = Document::parse(Shelf::Memories, text.as_bytes());
+        fn indexed_lookups_match_scans(text in file()) {
+            let document = Document::parse(NoteFileKind::Memories, text.as_bytes());
             let (few, many) = (document.lookup(1), document.lookup(1_000));
             for digits in 0..13 {
                 let start = format!("mem-{}", "1".repeat(digits));
@@ -167,7 +165,7 @@ mod tests {
                     prop_assert_eq!(few.find(&id), many.find(&id));
                     if let Some(id) = NoteId::parse(&id, &["mem"]) {
                         prop_assert_eq!(few.mentions(&id), many.mentions(&id), "{}", id);
-                        prop_assert_eq!(few.stands_unread(&id), many.stands_unread(&id), "{}", id);
+                        prop_assert_eq!(few.is_outside_entries(&id), many.is_outside_entries(&id), "{}", id);
                     }
                 }
             }

@@ -1,19 +1,18 @@
-//! Patches to a file's bytes. What no patch names cannot change.
+//! Patches to the bytes of a file. Bytes that no patch covers cannot change.
 
 use crate::Span;
 
-/// Replacements of stretches of a file, in its order and without overlap.
+/// Replacements in file order, without overlap.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patches(Vec<(Span, Vec<u8>)>);
 
 impl Patches {
-    /// No change.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// A file made anew: these bytes instead of all of the old ones.
+    /// Replaces the whole file.
     #[must_use]
     pub fn whole(old: &[u8], new: Vec<u8>) -> Self {
         let mut patches = Self::none();
@@ -21,7 +20,7 @@ impl Patches {
         patches
     }
 
-    /// Puts bytes in the place of a stretch that no other patch touches. Insertions at its start go before it.
+    /// Replaces a span that no other patch covers. Insertions at its start go before it.
     pub fn replace(&mut self, at: Span, with: Vec<u8>) {
         let position = self
             .0
@@ -29,23 +28,20 @@ impl Patches {
         self.0.insert(position, (at, with));
     }
 
-    /// Puts bytes in at an offset.
     pub fn insert(&mut self, offset: usize, bytes: Vec<u8>) {
         self.replace(Span::at(offset), bytes);
     }
 
-    /// Takes a stretch out.
     pub fn remove(&mut self, at: Span) {
         self.replace(at, Vec::new());
     }
 
-    /// Whether nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The patched file, piece by piece, so that a large one need not stand in memory twice.
+    /// The patched file in pieces, so that a large file is not in memory twice.
     pub fn pieces<'a>(&'a self, old: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let mut kept_from = 0;
         let patched = self.0.iter().flat_map(move |(span, new)| {
@@ -57,7 +53,7 @@ impl Patches {
         patched.chain([old.get(last..).unwrap_or_default()])
     }
 
-    /// The patched bytes of a stretch: what stands in it, and what is put in at its end.
+    /// The patched bytes of a span, including insertions at its end.
     pub(crate) fn within(&self, old: &[u8], stretch: Span) -> Vec<u8> {
         if stretch.is_empty() {
             return Vec::new();
@@ -74,7 +70,6 @@ impl Patches {
         bytes
     }
 
-    /// The patched file.
     #[must_use]
     pub fn apply(&self, old: &[u8]) -> Vec<u8> {
         self.pieces(old).flatten().copied().collect()
@@ -86,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_change_what_they_name_and_nothing_else() {
+    fn patches_change_only_their_spans() {
         let mut patches = Patches::none();
         patches.insert(10, b"!".to_vec());
         patches.remove(Span::new(0, 2));

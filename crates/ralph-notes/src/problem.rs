@@ -1,85 +1,57 @@
-//! What is wrong in a notes file, and where.
+//! Problems in a notes file, with their position.
 
 use std::fmt;
 
 use crate::Span;
 
-/// Something in a file that is not read, or should be looked at.
+/// A part of a file that cannot be read or needs attention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands.
     pub at: Span,
-    /// What it is.
     pub kind: ProblemKind,
 }
 
-/// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemKind {
     /// A heading that looks like an entry but has no valid id; the block is skipped.
-    BadId {
-        /// The heading as it stands.
-        heading: String,
-    },
-    /// An entry without any text; the block is skipped.
-    NoText {
-        /// Its id.
-        id: String,
-    },
-    /// An entry whose bytes are not UTF-8; the block is skipped.
-    NotUtf8 {
-        /// Its id.
-        id: String,
-    },
-    /// A section that is none of this file's; its entries are not read.
-    UnknownSection {
-        /// Its heading.
-        heading: String,
-        /// How many entries stand in it.
-        entries: usize,
-    },
+    BadId { heading: String },
+    /// An entry without text; the block is skipped.
+    NoText { id: String },
+    /// An entry that is not UTF-8; the block is skipped.
+    NotUtf8 { id: String },
+    /// An unknown section; its entries are not read.
+    UnknownSection { heading: String, entries: usize },
     /// Quoted lines that belong to no entry.
     OrphanedQuote,
-    /// An id that an earlier entry has already.
-    DuplicateId {
-        /// The id.
-        id: String,
-    },
-    /// A tags line that cannot be read; the entry is read without tags.
-    BadTags {
-        /// The entry's id.
-        id: String,
-    },
-    /// A `ralph:` line that cannot be read.
-    BadExtra {
-        /// The entry's id.
-        id: String,
-    },
-    /// A second tags line or `ralph:` line of one entry.
+    /// The id of an earlier entry.
+    DuplicateId { id: String },
+    /// A malformed tags line; the entry is read without tags.
+    BadTags { id: String },
+    /// A malformed `ralph:` line.
+    BadExtra { id: String },
+    /// A second tags line or `ralph:` line in one entry.
     SecondComment {
-        /// The entry's id.
         id: String,
         /// Which of the two lines it is.
         word: &'static str,
     },
-    /// A line with characters that nobody sees.
+    /// A line with invisible characters.
     Invisible {
-        /// They, as `<U+202E>`.
+        /// Written as `<U+202E>`.
         characters: String,
     },
-    /// A merge that git could not finish; what the other side says is not read.
+    /// Conflict markers left by git; the other side is not read.
     ConflictMarkers,
-    /// Two entries that a merge made of one which both sides had changed.
+    /// Two versions of one entry that both sides of a merge had changed.
     OpenConflict {
-        /// The entry that was put in beside the other one.
+        /// The entry that the merge added.
         id: String,
-        /// The other one.
         other: String,
     },
 }
 
 impl ProblemKind {
-    /// Whether something that was meant to be an entry is not read because of it.
+    /// Whether the problem keeps an intended entry from being read.
     #[must_use]
     pub fn hides_an_entry(&self) -> bool {
         match self {
@@ -103,17 +75,14 @@ impl fmt::Display for ProblemKind {
             Self::NoText { id } => write!(f, "{id} has no quoted text, so it is not read"),
             Self::NotUtf8 { id } => write!(f, "{id} is not UTF-8, so it is not read"),
             Self::UnknownSection { heading, entries: 1 } => {
-                write!(
-                    f,
-                    "the section {heading:?} is none of this file's, so its entry is not read"
-                )
+                write!(f, "{heading:?} is not a section of this file, so its entry is not read")
             }
             Self::UnknownSection { heading, entries } => write!(
                 f,
-                "the section {heading:?} is none of this file's, so its {entries} entries are not read"
+                "{heading:?} is not a section of this file, so its {entries} entries are not read"
             ),
             Self::OrphanedQuote => f.write_str("these quoted lines belong to no entry"),
-            Self::DuplicateId { id } => write!(f, "the id {id} stands here a second time"),
+            Self::DuplicateId { id } => write!(f, "duplicate id {id}"),
             Self::BadTags { id } => write!(
                 f,
                 "the tags line of {id} is not `<!-- tags: a, b | created: YYYY-MM-DD -->`, so it is read without tags"
@@ -121,17 +90,16 @@ impl fmt::Display for ProblemKind {
             Self::BadExtra { id } => write!(f, "the `ralph:` line of {id} is not `key=value; …`, so it is not read"),
             Self::SecondComment { id, word } => write!(
                 f,
-                "{id} has a second {word} line, which is not read; a merge may have run two entries or two versions of \
-                 one together"
+                "{id} has a second {word} line, which is not read; a merge may have joined two entries or two \
+                 versions of one"
             ),
             Self::Invisible { characters } => write!(f, "this line has invisible characters: {characters}"),
-            Self::ConflictMarkers => f.write_str(
-                "a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; \
-                 settle it and remove the marker lines",
-            ),
+            Self::ConflictMarkers => {
+                f.write_str("unresolved merge conflict, which may hide entries; resolve it and remove the marker lines")
+            }
             Self::OpenConflict { id, other } => write!(
                 f,
-                "{id} and {other} say different things since a merge; delete one, or supersede it"
+                "{id} and {other} conflict since a merge; delete or supersede one of them"
             ),
         }
     }

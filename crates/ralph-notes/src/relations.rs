@@ -1,4 +1,4 @@
-//! What entries say of one another: which replaces which, and which contradict each other since a merge.
+//! Relations between entries: which supersede which, and which conflict after a merge.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use ralph_model::Extra;
 use crate::{Document, Entry, Problem, ProblemKind};
 
 impl Document<'_> {
-    /// The conflicts that a merge left between entries and nobody settled, in the order of the file.
+    /// The unresolved merge conflicts between entries, in file order.
     #[must_use]
     pub fn conflict_problems(&self) -> Vec<Problem> {
         self.open_conflicts()
@@ -22,10 +22,10 @@ impl Document<'_> {
             .collect()
     }
 
-    /// Whether an entry names another one that it contradicts, be that settled or not.
+    /// Whether any entry names one that it conflicts with, resolved or not.
     #[must_use]
     pub fn names_conflicts(&self) -> bool {
-        // Nearly every file has none, and then there is nothing to read.
+        // Almost no file has conflicts, so skip decoding the entries.
         self.mentions(Extra::CONFLICTS)
             && self
                 .entries()
@@ -33,7 +33,7 @@ impl Document<'_> {
                 .any(|entry| self.extra(entry).get(Extra::CONFLICTS).is_some())
     }
 
-    /// The ids that an entry of this file replaces.
+    /// The ids that entries of this file supersede.
     #[must_use]
     pub fn superseded(&self) -> HashSet<String> {
         self.entries()
@@ -42,14 +42,14 @@ impl Document<'_> {
             .collect()
     }
 
-    /// Pairs of entries that a merge made of one which both sides had changed, as long as both stand and neither is
-    /// replaced: the one that was put in, and the one that kept the id.
+    /// Pairs of conflicting versions that both still exist, neither superseded: the added entry, and the one that kept
+    /// the id.
     fn open_conflicts(&self) -> Vec<(&Entry, &Entry)> {
         if !self.names_conflicts() {
             return Vec::new();
         }
         let superseded = self.superseded();
-        let standing: HashMap<&str, &Entry> = self
+        let by_id: HashMap<&str, &Entry> = self
             .entries()
             .iter()
             .map(|entry| (self.id(entry), entry))
@@ -57,9 +57,9 @@ impl Document<'_> {
             .collect();
         self.entries()
             .iter()
-            .filter(|entry| standing.contains_key(self.id(entry)))
+            .filter(|entry| by_id.contains_key(self.id(entry)))
             .filter_map(|entry| {
-                let other = standing.get(self.extra(entry).get(Extra::CONFLICTS)?)?;
+                let other = by_id.get(self.extra(entry).get(Extra::CONFLICTS)?)?;
                 (self.id(other) != self.id(entry)).then_some((entry, *other))
             })
             .collect()

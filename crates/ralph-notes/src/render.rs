@@ -1,11 +1,11 @@
-//! From a note to the lines that stand for it in a file.
+//! Renders notes as the lines of a file.
 
 use std::borrow::Cow;
 
 use jiff::civil::Date;
 use ralph_model::{Extra, Note, NoteOrSign, Tags};
 
-/// The lines of a note, with LF at their ends.
+/// The lines of a note, with LF line breaks.
 #[must_use]
 pub fn entry_text(note: &Note) -> String {
     let mut text = format!("### {}\n", note.id);
@@ -15,7 +15,7 @@ pub fn entry_text(note: &Note) -> String {
     text
 }
 
-/// The lines of a note in a prompt: as in its file, with who wrote it among the tags, and its rules in plain words.
+/// The lines of a note in a prompt: like in its file, plus the author in the tags line, and its rules in plain words.
 #[must_use]
 pub fn entry_text_by(note: &Note, origin: &str) -> String {
     let tags = tags_line(&note.tags, note.created);
@@ -40,7 +40,7 @@ pub fn entry_text_by(note: &Note, origin: &str) -> String {
     )
 }
 
-/// The lines of what stands on a shelf, the last of them ended. A Sign's are those of its file.
+/// The lines of an item, always ending with a line break. A Sign keeps the lines of its file.
 #[must_use]
 pub fn item_text(item: &NoteOrSign) -> String {
     match item {
@@ -50,7 +50,7 @@ pub fn item_text(item: &NoteOrSign) -> String {
     }
 }
 
-/// Turns CRLF and lone CR into LF; borrowed when there was nothing to turn.
+/// Converts CRLF and lone CR to LF; borrows if there is nothing to convert.
 #[must_use]
 pub fn normalise_line_breaks(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
@@ -60,7 +60,7 @@ pub fn normalise_line_breaks(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Every line behind a quote mark, a blank one as the bare mark: editors trim trailing spaces.
+/// Prefixes every line with a quote mark. A blank line gets no trailing space, because editors trim it.
 #[must_use]
 pub fn quoted(content: &str) -> String {
     let mut text = String::with_capacity(content.len() + 16);
@@ -75,12 +75,12 @@ pub fn quoted(content: &str) -> String {
     text
 }
 
-/// The tags line. Without tags it has two spaces after the colon: earlier tools read it only so.
+/// The tags line. Without tags it keeps two spaces after the colon, because earlier tools require them.
 pub(crate) fn tags_line(tags: &Tags, created: Date) -> String {
     format!("<!-- tags: {tags} | created: {created} -->\n")
 }
 
-/// The line for everything else; empty when there is nothing.
+/// The `ralph:` line; empty if there is nothing to record.
 pub(crate) fn extra_line(extra: &Extra) -> String {
     if extra.is_empty() {
         return String::new();
@@ -92,7 +92,7 @@ pub(crate) fn extra_line(extra: &Extra) -> String {
     format!("<!-- ralph: {} -->\n", pairs.join("; "))
 }
 
-/// Encodes what would end the value, the comment or the line; letters of every language stay readable.
+/// Encodes what would end the value, the comment, or the line. Letters of all languages stay readable.
 fn percent_encode(value: &str) -> String {
     let last = value.len();
     let mut encoded = String::with_capacity(value.len());

@@ -1,9 +1,9 @@
-//! Replaces a file whole and durably, and gives way to whoever saves to it at the same time.
+//! Replaces a file whole and durably, and yields to programs that save to it at the same time.
 //!
-//! The new file is written beside the old one, synced, and swapped with it in one step, while programs that want to open
-//! the old one for writing are held off. The old file is then still in hand: if it is not what was read (an editor saved
-//! in between), or if somebody waits to write to it, it goes back, and the caller applies the edit to what they save. So
-//! neither side's text is lost, although editors take no lock.
+//! The new file is written beside the old one, synced, and swapped with it atomically, while programs that want to open
+//! the old one for writing are held off. Afterwards we still have the old file: if it is not what was read (an editor
+//! saved in between), or if a program waits to write to it, it is swapped back, and the caller applies the edit to the
+//! newly saved text. So neither text is lost, although editors take no lock.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,26 +17,25 @@ use crate::lock::{Lock, Notice, Staged};
 use crate::sys::{self, WritersHeldOff};
 use crate::write::{Owner, first_free, sync_folder, write_synced};
 
-/// A file that is about to be replaced, and the names that this takes beside it.
+/// A file that is about to be replaced, with the temporary names beside it.
 pub(crate) struct Replacement<'a> {
     pub(crate) target: PathBuf,
     folder: PathBuf,
     /// The new file before the swap, the old one after it.
     swap: PathBuf,
-    /// The old file, for a moment, where the file system cannot swap.
+    /// Holds the old file briefly if the file system cannot swap.
     aside: PathBuf,
     notice: &'a dyn Fn(Notice<'_>),
 }
 
-/// How a replacement ended.
 pub(crate) enum Replaced {
-    /// The new text stands; this is its stamp.
+    /// The new text is in place; this is its stamp.
     Done(FileStamp),
-    /// Somebody saved meanwhile, and nothing was replaced: the edit has to be applied to what they saved.
+    /// Another program saved meanwhile and nothing was replaced; the edit has to be reapplied to its text.
     Overtaken(FileText),
 }
 
-/// A file that stands ready to take the place of another.
+/// A staged file that is ready to replace another.
 pub(crate) struct Ready {
     pub(crate) path: PathBuf,
     pub(crate) names: Staged,
@@ -44,30 +43,28 @@ pub(crate) struct Ready {
 
 /// Outcome of replacing one file with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
-    /// Somebody came first, and nothing has changed.
-    Not,
-    /// It has the place, durably.
-    Over,
+pub enum PlaceOutcome {
+    /// Another program saved first; nothing changed.
+    Unchanged,
+    /// The file was replaced, durably.
+    Replaced,
 }
 
-/// What to do about somebody who saves at the same time.
+/// What to do about a concurrent save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// Let them go first.
     Yield,
-    /// Replace their save all the same, and keep it beside the file.
+    /// Replace the other program's save anyway, and keep it beside the file.
     Insist,
 }
 
-/// What became of a swap.
 enum Swapped {
-    /// The new file stands, durably.
-    In,
+    /// The new file is in place, durably.
+    Done,
     /// Nothing was swapped: the target is not what was read.
-    Not,
-    /// The new file stood for a moment.
-    AndBack,
+    Skipped,
+    /// The new file was in place briefly and was swapped back.
+    Reverted,
 }
 
 impl<'a> Replacement<'a> {
@@ -85,23 +82,25 @@ impl<'a> Replacement<'a> {
         })
     }
 
-    /// Removes what a killed process left, and keeps beside the file whatever of it nobody has merged.
+    /// Cleans up after a killed process. Text that was not merged is kept beside the file.
     pub(crate) fn clear_leftovers(&self, lock: &Lock) -> Result<(), FileError> {
         for path in [&self.swap, &self.aside] {
             let Ok(metadata) = fs::symlink_metadata(path) else {
                 continue;
             };
             let left = FileStamp::of(&metadata);
-            let standing = fs::metadata(&self.target).map(|metadata| FileStamp::of(&metadata).inode);
-            let is_standing = |inode| standing.as_ref().is_ok_and(|standing| *standing == inode);
+            let current = fs::metadata(&self.target).map(|metadata| FileStamp::of(&metadata).inode);
+            let is_current = |inode| current.as_ref().is_ok_and(|current| *current == inode);
             let known = match lock.announced() {
-                // The old file, which the new one holds; the new one, which nobody was told of; a second name of what
-                // stands. Where the old one still stands, nothing was swapped.
-                Some(said) => said.is_old(&left) || said.is_new(&left) || is_standing(said.old_inode()),
-                // Killed while it made a file that was not there before; else it is of unknown origin.
-                None => standing.is_err(),
+                // The old file, whose text the new one includes; the new one, if nothing was reported yet; or another
+                // name of the current file. If the old file is still in place, nothing was swapped.
+                Some(announced) => {
+                    announced.is_old(&left) || announced.is_new(&left) || is_current(announced.old_inode())
+                }
+                // Killed while creating a file; otherwise the origin is unknown.
+                None => current.is_err(),
             };
-            if known || is_standing(left.inode) {
+            if known || is_current(left.inode) {
                 fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
             } else {
                 self.keep(path)?;
@@ -110,7 +109,7 @@ impl<'a> Replacement<'a> {
         Ok(())
     }
 
-    /// Replaces the file that `base` was read from, or makes it where there was none.
+    /// Replaces the file that `base` was read from, or creates it.
     pub(crate) fn replace<'b>(
         &self,
         lock: &mut Lock,
@@ -125,7 +124,7 @@ impl<'a> Replacement<'a> {
             .metadata()
             .map_err(|source| FileError::new("read", &self.target, source))?;
         if fs::symlink_metadata(&self.swap).is_ok() {
-            // What could not be kept before must not be taken for what is announced now.
+            // A leftover that could not be kept must not match the next announcement.
             self.clear_leftovers(lock)?;
         }
         lock.announce(Some(&base.stamp), None)?;
@@ -135,22 +134,27 @@ impl<'a> Replacement<'a> {
             .and_then(|()| self.wait_if_insisting(base_file, attempt))
             .and_then(|()| match WritersHeldOff::on(base_file) {
                 Some(held_off) => self.swap_while(&held_off, base, &written, attempt),
-                None => Ok(Swapped::Not),
+                None => Ok(Swapped::Skipped),
             })
             .inspect_err(|_| self.discard_if(&written))?;
         match swapped {
-            Swapped::In => self.settle(base, &written, &new, attempt),
-            Swapped::Not | Swapped::AndBack => self.overtaken(&written),
+            Swapped::Done => self.settle(base, &written, &new, attempt),
+            Swapped::Skipped | Swapped::Reverted => self.overtaken(&written),
         }
     }
 
-    /// Puts a file that stands ready under another name in the place of the one that `base` was read from; none where that
-    /// one is not what it was. They change places in one step, so whatever stood there is then under the other name, which
-    /// is gone when this returns. Who saves in that very moment goes first.
-    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Ready) -> Result<Put, FileError> {
+    /// Replaces the file that `base` was read from with a staged file, unless it changed since. The two are swapped
+    /// atomically, so the old file gets the staging name and is removed before this returns. Yields to a concurrent
+    /// save.
+    pub(crate) fn replace_with_staged(
+        &self,
+        lock: &mut Lock,
+        base: &FileText,
+        ready: &Ready,
+    ) -> Result<PlaceOutcome, FileError> {
         let failed = |source| FileError::new("replace", &self.target, source);
         let Some(base_file) = &base.file else {
-            return Ok(Put::Not);
+            return Ok(PlaceOutcome::Unchanged);
         };
         if base_file.metadata().map_err(failed)?.permissions().readonly() {
             let why = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
@@ -160,16 +164,16 @@ impl<'a> Replacement<'a> {
         let written = FileStamp::of(&fs::metadata(&ready.path).map_err(failed)?);
         lock.announce_staged(&base.stamp, &written, ready.names.clone())?;
         let Some(held_off) = WritersHeldOff::on(base_file) else {
-            return Ok(Put::Not);
+            return Ok(PlaceOutcome::Unchanged);
         };
-        let is_base = |path: &Path| is_still(path, &base.stamp) && !held_off.somebody_waits();
+        let is_base = |path: &Path| is_still(path, &base.stamp) && !held_off.writer_is_waiting();
         if !is_base(&self.target) {
-            return Ok(Put::Not);
+            return Ok(PlaceOutcome::Unchanged);
         }
         match self.swap_with(&ready.path) {
             Ok(()) => {}
-            // Somebody removed the file; what was there went with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Put::Not),
+            // The file was removed meanwhile, and its text with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(PlaceOutcome::Unchanged),
             Err(source) => return Err(failed(source)),
         }
         if !is_base(&ready.path) {
@@ -177,27 +181,29 @@ impl<'a> Replacement<'a> {
             if !swapped_back || !is_still(&ready.path, &written) {
                 self.keep(&ready.path)?;
             }
-            return Ok(Put::Not);
+            return Ok(PlaceOutcome::Unchanged);
         }
         fs::remove_file(&ready.path).map_err(failed)?;
         sync_folder(&self.folder)?;
         ready.path.parent().map_or(Ok(()), sync_folder)?;
-        Ok(Put::Over)
+        Ok(PlaceOutcome::Replaced)
     }
 
-    /// Finishes what a killed process, or a file system that failed, left of [`put_ready`](Self::put_ready): where the two
-    /// files had changed places, the old one is removed, and the name under which the new one stood ready is free.
-    pub(crate) fn finish_ready(&self, lock: &Lock, ready: &Ready) -> Result<(), FileError> {
-        let Some(said) = lock.announced() else { return Ok(()) };
+    /// Completes an interrupted [`replace_with_staged`](Self::replace_with_staged): if the two files were swapped,
+    /// removes the old one and frees the staging name.
+    pub(crate) fn finish_staged(&self, lock: &Lock, ready: &Ready) -> Result<(), FileError> {
+        let Some(announced) = lock.announced() else {
+            return Ok(());
+        };
         for path in [&ready.path, &self.aside] {
             let Ok(metadata) = fs::symlink_metadata(path) else {
                 continue;
             };
             let left = FileStamp::of(&metadata);
-            let is_standing = fs::metadata(&self.target).is_ok_and(|now| FileStamp::of(&now).inode == left.inode);
-            if said.is_new(&left) {
-                // It still stands ready.
-            } else if is_standing || said.is_old(&left) {
+            let is_current = fs::metadata(&self.target).is_ok_and(|now| FileStamp::of(&now).inode == left.inode);
+            if announced.is_new(&left) {
+                // The file is still staged.
+            } else if is_current || announced.is_old(&left) {
                 fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
             } else {
                 self.keep(path)?;
@@ -206,8 +212,8 @@ impl<'a> Replacement<'a> {
         Ok(())
     }
 
-    /// Takes the file that `base` was read from away; says whether it did. It goes aside first, where it is still in hand
-    /// should somebody have saved to it.
+    /// Deletes the file that `base` was read from; returns whether it did. It is moved aside first, so that a
+    /// concurrent save is not lost.
     pub(crate) fn remove(&self, lock: &mut Lock, base: &FileText) -> Result<bool, FileError> {
         let failed = |source| FileError::new("remove", &self.target, source);
         lock.announce(Some(&base.stamp), None)?;
@@ -223,13 +229,12 @@ impl<'a> Replacement<'a> {
             return Ok(true);
         }
         if sys::rename_new(&self.aside, &self.target).is_err() {
-            // Somebody has made a new file meanwhile.
+            // Another program created a new file meanwhile.
             self.keep(&self.aside)?;
         }
         Ok(false)
     }
 
-    /// Makes a file that is not there yet.
     fn create<'b>(&self, lock: &mut Lock, pieces: impl Iterator<Item = &'b [u8]>) -> Result<Replaced, FileError> {
         lock.announce(None, None)?;
         let (file, written) = self.write_new(pieces, Owner::OfFolder)?;
@@ -252,7 +257,7 @@ impl<'a> Replacement<'a> {
     ) -> Result<(File, FileStamp), FileError> {
         let failed = |source| FileError::new("write", &self.target, source);
         write_synced(&self.swap, pieces, owner).map_err(failed)?;
-        // From here on it is only read: whoever has it open for writing counts as an editor in the middle of a save.
+        // Only reads from here on: a file open for writing counts as a save in progress.
         let file = File::open(&self.swap).map_err(failed)?;
         let written = FileStamp::of(&file.metadata().map_err(failed)?);
         Ok((file, written))
@@ -267,8 +272,8 @@ impl<'a> Replacement<'a> {
         }
     }
 
-    /// Swaps the new file in durably while writers are held off the old one, and takes that back at once where the old one
-    /// is not what was read, or somebody waits to write to it.
+    /// Swaps the new file in durably while writers are held off. Swaps it back at once if the old file is not what was
+    /// read, or if a program waits to write to it.
     fn swap_while(
         &self,
         held_off: &WritersHeldOff<'_>,
@@ -277,29 +282,29 @@ impl<'a> Replacement<'a> {
         attempt: Attempt,
     ) -> Result<Swapped, FileError> {
         let gives_way =
-            |path: &Path| attempt == Attempt::Yield && (!is_still(path, &base.stamp) || held_off.somebody_waits());
+            |path: &Path| attempt == Attempt::Yield && (!is_still(path, &base.stamp) || held_off.writer_is_waiting());
         if gives_way(&self.target) {
-            return Ok(Swapped::Not);
+            return Ok(Swapped::Skipped);
         }
         match self.swap() {
             Ok(()) => {}
-            // Somebody removed the file; what was there went with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swapped::Not),
+            // The file was removed meanwhile, and its text with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swapped::Skipped),
             Err(source) => return Err(FileError::new("replace", &self.target, source)),
         }
         if !gives_way(&self.swap) {
-            // Not durable is not done: the old file goes back.
+            // If the swap cannot be made durable, undo it.
             sync_folder(&self.folder).inspect_err(|_| self.swap_back_or_keep(written))?;
         }
         if gives_way(&self.swap) {
             self.swap_back_or_keep(written);
-            return Ok(Swapped::AndBack);
+            return Ok(Swapped::Reverted);
         }
-        Ok(Swapped::In)
+        Ok(Swapped::Done)
     }
 
-    /// Looks a last time at the old file: where writers cannot be held off, a program that had opened it before the swap
-    /// may have written to it since.
+    /// Checks the old file once more: where writers cannot be held off, a program that opened it before the swap may
+    /// have written to it since.
     fn settle(
         &self,
         base: &FileText,
@@ -325,8 +330,8 @@ impl<'a> Replacement<'a> {
         self.done(new, written)
     }
 
-    /// The answer when the new text stands. Linking and swapping change the ctime; everything else must still be as it
-    /// was written, or the next reader has to look again.
+    /// Returns the stamp of the new file. Linking and swapping change only the ctime; any other change means that the
+    /// next reader has to read the file again.
     fn done(&self, new: &File, written: &FileStamp) -> Result<Replaced, FileError> {
         let now = new
             .metadata()
@@ -337,23 +342,21 @@ impl<'a> Replacement<'a> {
         }))
     }
 
-    /// The answer when the target is not what was read any more: what it is now.
+    /// Returns the current text, because the target is not what was read.
     fn overtaken(&self, written: &FileStamp) -> Result<Replaced, FileError> {
         self.discard_if(written);
-        let standing = read_file(&self.target)?;
-        Ok(Replaced::Overtaken(standing.unwrap_or_else(FileText::absent)))
+        let current = read_file(&self.target)?;
+        Ok(Replaced::Overtaken(current.unwrap_or_else(FileText::absent)))
     }
 
-    /// Swaps the new file with the one at the target.
     fn swap(&self) -> io::Result<()> {
         self.swap_with(&self.swap)
     }
 
-    /// Swaps a file with the one at the target.
     fn swap_with(&self, path: &Path) -> io::Result<()> {
         match sys::exchange(path, &self.target) {
-            // In three steps where the file system cannot do it in one. Only a save by rename between the first and the
-            // second could be missed.
+            // Three steps if the file system cannot swap. Only a save by rename between the first and the second could
+            // be missed.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 fs::hard_link(&self.target, &self.aside)?;
                 fs::rename(path, &self.target)?;
@@ -363,19 +366,19 @@ impl<'a> Replacement<'a> {
         }
     }
 
-    /// Puts back what stood at the target before the swap. Where that fails, or somebody saved over the new file while it
-    /// stood, one of two texts has to leave the place; it is kept beside the file, and said so.
+    /// Restores what was in place before the swap. If that fails, or another program saved over the new file meanwhile,
+    /// one of the two texts is kept beside the file and reported.
     fn swap_back_or_keep(&self, written: &FileStamp) {
         let swapped_back = self.swap().is_ok();
         if swapped_back && is_still(&self.swap, written) {
             self.discard();
         } else {
-            // Should even that fail, it stays as a leftover that the next writer keeps.
+            // If this fails too, the file stays as a leftover that the next writer keeps.
             drop(self.keep(&self.swap));
         }
     }
 
-    /// Gives a text that nobody can merge a lasting name, and says so.
+    /// Gives a text that cannot be merged a permanent name and reports it.
     fn keep(&self, path: &Path) -> Result<(), FileError> {
         let kept = first_free(&self.target, ".kept", |name| sys::rename_new(path, name))
             .map_err(|source| FileError::new("keep", path, source))?;
@@ -383,24 +386,23 @@ impl<'a> Replacement<'a> {
         Ok(())
     }
 
-    /// Removes the new file, if it is that, after a failure or when it is of no use.
+    /// Removes the new file after a failure or when it is not needed.
     fn discard_if(&self, written: &FileStamp) {
         remove_if(&self.swap, written);
     }
 
-    /// Removes the old file when it is not needed any more. If that fails, the next writer clears it away.
+    /// Removes the old file. If that fails, the next writer cleans it up.
     fn discard(&self) {
         drop(fs::remove_file(&self.swap));
     }
 }
 
-/// Whether a file is still what it was.
 pub(crate) fn is_still(path: &Path, then: &FileStamp) -> bool {
     fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(then))
 }
 
-/// Removes a file of ours if nobody has put another one in its place. If that fails, the next writer clears it away, and
-/// the failure that led here is the one to report.
+/// Removes our own file unless another has replaced it. Failures are ignored: the next writer cleans up, and the caller
+/// reports the original error.
 fn remove_if(path: &Path, written: &FileStamp) {
     if is_still(path, written) {
         drop(fs::remove_file(path));

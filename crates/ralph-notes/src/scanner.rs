@@ -1,7 +1,6 @@
-//! Finds the entries, Signs and sections of a notes file, in one pass over its lines. Everything it meets it names or
-//! leaves alone; there is no text that it refuses.
+//! Finds the entries, Signs, and sections of a notes file in one pass over its lines. It accepts any text.
 
-use ralph_model::{NoteId, NoteKind, Shelf};
+use ralph_model::{NoteFileKind, NoteId, NoteKind};
 
 use crate::block::{Block, Half, Taken};
 use crate::decode::has_text;
@@ -10,19 +9,17 @@ use crate::lines::{BOM, EXTRA, Fences, Line, Marker, TAGS, conflict_marker, head
 use crate::signs::{self, SignPlace};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
 
-/// Which section the scanner is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Before any section: entries are patterns.
+    /// Before the first section; entries here are patterns.
     Top,
     Known(NoteKind),
-    /// In a section that is none of ours; the problem that counts its entries.
+    /// An unknown section, with the index of the problem that counts its entries.
     Unknown {
         problem: usize,
     },
 }
 
-/// The state of the pass.
 pub(crate) struct Scanner<'a> {
     document: Document<'a>,
     place: Place,
@@ -30,27 +27,25 @@ pub(crate) struct Scanner<'a> {
     fences: Fences,
     whole_file_is_utf8: bool,
     inside_orphan: bool,
-    /// In which half of a conflict that git left.
+    /// The side of a merge conflict that the scanner is in.
     conflict: Option<Half>,
     open_section: Option<usize>,
-    /// Where the last comment ends, in bytes.
+    /// The offset where the last comment ends.
     comment_end: usize,
 }
 
-/// How a comment begins and ends.
 const COMMENT: &[u8] = b"<!--";
 const COMMENT_END: &[u8] = b"-->";
 
 impl<'a> Scanner<'a> {
-    /// Begins before the first line.
-    pub(crate) fn new(shelf: Shelf, bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(file_kind: NoteFileKind, bytes: &'a [u8]) -> Self {
         Self {
             document: Document {
-                shelf,
+                file_kind,
                 bytes,
                 sections: Vec::new(),
                 text_end: 0,
-                // An entry takes some 250 bytes; a guess that is too low only costs a copy.
+                // Entries take about 250 bytes; a low estimate only costs a reallocation.
                 entries: Vec::with_capacity(bytes.len() / 256),
                 signs: Vec::new(),
                 problems: Vec::new(),
@@ -66,7 +61,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes over all lines.
     pub(crate) fn scan(mut self) -> Document<'a> {
         let bytes = self.document.bytes;
         let mut offset = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
@@ -75,14 +69,14 @@ impl<'a> Scanner<'a> {
             offset = self.line(line);
         }
         self.close_section();
-        // A person's own section is nobody's business, unless entries got lost in it.
+        // A user's own section is not a problem unless it contains entries.
         self.document
             .problems
             .retain(|problem| !matches!(problem.kind, ProblemKind::UnknownSection { entries: 0, .. }));
         self.document
     }
 
-    /// Takes one line, or a whole fence, and says where to go on.
+    /// Consumes a line or a whole fence; returns the offset to continue at.
     fn line(&mut self, line: Line) -> usize {
         let text = line.text.of(self.document.bytes);
         let mut next = line.next;
@@ -117,7 +111,7 @@ impl<'a> Scanner<'a> {
         next
     }
 
-    /// Takes a marker of a conflict, if the line is one. None is ever part of a text.
+    /// Consumes a conflict marker, if the line is one. Markers are never part of a text.
     fn marker(&mut self, line: Line, marker: Marker) -> bool {
         let was_open = self.conflict.is_some();
         if marker == Marker::EndOfOurs && !was_open {
@@ -137,13 +131,13 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// Takes a heading, if the line is one.
+    /// Consumes a heading, if the line is one.
     fn heading(&mut self, line: Line, text: &[u8]) -> bool {
         let Some((level, words)) = heading(text) else {
             return false;
         };
         let mut end = line.next;
-        let is_sign = level == 3 && self.document.shelf == Shelf::Guardrails && signs::is_sign(words);
+        let is_sign = level == 3 && self.document.file_kind == NoteFileKind::Guardrails && signs::is_sign(words);
         if is_sign && line.text.start() < self.comment_end {
             return false;
         }
@@ -157,7 +151,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// Notes where a comment ends that goes over several lines. A Sign in it is an example.
+    /// Records where a comment of several lines ends. A Sign inside it is an example.
     fn comment(&mut self, line: Line) {
         let start = line.text.start();
         let rest = self.document.bytes.get(start..).unwrap_or_default();
@@ -165,7 +159,7 @@ impl<'a> Scanner<'a> {
         self.comment_end = end.map_or(self.comment_end, |end| start + end);
     }
 
-    /// Takes a whole Sign, and says where it ends. It is read in any section.
+    /// Consumes a whole Sign, in any section; returns the offset where it ends.
     fn sign(&mut self, line: Line) -> usize {
         self.close_block();
         let bytes = self.document.bytes;
@@ -190,7 +184,7 @@ impl<'a> Scanner<'a> {
 
     fn section_heading(&mut self, line: Line, name: &[u8]) {
         self.close_section();
-        let kind = self.document.shelf.kind_of_section(name);
+        let kind = self.document.file_kind.kind_of_section(name);
         self.place = match kind {
             Some(kind) => Place::Known(kind),
             None => {
@@ -210,7 +204,7 @@ impl<'a> Scanner<'a> {
 
     fn entry_heading(&mut self, line: Line, words: &[u8]) {
         self.close_block();
-        let prefixes = self.document.shelf.id_prefixes();
+        let prefixes = self.document.file_kind.id_prefixes();
         let id = words.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         let meant_as_id = prefixes.iter().any(|prefix| {
             id.strip_prefix(prefix.as_bytes())
@@ -270,8 +264,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Ends the text of the section under way, so that new entries go before what follows. A title does that too, but
-    /// entries below it still count for the section, as they always did.
+    /// Ends the text of the current section, so that new entries are inserted before what follows. A title ends it too,
+    /// but entries below the title still belong to the section.
     fn close_section(&mut self) {
         self.close_block();
         let end = self.document.text_end;

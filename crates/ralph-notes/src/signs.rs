@@ -1,4 +1,4 @@
-//! Signs, the form that guardrails had before they had ids: a name, when it applies, and what to do then.
+//! Signs, the legacy form of guardrails without ids: a name, a trigger, and an instruction.
 //!
 //! ```markdown
 //! ### Sign: Read Before Writing
@@ -6,7 +6,7 @@
 //! - **Instruction**: Read it first
 //! ```
 //!
-//! They are read as people write them, and never changed where they stand: migrating makes entries of them.
+//! Signs are read as people write them and never changed in place; migration converts them to entries.
 
 use std::collections::HashSet;
 
@@ -16,55 +16,49 @@ use crate::block::Half;
 use crate::lines::{Fences, Line, Marker, conflict_marker, heading, is_blank, lines_in};
 use crate::{Document, Span};
 
-/// What the ids of Signs begin with.
 const ID_PREFIX: &str = "sign-";
 /// The word that makes a heading a Sign.
 const WORD: &[u8] = b"sign:";
 
-/// What a sentence ends with that needs no full stop.
+/// Endings of sentences that need no full stop.
 const ENDS: [char; 10] = ['.', '!', '?', ':', ';', ',', '…', '。', '！', '？'];
 
-/// A guardrail in the old form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
-    /// `sign-` and the name in lower case; with a number where an earlier Sign has the same.
+    /// `sign-` and the name in lower case, with a number if an earlier Sign has the same id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// When it applies; empty where nothing says so.
+    /// When it applies; may be empty.
     pub trigger: String,
-    /// What to do then; empty where nothing says so.
+    /// What to do; may be empty.
     pub instruction: String,
-    /// Everything else in it: a label, which may be empty, and a text.
+    /// All other items: a label, which may be empty, and a text.
     pub others: Vec<(String, String)>,
-    /// The kind of the section it stands in; none outside of every section of ours.
+    /// The kind of its section; `None` outside of known sections.
     pub section: Option<NoteKind>,
     pub(crate) place: SignPlace,
 }
 
-/// Where a Sign stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SignPlace {
-    /// The heading line.
     pub(crate) heading: Span,
     /// The heading line and all lines that belong to it.
     pub(crate) block: Span,
     pub(crate) section: Option<NoteKind>,
 }
 
-/// Which of the forms of guardrails a file has.
+/// The format of a guardrails file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// It has sections for entries; there may be Signs too.
+    /// It has sections for entries, and maybe Signs.
     Structured,
-    /// It has nothing but Signs.
+    /// It has only Signs.
     Legacy,
-    /// It has neither.
     Empty,
 }
 
 impl Sign {
-    /// What it says, in sentences: for a prompt, for a search, and as the text of the entry that it becomes.
+    /// The Sign in sentences: for prompts, for search, and as the text of a migrated entry.
     #[must_use]
     pub fn text(&self) -> String {
         let rule = match (self.trigger.trim_end_matches(['.', ':']), self.instruction.as_str()) {
@@ -94,7 +88,7 @@ impl Sign {
 }
 
 impl Document<'_> {
-    /// The Signs in the order of the file; none on another shelf.
+    /// The Signs in file order.
     #[must_use]
     pub fn signs(&self) -> Vec<Sign> {
         let mut taken = HashSet::new();
@@ -113,14 +107,13 @@ impl Document<'_> {
             .collect()
     }
 
-    /// Everything that stands in the file, notes and Signs.
+    /// All notes and Signs of the file.
     pub fn items(&self) -> impl Iterator<Item = NoteOrSign> {
         let signs = self.signs().into_iter().map(|sign| self.item_of(sign));
         let notes = self.entries().iter().filter_map(|entry| self.note(entry));
         signs.chain(notes.map(NoteOrSign::Note))
     }
 
-    /// A Sign as something that stands on the shelf.
     #[must_use]
     pub fn item_of(&self, sign: Sign) -> NoteOrSign {
         NoteOrSign::Sign {
@@ -130,7 +123,6 @@ impl Document<'_> {
         }
     }
 
-    /// Which of the forms of guardrails the file has.
     #[must_use]
     pub fn form(&self) -> Form {
         if self.sections.iter().any(|section| section.kind.is_some()) || !self.entries().is_empty() {
@@ -142,28 +134,26 @@ impl Document<'_> {
         }
     }
 
-    /// The lines of a Sign as they stand in the file.
+    /// The lines of a Sign as they are in the file.
     #[must_use]
     pub fn sign_lines(&self, sign: &Sign) -> String {
         String::from_utf8_lossy(sign.place.block.of(self.bytes)).into_owned()
     }
 }
 
-/// Whether the words of a heading make it a Sign.
 pub(crate) fn is_sign(words: &[u8]) -> bool {
     words
         .get(..WORD.len())
         .is_some_and(|word| word.eq_ignore_ascii_case(WORD))
 }
 
-/// Where the Sign with this heading line ends: with its last bullet or the paragraph below its heading. What people
-/// wrote after it, set apart by a blank line, is theirs. A marker of a conflict ends it too: which of the lines around it
-/// are meant is for a person to say.
+/// The end of the Sign with this heading line: after its last bullet or the paragraph below its heading. Text after a
+/// blank line belongs to the user. A conflict marker ends it too, because only the user can say which side is meant.
 pub(crate) fn end_of_sign(bytes: &[u8], heading_line: Line, fences: &mut Fences, conflict: Option<Half>) -> usize {
     let mut end = heading_line.next;
     let mut offset = end;
     let mut after_blank = false;
-    // A paragraph may stand apart from a name, but not from nothing.
+    // A blank line may separate the paragraph from a name, but not from a heading without one.
     let mut has_text = heading_name(heading_line.text.of(bytes)).is_empty();
     while let Some(line) = Line::at(bytes, offset) {
         let text = line.text.of(bytes);
@@ -188,7 +178,6 @@ pub(crate) fn end_of_sign(bytes: &[u8], heading_line: Line, fences: &mut Fences,
     end
 }
 
-/// Reads the Sign that stands at a place.
 pub(crate) fn read(bytes: &[u8], place: SignPlace) -> Sign {
     let mut lines = lines_in(bytes, place.block);
     let head = lines.next().map(|line| line.text.of(bytes)).unwrap_or_default();
@@ -214,8 +203,8 @@ pub(crate) fn read(bytes: &[u8], place: SignPlace) -> Sign {
         let verbatim = line.text.start() < fenced_until;
         match item(text).filter(|_| !verbatim) {
             Some(item) => items.push(item),
-            None if verbatim => go_on(&mut items, String::from_utf8_lossy(text).trim_end()),
-            None => go_on(&mut items, &plain(text)),
+            None if verbatim => append_line(&mut items, String::from_utf8_lossy(text).trim_end()),
+            None => append_line(&mut items, &plain(text)),
         }
     }
     for (label, text) in items {
@@ -230,14 +219,13 @@ pub(crate) fn read(bytes: &[u8], place: SignPlace) -> Sign {
     sign
 }
 
-/// The name in the heading line of a Sign.
 fn heading_name(line: &[u8]) -> &[u8] {
     let words = heading(line).map(|(_, words)| words).unwrap_or_default();
     words.get(WORD.len()..).unwrap_or_default().trim_ascii()
 }
 
-/// Adds a line to the item above it; before the first one it begins a paragraph.
-fn go_on(items: &mut Vec<(String, String)>, line: &str) {
+/// Appends a line to the last item, or starts a paragraph.
+fn append_line(items: &mut Vec<(String, String)>, line: &str) {
     match items.last_mut() {
         Some((_, text)) => {
             if !text.is_empty() {
@@ -250,7 +238,7 @@ fn go_on(items: &mut Vec<(String, String)>, line: &str) {
     }
 }
 
-/// The label and the text of a line that begins an item: a bullet, or a label of a Sign without one.
+/// The label and text of a line that starts an item: a bullet, or a known label without one.
 fn item(line: &[u8]) -> Option<(String, String)> {
     let indent = line.iter().take_while(|byte| **byte == b' ').count();
     let line = line.get(indent..)?;
@@ -259,21 +247,20 @@ fn item(line: &[u8]) -> Option<(String, String)> {
             Some(labelled(rest).unwrap_or_else(|| (String::new(), plain(rest))))
         }
         _ if indent > 3 => None,
-        line => labelled(line).filter(|(label, _)| is_part(label)),
+        line => labelled(line).filter(|(label, _)| is_known_label(label)),
     }
 }
 
-/// Whether a label is one of those that every Sign has.
-fn is_part(label: &str) -> bool {
+fn is_known_label(label: &str) -> bool {
     ["trigger", "instruction"]
         .iter()
         .any(|part| label.eq_ignore_ascii_case(part))
 }
 
-/// The longest label, in bytes; what is longer is a sentence with a colon in it.
+/// The longest label in bytes; anything longer is a sentence with a colon.
 const MAX_LABEL_BYTES: usize = 24;
 
-/// Splits `**Label**: text`, `**Label:** text` or `Label: text`.
+/// Splits `**Label**: text`, `**Label:** text`, or `Label: text`.
 fn labelled(line: &[u8]) -> Option<(String, String)> {
     let line = plain(line);
     let bold = ["**", "__"]
@@ -286,7 +273,7 @@ fn labelled(line: &[u8]) -> Option<(String, String)> {
         },
         None => {
             let (label, text) = line.split_once(':')?;
-            if !is_part(label.trim()) {
+            if !is_known_label(label.trim()) {
                 return None;
             }
             (label, text)

@@ -1,4 +1,4 @@
-//! What is particular to an operating system: swapping two files, and holding off those who write to one.
+//! System-specific file operations: swapping two files, and holding off writers.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -8,18 +8,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Swaps two files in one step, so that whatever stood at `target` is never out of hand.
+/// Swaps two files atomically, so that the old file at `target` is never lost.
 ///
 /// # Errors
-/// `Unsupported` where the file system cannot; else what the system says.
+/// `Unsupported` if the file system cannot swap; otherwise any system error.
 pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     rename_with(one, other, EXCHANGE)
 }
 
-/// Renames a file to a name that nobody has; unlike a plain rename it never takes the place of another file.
+/// Renames a file to an unused name; unlike a plain rename it never replaces another file.
 ///
 /// # Errors
-/// `AlreadyExists` when somebody has it; else what the system says.
+/// `AlreadyExists` if the name is taken; otherwise any system error.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rename_with(from, to, NO_REPLACE) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -59,17 +59,17 @@ fn rename_with(from: &Path, to: &Path, flags: libc::c_uint) -> io::Result<()> {
     }
 }
 
-/// How long a program may keep a file open for writing.
+/// How long to wait for a program that has a file open for writing.
 const WRITER_WAIT: Duration = Duration::from_secs(5);
-/// How often to look whether it has closed it.
+/// How often to check whether it closed the file.
 const WRITER_POLL: Duration = Duration::from_millis(1);
 
-/// Waits until no program has the file open for writing; says whether that came to pass.
+/// Waits until no program has the file open for writing; returns whether that happened in time.
 pub(crate) fn wait_for_writers(file: &File) -> bool {
     wait_for_writers_up_to(file, WRITER_WAIT)
 }
 
-/// Waits so long until no program has the file open for writing; says whether that came to pass.
+/// Like [`wait_for_writers`], with a limit.
 pub(crate) fn wait_for_writers_up_to(file: &File, limit: Duration) -> bool {
     let begin = Instant::now();
     while is_being_written(file) {
@@ -81,15 +81,16 @@ pub(crate) fn wait_for_writers_up_to(file: &File, limit: Duration) -> bool {
     true
 }
 
-/// Whether some process has this file open for writing: an editor in the middle of a save.
+/// Whether a process has this file open for writing, such as an editor in the middle of a save.
 fn is_being_written(file: &File) -> bool {
     WritersHeldOff::on(file).is_none()
 }
 
-/// Keeps programs from opening a file for writing: they wait in the kernel until this value is dropped.
+/// Keeps programs from opening a file for writing: they block in the kernel until this value is dropped.
 ///
-/// It is a read lease, which Linux grants only on a file that nobody has open for writing. Where leases are not to be had
-/// (another owner's file, some network file systems, other systems) nobody is held off, and nobody is seen.
+/// Uses a read lease, which Linux grants only if no process has the file open for writing. Where leases are not
+/// available (files of another owner, some network file systems, other systems), writers are neither held off nor
+/// detected.
 #[derive(Debug)]
 pub(crate) struct WritersHeldOff<'f> {
     file: &'f File,
@@ -99,10 +100,10 @@ pub(crate) struct WritersHeldOff<'f> {
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "the standard library has no call for leases")]
 impl<'f> WritersHeldOff<'f> {
-    /// Holds writers off a file; `None` when one has it open already.
+    /// Holds writers off a file; `None` if one already has it open.
     pub(crate) fn on(file: &'f File) -> Option<Self> {
-        // A writer that comes while the lease is held makes the kernel send a signal. The default one would end the
-        // process; SIGURG is ignored by default.
+        // A writer that arrives while the lease is held makes the kernel send a signal. The default signal would end
+        // the process; SIGURG is ignored by default.
         const F_SETSIG: libc::c_int = 10;
         let fd = file.as_raw_fd();
         // SAFETY: `fd` is open for as long as `file` is borrowed, and these commands take integers alone.
@@ -115,8 +116,8 @@ impl<'f> WritersHeldOff<'f> {
         Some(Self { file, leased })
     }
 
-    /// Whether a writer is being held off right now.
-    pub(crate) fn somebody_waits(&self) -> bool {
+    /// Whether a writer is waiting right now.
+    pub(crate) fn writer_is_waiting(&self) -> bool {
         // SAFETY: `fd` is open for as long as `file` is borrowed, and this command takes no argument.
         self.leased && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLEASE) } != libc::F_RDLCK
     }
@@ -127,7 +128,7 @@ impl<'f> WritersHeldOff<'f> {
 impl Drop for WritersHeldOff<'_> {
     fn drop(&mut self) {
         if self.leased {
-            // SAFETY: as above. Should it fail, the lease goes with the file.
+            // SAFETY: as above. If it fails, the lease ends when the file is closed.
             unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
         }
     }
@@ -135,13 +136,12 @@ impl Drop for WritersHeldOff<'_> {
 
 #[cfg(not(target_os = "linux"))]
 impl<'f> WritersHeldOff<'f> {
-    /// There is no way to hold writers off on this system.
+    /// This system has no way to hold off writers.
     pub(crate) fn on(file: &'f File) -> Option<Self> {
         Some(Self { file, leased: false })
     }
 
-    /// Nobody is held off.
-    pub(crate) fn somebody_waits(&self) -> bool {
+    pub(crate) fn writer_is_waiting(&self) -> bool {
         let _held_off: (&File, bool) = (self.file, self.leased);
         false
     }

@@ -1,4 +1,4 @@
-//! Writing files and names so that they are there after a power cut, and belong to whom they should.
+//! Durable file operations that also give new files the right owner.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -9,19 +9,20 @@ use ralph_process::open_lock_file;
 
 use crate::{FileError, sys};
 
-/// The mode of a new file, from which the system takes away what the user does not want to grant.
+/// The mode of a new file before the umask applies.
 pub(crate) const NEW_FILE_MODE: u32 = 0o666;
 
-/// Whose a new file shall be.
+/// The owner of a new file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Owner<'a> {
-    /// Whose this one is, and with its mode.
+    /// The owner and mode of this file.
     Like(&'a Metadata),
-    /// Ours; but what root makes in another user's folder belongs to that user, who could not change it else.
+    /// The current user. Files that root creates in another user's folder go to that user, who could not change them
+    /// otherwise.
     OfFolder,
 }
 
-/// Writes a file that must not be there yet, and syncs it; after a failure there is none.
+/// Creates a file and syncs it; removes it on failure.
 pub(crate) fn write_synced<'a>(
     path: &Path,
     pieces: impl Iterator<Item = &'a [u8]>,
@@ -48,10 +49,10 @@ pub(crate) fn write_synced<'a>(
     written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Writes a file that must not be there yet, durably and whole or not at all.
+/// Creates a file durably, whole or not at all.
 ///
 /// # Errors
-/// `AlreadyExists` when it is there; else what the file system says.
+/// `AlreadyExists` if the file exists; otherwise any I/O error.
 pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError::new("create", path, source);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -74,42 +75,41 @@ pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_folder(folder_of(path)).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Opens a file to write in before it gets its name, for one process at a time. A process that was killed leaves it, and
-/// the next one uses it again.
+/// Opens the temporary file for one process at a time. A killed process leaves it behind, and the next one reuses it.
 fn lock_scratch(path: &Path) -> io::Result<File> {
     loop {
         let file = open_lock_file(path, NEW_FILE_MODE)?;
         file.lock()?;
-        // Whoever held it has removed it; then it is nobody's any more.
+        // The previous holder may have renamed or removed it; then the lock is on a dead file.
         if fs::metadata(path).is_ok_and(|there| file.metadata().is_ok_and(|mine| mine.ino() == there.ino())) {
             return Ok(file);
         }
     }
 }
 
-/// Moves a file or a folder, with what is in it, to a name that nobody has, durably.
+/// Moves a file or folder to an unused name, durably.
 ///
 /// # Errors
-/// When the name is taken, the other place is on another file system, or this one says no.
+/// If the name is taken, is on another file system, or cannot be created.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), FileError> {
     sys::rename_new(from, to).map_err(|source| FileError::new("move", from, source))?;
     to.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Gives a file a second name beside it: its own with a suffix, and a number where that is taken.
+/// Links a file to a second name beside it: its own name with a suffix, plus a number if that is taken.
 ///
 /// # Errors
-/// When the file system says no.
+/// If neither a link nor a copy can be made.
 pub fn link_beside(file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
     let linked = first_free(file, suffix, |name| fs::hard_link(file, name));
-    // A copy is as good where there are no links.
+    // Copy where hard links are not supported.
     let copied = || first_free(file, suffix, |name| copy_new(file, name));
     linked
         .or_else(|_| copied())
         .map_err(|source| FileError::new("keep", file, source))
 }
 
-/// Copies a file to a name that must not be there yet, durably and whole or not at all.
+/// Copies a file to an unused name, durably, whole or not at all.
 fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
     let name = copy.file_name().unwrap_or_default().to_string_lossy();
     let beside = copy.with_file_name(format!(".{name}.ralph-new"));
@@ -119,7 +119,7 @@ fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
     copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
-/// Finds the first name beside a file that is free, by trying: the file's own with a suffix, then with a number.
+/// Finds the first free name beside a file by trying: the file's name with a suffix, then with a number.
 pub(crate) fn first_free(
     file: &Path,
     suffix: &str,
@@ -146,10 +146,10 @@ pub(crate) fn first_free(
     }
 }
 
-/// Makes a folder and its parents where they are missing, durably.
+/// Creates a folder and its parents, durably.
 ///
 /// # Errors
-/// When one cannot be made.
+/// If a folder cannot be created.
 pub fn create_folder(folder: &Path) -> Result<(), FileError> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -167,7 +167,7 @@ pub fn create_folder(folder: &Path) -> Result<(), FileError> {
     sync_folder(parent)
 }
 
-/// Makes the names in a folder durable.
+/// Makes renames and new names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")
@@ -179,7 +179,7 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
         .map_err(|source| FileError::new("sync", folder, source))
 }
 
-/// Hands a file that root made to the owner of the folder it lies in.
+/// Changes the owner of a file that root created to the owner of its folder.
 pub(crate) fn hand_to_owner_of_folder(file: &File, path: &Path) -> io::Result<()> {
     let made_by_root = file.metadata()?.uid() == 0;
     if made_by_root && let Ok(folder) = fs::metadata(folder_of(path)) {
@@ -188,8 +188,8 @@ pub(crate) fn hand_to_owner_of_folder(file: &File, path: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Hands a file over to an owner and a group. Only root may give files away; others keep at least the group where they
-/// may, so that a file shared by a group stays shared.
+/// Changes owner and group of a file. Only root may give files away; others at least keep the group where they may, so
+/// that a file shared by a group stays shared.
 fn hand_over(file: &File, like: &Metadata) -> io::Result<()> {
     let mine = file.metadata()?;
     if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) && fchown(file, Some(like.uid()), Some(like.gid())).is_err()

@@ -1,4 +1,4 @@
-//! What is read from a notes file, and that an edit changes its entry and nothing else.
+//! Tests of parsing, and that an edit changes only its own entry.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,11 +7,11 @@
 
 use jiff::civil::date;
 use proptest::prelude::*;
-use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
+use ralph_model::{Extra, Note, NoteFileKind, NoteId, NoteKind, Tags};
 use ralph_notes::{Document, entry_text, normalise_line_breaks};
 
 fn parse(bytes: &[u8]) -> Document<'_> {
-    Document::parse(Shelf::Memories, bytes)
+    Document::parse(NoteFileKind::Memories, bytes)
 }
 
 fn note(id: &str, kind: NoteKind, content: &str) -> Note {
@@ -33,7 +33,7 @@ fn notes(document: &Document<'_>) -> Vec<Note> {
         .collect()
 }
 
-/// `id kind content [tags] created`, a line an entry, then the problems with their lines.
+/// One line per entry, `id kind content [tags] created`, then the problems with their line numbers.
 fn summary(text: &str) -> String {
     let document = parse(text.as_bytes());
     let mut lines: Vec<String> = notes(&document)
@@ -57,7 +57,7 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
-fn the_files_of_earlier_tools_are_read() {
+fn files_of_earlier_tools_are_read() {
     check(
         "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> Uses barrel exports.\n> Two lines.\n\
          <!-- tags: imports, structure | created: 2025-01-20 -->\n\n## Decisions\n\n## Fixes\n\n\
@@ -71,7 +71,7 @@ fn the_files_of_earlier_tools_are_read() {
 
 #[test]
 fn missing_parts_have_defaults() {
-    // No tags line: no tags, and the day of the id. Before any section: a pattern.
+    // No tags line: no tags, and the date of the id. Before any section: a pattern.
     check(
         "### mem-1737372000-a1b2\n> early\n\n## Context\n### mem-1737372001-a1b2\n\n>no space\n",
         r#"
@@ -82,7 +82,7 @@ fn missing_parts_have_defaults() {
 }
 
 #[test]
-fn fault_12_blank_lines_inside_a_memory_are_kept() {
+fn fault_12_blank_lines_in_a_memory_are_kept() {
     let kept = "first\n\nthird\n\n\nsixth";
     let text = parse(b"").add(&[note("mem-1-0000", NoteKind::Fix, kept)]).apply(b"");
     assert!(String::from_utf8_lossy(&text).contains("> first\n>\n> third\n>\n>\n> sixth\n"));
@@ -90,7 +90,7 @@ fn fault_12_blank_lines_inside_a_memory_are_kept() {
 }
 
 #[test]
-fn fault_16_nothing_of_a_malformed_block_leaks_into_the_next_entry() {
+fn fault_16_malformed_block_does_not_leak_into_next_entry() {
     check(
         "## Fixes\n### mem-bad\n> lost\n<!-- tags: leaked | created: 2001-01-01 -->\n### mem-2-0000\n> kept\n\
          ### mem-3-0000\n<!-- tags: no, text | created: 2002-02-02 -->\n### mem-4-0000\n> also kept\n",
@@ -104,7 +104,7 @@ fn fault_16_nothing_of_a_malformed_block_leaks_into_the_next_entry() {
 }
 
 #[test]
-fn fault_17_text_that_looks_like_a_section_is_not_one() {
+fn fault_17_quoted_heading_is_not_a_section() {
     let content = "## Context\n### mem-9-0000\n> quoted\n<!-- tags: x | created: 2020-01-01 -->\n-->";
     let old = b"# Memories\n\n## Patterns\n".to_vec();
     let once = parse(&old)
@@ -120,7 +120,7 @@ fn fault_17_text_that_looks_like_a_section_is_not_one() {
 }
 
 #[test]
-fn what_is_not_read_is_reported_with_its_line() {
+fn problems_have_line_numbers() {
     check(
         "> stray\n> stray too\n\n## Ideas\n### mem-1-0000\n> not read\n## Mine\nprose\n## Fixes\n### mem-2-0000\n> a\n\
          <!-- tags: x -->\n### mem-2-0000\n> b\n<!-- tags: x | created: 2025-02-30 -->\n<!-- ralph: nonsense -->\n\
@@ -129,9 +129,9 @@ fn what_is_not_read_is_reported_with_its_line() {
         mem-2-0000 fix "a" [] 1970-01-01
         mem-2-0000 fix "b" [] 1970-01-01
         line 1: these quoted lines belong to no entry
-        line 4: the section "Ideas" is none of this file's, so its entry is not read
+        line 4: "Ideas" is not a section of this file, so its entry is not read
         line 12: the tags line of mem-2-0000 is not `<!-- tags: a, b | created: YYYY-MM-DD -->`, so it is read without tags
-        line 13: the id mem-2-0000 stands here a second time
+        line 13: duplicate id mem-2-0000
         line 15: the tags line of mem-2-0000 is not `<!-- tags: a, b | created: YYYY-MM-DD -->`, so it is read without tags
         line 16: the `ralph:` line of mem-2-0000 is not `key=value; …`, so it is not read
         line 17: these quoted lines belong to no entry
@@ -140,7 +140,7 @@ fn what_is_not_read_is_reported_with_its_line() {
 }
 
 #[test]
-fn a_ralph_line_ends_the_text_as_a_tags_line_does() {
+fn ralph_line_ends_the_text() {
     let text = "## Fixes\n### mem-1-0000\n> a\n<!-- ralph: reason=r -->\n> not its\n";
     check(
         text,
@@ -158,7 +158,7 @@ fn a_ralph_line_ends_the_text_as_a_tags_line_does() {
 }
 
 #[test]
-fn headings_in_a_closed_fence_are_not_structure_and_an_open_fence_hides_nothing() {
+fn only_closed_fences_hide_headings() {
     check(
         "## Fixes\n````\n## Context\n### mem-1-0000\n> example\n```\n````\n### mem-2-0000\n> real\n\n```\nnever closed\n\
          ### mem-3-0000\n> real too\n",
@@ -170,7 +170,7 @@ fn headings_in_a_closed_fence_are_not_structure_and_an_open_fence_hides_nothing(
 }
 
 #[test]
-fn prose_around_the_parts_of_an_entry_is_no_part_of_it() {
+fn prose_between_parts_is_not_part_of_an_entry() {
     let text = "## Fixes\n### mem-1-0000 a title\n> a\n\n> b\nsomebody's remark\n<!-- tags: t | created: 2025-01-01 -->\nmore\n";
     check(text, r#"mem-1-0000 fix "a\n\nb" [t] 2025-01-01"#);
     let document = parse(text.as_bytes());
@@ -179,7 +179,7 @@ fn prose_around_the_parts_of_an_entry_is_no_part_of_it() {
 }
 
 #[test]
-fn bytes_that_are_not_utf8_hide_only_their_own_entry() {
+fn invalid_utf8_hides_only_its_own_entry() {
     let text = b"## Fixes\n### mem-1-0000\n> \xff\xfe\n### mem-2-0000\n> fine\n";
     let document = parse(text);
     assert_eq!(notes(&document).len(), 1);
@@ -189,7 +189,7 @@ fn bytes_that_are_not_utf8_hide_only_their_own_entry() {
 }
 
 #[test]
-fn new_entries_go_to_the_end_of_their_section() {
+fn entries_are_added_at_the_end_of_their_section() {
     let text = "# Memories\n\n## Patterns\n\n## Mine\nprose\n\n## Patterns\nsecond\n# Title\nafter";
     let added = parse(text.as_bytes())
         .add(&[
@@ -206,7 +206,7 @@ fn new_entries_go_to_the_end_of_their_section() {
 }
 
 #[test]
-fn the_line_breaks_of_the_file_are_used() {
+fn edits_use_the_line_breaks_of_the_file() {
     let text = "\u{feff}# Memories\r\n\r\n## Patterns\r\n";
     let added = parse(text.as_bytes())
         .add(&[note("mem-1-0000", NoteKind::Pattern, "a\n\nb")])
@@ -217,7 +217,7 @@ fn the_line_breaks_of_the_file_are_used() {
 }
 
 #[test]
-fn an_edit_writes_only_the_parts_that_differ() {
+fn edit_writes_only_the_parts_that_differ() {
     let text = "## Fixes\n### mem-1-0000\n>odd   spacing\n<!-- tags:a,b   | created: 2025-01-20 -->\nrest";
     let document = parse(text.as_bytes());
     let entry = &document.entries()[0];
@@ -238,7 +238,7 @@ fn an_edit_writes_only_the_parts_that_differ() {
 }
 
 #[test]
-fn entries_for_a_new_section_and_for_the_last_one_do_not_mix() {
+fn new_section_does_not_mix_with_last_section() {
     let old = b"## Context\n\nprose\n";
     let both = [
         note("mem-1-0000", NoteKind::Pattern, "a pattern"),
@@ -250,7 +250,7 @@ fn entries_for_a_new_section_and_for_the_last_one_do_not_mix() {
 }
 
 #[test]
-fn another_kind_moves_the_entry_to_the_end_of_that_section() {
+fn changed_kind_moves_entry_to_its_section() {
     let text = "## Patterns\n\n### mem-1-0000 a title\n>a\n<!-- tags: no day -->\n\n## Fixes\n\n### mem-2-0000\n> b\n";
     let document = parse(text.as_bytes());
     let mut moved = document.note(&document.entries()[0]).unwrap();
@@ -263,7 +263,7 @@ fn another_kind_moves_the_entry_to_the_end_of_that_section() {
 }
 
 #[test]
-fn stray_parts_below_a_deleted_entry_do_not_go_to_the_one_above() {
+fn stray_parts_of_deleted_entry_do_not_join_previous() {
     for stray in [
         "> an orphan\n",
         "<!-- tags: stray | created: 2020-01-01 -->\n",
@@ -282,7 +282,7 @@ fn stray_parts_below_a_deleted_entry_do_not_go_to_the_one_above() {
 }
 
 #[test]
-fn what_stands_between_the_parts_of_a_deleted_entry_does_not_become_part_of_the_one_above() {
+fn inner_prose_of_deleted_entry_does_not_join_previous() {
     let text = "### mem-1-0000\n> above\n\n### mem-2-0000\n> below\n<!-- tags:  | created: 2025-01-01 -->\n\
                 > an orphan\nprose\n<!-- ralph: a=b -->\n";
     let document = parse(text.as_bytes());
@@ -294,7 +294,7 @@ fn what_stands_between_the_parts_of_a_deleted_entry_does_not_become_part_of_the_
 }
 
 #[test]
-fn a_stray_line_is_not_taken_for_one_that_was_removed() {
+fn stray_line_does_not_replace_a_removed_one() {
     let text = "### mem-1-0000\n> a\n<!-- tags:  | created: 2025-01-01 -->\n<!-- ralph: reason=x -->\nprose\n\
                 <!-- ralph: reason=stray -->\n";
     let document = parse(text.as_bytes());
@@ -304,7 +304,7 @@ fn a_stray_line_is_not_taken_for_one_that_was_removed() {
     assert_eq!(notes(&parse(&after)), [bare]);
 }
 
-/// Any text that a note may hold.
+/// Any valid note content.
 fn content() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         "[ -~]{0,30}",
@@ -347,7 +347,7 @@ fn any_note(id: impl Strategy<Value = NoteId>) -> impl Strategy<Value = Note> {
     })
 }
 
-/// A file as people and tools leave it: entries, malformed blocks, prose, fences, odd sections, any line break.
+/// Files as people and tools leave them: entries, malformed blocks, prose, fences, odd sections, any line break.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let id = (0u32..3_000_000, any::<u16>()).prop_map(|(second, suffix)| NoteId::new("mem", second.into(), suffix));
     let piece = prop_oneof![
@@ -390,7 +390,7 @@ fn new_note() -> impl Strategy<Value = Note> {
     any_note(any::<u16>().prop_map(|suffix| NoteId::new("mem", 1_737_372_000, suffix)))
 }
 
-/// The bytes that two texts share at their beginning and end, and what differs between.
+/// The parts of two texts that differ, without their common prefix and suffix.
 fn difference<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let end = old[start..]
@@ -403,7 +403,7 @@ fn difference<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 }
 
 fn cases() -> ProptestConfig {
-    // The soak raises the number of cases through proptest's own PROPTEST_CASES.
+    // `cargo xtask soak` raises the number of cases with PROPTEST_CASES.
     ProptestConfig {
         failure_persistence: None,
         max_global_rejects: 1_000_000,
@@ -415,7 +415,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn parse_never_panics_on_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn parse_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let document = parse(&bytes);
         prop_assert!(document.validate().len() >= document.problems().len());
         for entry in document.entries() {
@@ -424,7 +424,7 @@ proptest! {
     }
 
     #[test]
-    fn any_content_reads_back_and_adds_exactly_one_entry(old in any_file(), note in new_note()) {
+    fn adding_any_content_adds_exactly_one_entry(old in any_file(), note in new_note()) {
         let document = parse(&old);
         let before = notes(&document);
         let new = document.add(std::slice::from_ref(&note)).apply(&old);
@@ -438,12 +438,12 @@ proptest! {
     }
 
     #[test]
-    fn what_was_added_is_taken_out_without_a_trace(old in any_file(), note in new_note()) {
+    fn added_entry_is_deleted_without_a_trace(old in any_file(), note in new_note()) {
         let new = parse(&old).add(std::slice::from_ref(&note)).apply(&old);
         let document = parse(&new);
         let entry = document.find(note.id.as_str()).last().unwrap();
         let back = document.delete(&[entry]).apply(&new);
-        // Only a section or a final line break that had to be made for the note may stay.
+        // Only a section or final line break that was added for the note may remain.
         let (removed, stayed) = difference(&old, &back);
         let stayed = String::from_utf8_lossy(stayed);
         prop_assert!(removed.is_empty());
@@ -453,7 +453,7 @@ proptest! {
     }
 
     #[test]
-    fn fault_15_an_operation_on_one_entry_leaves_every_other_byte(old in any_file(), pick in any::<prop::sample::Index>(), with in new_note()) {
+    fn fault_15_edit_keeps_every_byte_outside_the_entry(old in any_file(), pick in any::<prop::sample::Index>(), with in new_note()) {
         let document = parse(&old);
         prop_assume!(!document.entries().is_empty());
         let all = notes(&document);
@@ -468,7 +468,7 @@ proptest! {
         let mut expected = all.clone();
         expected[index] = changed;
         prop_assert_eq!(notes(&parse(&new)), expected);
-        // Outside the entry's own lines nothing differs: what is left when it is cut out of both is the same.
+        // Outside the entry's own lines nothing changes: cutting the entry from both leaves the same bytes.
         let reparsed = parse(&new);
         let rest_of_new = reparsed.delete(&[&reparsed.entries()[index]]).apply(&new);
         let rest_of_old = document.delete(&[entry]).apply(&old);
@@ -480,7 +480,7 @@ proptest! {
     }
 
     #[test]
-    fn another_kind_moves_the_entry_and_loses_no_line(old in any_file(), pick in any::<prop::sample::Index>(), kind in 0usize..4) {
+    fn changing_the_kind_loses_no_line(old in any_file(), pick in any::<prop::sample::Index>(), kind in 0usize..4) {
         let document = parse(&old);
         prop_assume!(!document.entries().is_empty());
         let mut expected = notes(&document);
@@ -501,10 +501,10 @@ proptest! {
     }
 
     #[test]
-    fn what_is_rendered_is_what_is_parsed(kept in prop::collection::vec(new_note(), 0..6)) {
+    fn rendered_entries_parse_back(kept in prop::collection::vec(new_note(), 0..6)) {
         let text = parse(b"").add(&kept).apply(b"");
         let mut expected = Vec::new();
-        for kind in Shelf::Memories.kinds() {
+        for kind in NoteFileKind::Memories.kinds() {
             expected.extend(kept.iter().filter(|note| note.kind == *kind).cloned());
         }
         let document = parse(&text);
@@ -513,7 +513,7 @@ proptest! {
     }
 
     #[test]
-    fn line_breaks_become_lf_and_nothing_else_changes(text in "[a\r\n]{0,20}") {
+    fn normalising_changes_only_line_breaks(text in "[a\r\n]{0,20}") {
         let normal = normalise_line_breaks(&text);
         prop_assert!(!normal.contains('\r'));
         prop_assert_eq!(normal.replace('\n', ""), text.replace(['\r', '\n'], ""));

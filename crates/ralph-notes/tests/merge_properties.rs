@@ -1,15 +1,15 @@
-//! Random files, changed at random on two sides and merged: nothing is lost, and what is apart does not conflict.
+//! Property tests: random files with random changes on two sides are merged without losses or needless conflicts.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use ralph_model::{Extra, Note, Shelf};
+use ralph_model::{Extra, Note, NoteFileKind};
 use ralph_notes::{Document, Merged, merge};
 
 const SECTIONS: [&str; 4] = ["Patterns", "Decisions", "Fixes", "Context"];
 
-/// What a side does to a file.
+/// A change that one side makes to a file.
 #[derive(Debug, Clone)]
 enum Change {
     Add { number: u16, section: usize, at: usize },
@@ -23,7 +23,7 @@ enum Change {
     Section { at: usize },
 }
 
-/// A file as a list of blocks, each of whole lines.
+/// A file as a list of blocks of whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Plan(Vec<String>);
 
@@ -47,7 +47,7 @@ impl Plan {
         (0..self.0.len()).filter(is_entry).collect()
     }
 
-    /// The place of one of the entries, if there is any.
+    /// The index of one of the entries, if there are any.
     fn pick(&self, at: usize) -> Option<usize> {
         let entries = self.entries();
         entries.get(at % entries.len().max(1)).copied()
@@ -64,15 +64,15 @@ impl Plan {
                     .position(|block| *block == title)
                     .map_or(self.0.len(), |at| at + 1);
                 let rest = &self.0[from..];
-                let room = rest
+                let section_len = rest
                     .iter()
                     .position(|block| block.starts_with("\n## "))
                     .unwrap_or(rest.len());
-                // Mostly at the end, as ralph does it.
+                // Mostly append, like ralph does.
                 let place = if at % 4 == 0 {
-                    from + at % (room + 1)
+                    from + at % (section_len + 1)
                 } else {
-                    from + room
+                    from + section_len
                 };
                 let id = format!("mem-{number}-{}", if side == "ours" { "aaaa" } else { "bbbb" });
                 if !self.text().contains(&id) {
@@ -154,30 +154,35 @@ fn plans() -> impl Strategy<Value = (Plan, Plan, Plan)> {
 }
 
 fn merged(base: &str, ours: &str, theirs: &str) -> Merged {
-    merge(Shelf::Memories, base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap()
+    merge(
+        NoteFileKind::Memories,
+        base.as_bytes(),
+        ours.as_bytes(),
+        theirs.as_bytes(),
+    )
+    .unwrap()
 }
 
 fn notes(text: &[u8]) -> BTreeMap<String, Note> {
-    let document = Document::parse(Shelf::Memories, text);
+    let document = Document::parse(NoteFileKind::Memories, text);
     let notes = document.entries().iter().map(|entry| document.note(entry).unwrap());
     notes.map(|note| (note.id.to_string(), note)).collect()
 }
 
-/// The ids and texts of all entries, also of those that share an id.
+/// The ids and texts of all entries, including those with duplicate ids.
 fn ids_and_texts(text: &[u8]) -> BTreeSet<(String, String)> {
-    let document = Document::parse(Shelf::Memories, text);
+    let document = Document::parse(NoteFileKind::Memories, text);
     let entries = document.entries().iter();
     entries
         .map(|entry| (document.id(entry).to_owned(), document.content(entry)))
         .collect()
 }
 
-/// The texts of all entries.
 fn texts(text: &[u8]) -> BTreeSet<String> {
     ids_and_texts(text).into_iter().map(|(_, text)| text).collect()
 }
 
-/// The entries that must be there after a merge, by what happened to each on the two sides: their ids and texts.
+/// The ids and texts of entries that must exist after a merge, by what each side did to them.
 fn expected(base: &str, ours: &str, theirs: &str) -> (BTreeSet<(String, String)>, BTreeSet<String>) {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| notes(text.as_bytes()));
     let mut kept = BTreeSet::new();
@@ -198,7 +203,7 @@ fn expected(base: &str, ours: &str, theirs: &str) -> (BTreeSet<(String, String)>
                     left
                 }
             }
-            // Changed in any part counts as changed, and is kept.
+            // A change to any part counts, and keeps the entry.
             (Some(_), None) => left.filter(|_| ours.get(id) != base.get(id)),
             (None, _) => right.filter(|_| theirs.get(id) != base.get(id)),
         };
@@ -211,21 +216,21 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_and_nothing_comes_back((base, ours, theirs) in plans()) {
+    fn merge_loses_nothing_and_restores_nothing((base, ours, theirs) in plans()) {
         let (base, ours, theirs) = (base.text(), ours.text(), theirs.text());
         let merged = merged(&base, &ours, &theirs);
         let found = notes(&merged.bytes);
         let (kept, clashing) = expected(&base, &ours, &theirs);
-        // Text that a section of nobody's hid on one side may become a second entry of that id.
-        let standing = ids_and_texts(&merged.bytes);
+        // Text that an unknown section hid on one side may become a second entry with that id.
+        let found_entries = ids_and_texts(&merged.bytes);
         for (id, text) in &kept {
-            prop_assert!(standing.contains(&(id.clone(), text.clone())), "{} is not in {:?}", id, standing);
+            prop_assert!(found_entries.contains(&(id.clone(), text.clone())), "{} is not in {:?}", id, found_entries);
         }
         let all = texts(&merged.bytes);
         prop_assert!(clashing.is_subset(&all), "{:?} is not in {:?}", clashing, all);
         let known = kept.iter().map(|(_, text)| text).chain(&clashing);
         let known: BTreeSet<String> = known.cloned().collect();
-        // An open fence of one side may have hidden entries of that side, which the other side's prose uncovers.
+        // An open fence may have hidden entries of one side, which the other side's prose uncovers.
         if !ours.contains("```") && !theirs.contains("```") && !ours.contains("## Of") && !theirs.contains("## Of") {
             prop_assert_eq!(all, known);
         }
@@ -241,7 +246,7 @@ proptest! {
     }
 
     #[test]
-    fn entries_that_are_apart_never_conflict((base, ours, theirs) in plans()) {
+    fn separate_entries_never_conflict((base, ours, theirs) in plans()) {
         let (base, ours, theirs) = (base.text(), ours.text(), theirs.text());
         let only_entries = |text: &str| !["```", "Prose", "## Of"].iter().any(|word| text.contains(word));
         let merged = merged(&base, &ours, &theirs);
@@ -251,7 +256,7 @@ proptest! {
     }
 
     #[test]
-    fn what_only_one_side_changed_is_taken_as_it_is((base, ours, _) in plans()) {
+    fn one_sided_changes_are_taken_verbatim((base, ours, _) in plans()) {
         let (base, ours) = (base.text(), ours.text());
         prop_assert_eq!(merged(&base, &base, &ours).bytes, ours.as_bytes());
         prop_assert_eq!(merged(&base, &ours, &base).bytes, ours.as_bytes());
@@ -259,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_the_sides_does_not_matter_for_what_is_there((base, ours, theirs) in plans()) {
+    fn merge_result_does_not_depend_on_side_order((base, ours, theirs) in plans()) {
         let (base, ours, theirs) = (base.text(), ours.text(), theirs.text());
         let one = merged(&base, &ours, &theirs);
         let other = merged(&base, &theirs, &ours);
@@ -268,7 +273,7 @@ proptest! {
         for side in [&one, &other] {
             prop_assert!(wanted.is_subset(&texts(&side.bytes)));
         }
-        // The two merges meet without another copy.
+        // The two merges converge without another copy.
         let [one, other] = [one, other].map(|merged| String::from_utf8(merged.bytes).unwrap());
         if one.contains("<<<<<<<") || other.contains("<<<<<<<") || one.contains("```") {
             return Ok(());
@@ -280,8 +285,8 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_merge(base in file(), ours in file(), theirs in file()) {
-        let Ok(merged) = merge(Shelf::Memories, &base, &ours, &theirs) else {
+    fn any_bytes_merge_without_panic(base in file(), ours in file(), theirs in file()) {
+        let Ok(merged) = merge(NoteFileKind::Memories, &base, &ours, &theirs) else {
             // git merges such a file as text.
             let marked = [&base, &ours, &theirs].iter().any(|text| text.starts_with(b"<<<<<<<") || holds_marker(text));
             prop_assert!(marked, "only markers in an entry are a reason not to merge");
@@ -293,11 +298,11 @@ proptest! {
         for (side, other) in [(&ours, &theirs), (&theirs, &ours)] {
             let (before, others) = (notes(&base), notes(other));
             for (id, note) in notes(side) {
-                // What has its id twice is prose, and may stand where it is not read.
-                let lines_stand = || note.content.lines().all(|line| merged_text.contains(line));
-                let stands = all.contains(&note.content) || (repeated.contains(&id) && lines_stand());
+                // An entry with a duplicate id is prose, and may be in a place that is not parsed.
+                let lines_are_there = || note.content.lines().all(|line| merged_text.contains(line));
+                let is_there = all.contains(&note.content) || (repeated.contains(&id) && lines_are_there());
                 let replaced = others.contains_key(&id) || before.get(&id) == Some(&note);
-                prop_assert!(replaced || stands, "{} is lost from {}", id, merged_text);
+                prop_assert!(replaced || is_there, "{} is lost from {}", id, merged_text);
             }
         }
     }
@@ -308,16 +313,15 @@ fn holds_marker(text: &[u8]) -> bool {
         .any(|bytes| bytes == b"\n<<<<<<<" || bytes == b"\n>>>>>>>")
 }
 
-/// The ids that stand more than once.
 fn repeated(text: &[u8]) -> Vec<String> {
-    let document = Document::parse(Shelf::Memories, text);
+    let document = Document::parse(NoteFileKind::Memories, text);
     let ids = document.entries().iter().map(|entry| document.id(entry));
     ids.filter(|id| document.find(id).count() > 1)
         .map(str::to_owned)
         .collect()
 }
 
-/// Lines that mean something, in any order, with bytes that are no text among them.
+/// Meaningful lines in any order, mixed with invalid bytes.
 fn file() -> impl Strategy<Value = Vec<u8>> {
     let line = prop::sample::select(vec![
         &b"# Memories\n"[..],

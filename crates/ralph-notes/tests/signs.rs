@@ -1,17 +1,17 @@
-//! What is read as a Sign, and that making entries of Signs changes nothing else.
+//! Tests of parsing Signs, and that migrating them changes nothing else.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use insta::assert_snapshot;
 use jiff::civil::date;
 use proptest::prelude::*;
-use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
+use ralph_model::{Extra, Note, NoteFileKind, NoteId, NoteKind, Tags};
 use ralph_notes::{Document, Form, Sign};
 
 fn parse(bytes: &[u8]) -> Document<'_> {
-    Document::parse(Shelf::Guardrails, bytes)
+    Document::parse(NoteFileKind::Guardrails, bytes)
 }
 
-/// `id [section] text`, a line a Sign, then the entries and what is wrong.
+/// One line per Sign, `id [section] text`, then the entries and problems.
 fn summary(text: &str) -> String {
     let document = parse(text.as_bytes());
     let signs = document.signs().into_iter().map(|sign| {
@@ -26,7 +26,7 @@ fn summary(text: &str) -> String {
     signs.chain(entries).chain(problems).collect::<Vec<_>>().join("\n")
 }
 
-/// Makes entries of all Signs; those outside of a section become fixes.
+/// Migrates all Signs; those outside of a section become fixes.
 fn migrated(text: &str) -> String {
     let document = parse(text.as_bytes());
     let signs: Vec<(Sign, Note)> = document
@@ -52,7 +52,7 @@ fn migrated(text: &str) -> String {
 }
 
 #[test]
-fn a_conflict_ends_a_sign_and_its_markers_are_no_part_of_it() {
+fn conflict_markers_end_a_sign() {
     let text = "\
 ### Sign: Split
 - **Trigger**: always
@@ -81,8 +81,8 @@ A line
     sign-underlined [-] Underlined
     A line
     =======
-    a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
-    a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
+    unresolved merge conflict, which may hide entries; resolve it and remove the marker lines
+    unresolved merge conflict, which may hide entries; resolve it and remove the marker lines
     ");
 }
 
@@ -143,7 +143,7 @@ Never push to main.
 }
 
 #[test]
-fn the_parts_of_a_sign_are_told_apart() {
+fn parts_of_a_sign_are_distinguished() {
     let text =
         "### Sign: A 🚧\r\n- **Trigger**: x\r\n- **Instruction**: y\r\n  ```sh\r\n  ### Sign: no\r\n  - z\r\n  ```\r\n";
     let signs = parse(text.as_bytes()).signs();
@@ -156,7 +156,7 @@ fn the_parts_of_a_sign_are_told_apart() {
 }
 
 #[test]
-fn a_structured_file_may_hold_signs_in_any_section() {
+fn structured_file_may_have_signs_in_any_section() {
     let text = "\
 # Guardrails
 
@@ -189,7 +189,7 @@ fn a_structured_file_may_hold_signs_in_any_section() {
 }
 
 #[test]
-fn what_only_looks_like_a_sign_is_none() {
+fn lookalike_signs_are_ignored() {
     for text in [
         "```\n### Sign: in a fence\n- **Trigger**: x\n```\n",
         "#### Sign: too deep\n- **Trigger**: x\n",
@@ -205,24 +205,24 @@ fn what_only_looks_like_a_sign_is_none() {
         assert_eq!(parse(text.as_bytes()).signs(), [], "{text:?}");
         assert_eq!(migrated(text), text);
     }
-    // A comment that is never closed hides nothing, and one that is closed nothing after it.
+    // An unclosed comment hides nothing, and a closed comment hides nothing after it.
     for text in [
         "<!-- open\n### Sign: A\n- x\n",
         "<!--\n### Sign: no\n-->\n### Sign: A\n- x\n",
     ] {
         assert_eq!(parse(text.as_bytes()).signs().len(), 1, "{text:?}");
     }
-    let memories = Document::parse(Shelf::Memories, b"### Sign: A\n- x\n");
+    let memories = Document::parse(NoteFileKind::Memories, b"### Sign: A\n- x\n");
     assert_eq!(memories.signs(), []);
     assert_eq!(parse(b"# Guardrails\n").form(), Form::Empty);
     assert_eq!(parse(b"## Fixes\n").form(), Form::Structured);
     let broken = parse(b"### Sign: A\n- \xff\n### Sign: B\n- x\n");
     assert_eq!(broken.signs().len(), 1, "one that is not UTF-8 is not read");
-    assert_eq!(broken.problems().len(), 1, "and that is said");
+    assert_eq!(broken.problems().len(), 1, "and a problem is reported");
 }
 
 #[test]
-fn a_sign_without_letters_still_has_an_id() {
+fn sign_without_letters_has_an_id() {
     assert_snapshot!(summary("### Sign: 🚧\n- x\n### Sign: 🛑\n- y\n"), @"
     sign [-] 🚧. x
     sign-2 [-] 🛑. y
@@ -230,7 +230,7 @@ fn a_sign_without_letters_still_has_an_id() {
 }
 
 #[test]
-fn signs_become_entries_of_their_section_or_go_to_the_fixes() {
+fn signs_migrate_to_their_section_or_fixes() {
     let legacy =
         "# Guardrails\n\nOurs.\n\n### Sign: A\n- **Trigger**: t\n- **Instruction**: i\n\nprose\n\n### Sign: B\n- b\n";
     assert_snapshot!(migrated(legacy), @"
@@ -279,7 +279,7 @@ fn signs_become_entries_of_their_section_or_go_to_the_fixes() {
 }
 
 #[test]
-fn line_breaks_and_a_missing_last_one_are_kept() {
+fn migration_keeps_line_breaks() {
     assert_eq!(
         migrated("## Fixes\r\n\r\n### Sign: A\r\n- x"),
         "## Fixes\r\n\r\n### fix-7-0000\r\n> A. x\r\n<!-- tags:  | created: 2025-01-20 -->\r\n\
@@ -293,7 +293,7 @@ fn line_breaks_and_a_missing_last_one_are_kept() {
 }
 
 #[test]
-fn stray_lines_after_a_sign_do_not_become_parts_of_an_entry() {
+fn stray_lines_after_a_sign_stay_outside_entries() {
     let text = "## Fixes\n### fix-1-0000\n> kept\n# T\n## Mine\n### Sign: A\n- x\n> stray\n<!-- ralph: a=b -->\n";
     let document = migrated(text);
     assert_snapshot!(summary(&document), @"
@@ -306,7 +306,7 @@ fn stray_lines_after_a_sign_do_not_become_parts_of_an_entry() {
     assert_eq!(document.extra(&document.entries()[0]).get("a"), None);
 }
 
-/// Lines of which files of guardrails are made, and lines that could confuse.
+/// Typical and confusing lines of guardrails files.
 fn lines() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "# Guardrails",
@@ -345,27 +345,27 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_sign_is_lost_and_no_entry_changes(text in lines()) {
+    fn migration_loses_no_sign_and_changes_no_entry(text in lines()) {
         let before = parse(text.as_bytes());
         let after_text = migrated(&text);
         let after = parse(after_text.as_bytes());
         prop_assert_eq!(after.signs(), vec![], "{}", after_text);
-        let said = |document: &Document<'_>| -> Vec<(String, Note)> {
+        let entries_of = |document: &Document<'_>| -> Vec<(String, Note)> {
             let notes = document.entries().iter().map(|entry| document.note(entry).expect("a note"));
             let mut notes: Vec<_> = notes.map(|note| (note.id.to_string(), note)).collect();
             notes.sort_by(|one, other| (&one.0, &one.1.content).cmp(&(&other.0, &other.1.content)));
             notes
         };
         let new = |id: &str| id.contains("-7-");
-        let kept: Vec<_> = said(&after).into_iter().filter(|(id, _)| !new(id)).collect();
-        prop_assert_eq!(kept, said(&before), "{}", after_text);
-        let made: Vec<String> = said(&after).into_iter().filter(|(id, _)| new(id)).map(|(_, note)| note.content).collect();
+        let kept: Vec<_> = entries_of(&after).into_iter().filter(|(id, _)| !new(id)).collect();
+        prop_assert_eq!(kept, entries_of(&before), "{}", after_text);
+        let made: Vec<String> = entries_of(&after).into_iter().filter(|(id, _)| new(id)).map(|(_, note)| note.content).collect();
         let mut wanted: Vec<String> = before.signs().iter().map(Sign::text).collect();
         let mut made = made;
         wanted.sort();
         made.sort();
         prop_assert_eq!(made, wanted, "{}", after_text);
-        // Every line of somebody else's is still there.
+        // All lines of other authors remain.
         for word in ["prose", "> quoted", "## Mine", "<!-- ralph: x=y -->"] {
             let count = |text: &str| text.lines().filter(|line| line.trim_end() == word).count();
             let in_signs: usize = before.signs().iter().map(|sign| count(&before.sign_lines(sign))).sum();
@@ -374,7 +374,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_parse_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut file = b"### Sign: ".to_vec();
         file.extend(bytes);
         let document = parse(&file);

@@ -1,5 +1,5 @@
-//! The processes above this one. By them a command finds out that it runs inside an iteration although it does not have the
-//! marker in its own environment: an agent may clear the environment, or leave its session.
+//! The ancestors of this process. A command uses them to detect that it runs inside an iteration even without the
+//! marker in its own environment, because an agent may clear the environment or start a new session.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,50 +8,47 @@ use std::os::unix::ffi::OsStringExt;
 use crate::sweep::{self, Stat};
 use crate::sys;
 
-/// How many processes above this one are looked at, at most.
 const MAX_ANCESTORS: usize = 256;
 
-/// A process above this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Its pid.
     pub pid: u32,
-    /// When it began, as the system counts.
+    /// Its start time as reported by the system.
     pub started: u64,
 }
 
 impl Ancestor {
-    /// A variable of the environment that it began with.
+    /// A variable of its initial environment.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
-        let environment = fs::read(sweep::place(self.pid, "environ")).ok()?;
+        let environment = fs::read(sweep::proc_path(self.pid, "environ")).ok()?;
         let beginning = [name.as_bytes(), b"="].concat();
         let mut variables = environment.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(beginning.as_slice()))?;
         String::from_utf8(value.to_vec()).ok()
     }
 
-    /// The words of its command line.
     #[must_use]
     pub fn arguments(&self) -> Vec<OsString> {
-        let line = fs::read(sweep::place(self.pid, "cmdline")).unwrap_or_default();
+        let line = fs::read(sweep::proc_path(self.pid, "cmdline")).unwrap_or_default();
         let line = line.strip_suffix(b"\0").unwrap_or(&line);
         let words = line.split(|byte| *byte == 0);
         words.map(|word| OsString::from_vec(word.to_vec())).collect()
     }
 
-    /// Whether it runs the program that this process runs, or one of the same name: the file may have been replaced since.
+    /// Whether it runs the same program as this process, or one of the same name, because the file may have been
+    /// replaced since.
     #[must_use]
     pub fn is_same_program(&self) -> bool {
-        let name = |pid| fs::read(sweep::place(pid, "comm")).ok();
-        let file = |pid| fs::read_link(sweep::place(pid, "exe")).ok();
+        let name = |pid| fs::read(sweep::proc_path(pid, "comm")).ok();
+        let file = |pid| fs::read_link(sweep::proc_path(pid, "exe")).ok();
         let own = sys::own_pid();
         name(self.pid).is_some_and(|theirs| Some(theirs) == name(own))
             || file(self.pid).is_some_and(|theirs| Some(theirs) == file(own))
     }
 }
 
-/// The processes above this one, its parent first. Where there is no `/proc` there are none.
+/// The ancestors of this process, parent first. Empty on systems without `/proc`.
 #[must_use]
 pub fn ancestors() -> Vec<Ancestor> {
     let mut found: Vec<Ancestor> = Vec::new();

@@ -1,4 +1,4 @@
-//! The editor and the pager of the person at the terminal, started the way git starts them.
+//! Runs the user's editor and pager, like git does.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -11,63 +11,48 @@ use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::{StopHandle, command, sweep};
 
-/// How often somebody looks whether a pager is to be closed.
-const GLANCE: Duration = Duration::from_millis(20);
+/// How often to check whether a pager should be closed.
+const CLOSE_POLL: Duration = Duration::from_millis(20);
 
-/// Why a file was not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
-    /// No editor was named.
-    #[error("the name of the editor is blank")]
+    #[error("the editor command is empty")]
     Blank,
-    /// The shell that runs the editor did not start.
     #[error("the editor {editor:?} could not be started: {error}")]
     NotStarted {
-        /// The editor as it was named.
         editor: String,
-        /// What the system said; it stands in the message, so it is no source beside it.
+        /// Part of the message, so it is not also a source.
         error: io::Error,
     },
-    /// The editor ran and said that it failed, or the shell did not find it.
+    /// The editor failed, or the shell did not find it.
     #[error("the editor {editor:?} failed with {status}")]
-    Failed {
-        /// The editor as it was named.
-        editor: String,
-        /// How it ended.
-        status: ExitStatus,
-    },
-    /// The same for a pager.
+    Failed { editor: String, status: ExitStatus },
     #[error("the pager {pager:?} failed with {status}")]
-    PagerFailed {
-        /// The pager as it was named.
-        pager: String,
-        /// How it ended.
-        status: ExitStatus,
-    },
+    PagerFailed { pager: String, status: ExitStatus },
 }
 
-/// Opens a file in an editor at the terminal of this process, and waits until the editor is closed.
+/// Opens a file in an editor on this terminal and waits until the editor exits.
 ///
-/// The editor is a line of shell, because people set `code --wait` or `'/opt/my editor'`. The file is handed to it as
-/// an argument and never becomes part of that line, so its name may hold anything.
+/// The editor is a shell command line, because people set `code --wait` or `'/opt/my editor'`. The file is passed as an
+/// argument and never becomes part of that line, so its name may contain anything.
 ///
 /// # Errors
-/// When no editor is named, when it cannot be started, or when it ends with anything but success.
+/// If no editor is named, it cannot be started, or it fails.
 pub fn edit(editor: &str, file: &Path) -> Result<(), EditorError> {
     let status = opening(editor, file)?.status();
     ended(editor, status)
 }
 
-/// Shows a file in a pager at the terminal of this process, and waits until it is closed, or closes it when that is wanted.
-/// It is started like an editor. Ctrl+C is one of the ways to close it.
+/// Shows a file in a pager on this terminal and waits until the pager exits, or closes it on request. It is started
+/// like an editor. Ctrl+C is a normal way to close it.
 ///
 /// # Errors
-/// When no pager is named, when it cannot be started, or when it ends with anything but success.
+/// If no pager is named, it cannot be started, or it fails.
 pub fn page(pager: &str, file: &Path, close: &StopHandle) -> Result<(), EditorError> {
     let status = wait_or_close(&mut opening(pager, file)?, close);
     match ended(pager, status) {
-        Err(EditorError::Failed { .. }) if close.is_wanted() => Ok(()),
-        // Ctrl+\ ends whoever has started it, too.
+        Err(EditorError::Failed { .. }) if close.is_requested() => Ok(()),
+        // Ctrl+\ also ends this process.
         Err(EditorError::Failed { status, .. }) if matches!(status.signal(), Some(SIGINT | SIGQUIT)) => Ok(()),
         Err(EditorError::Failed { editor, status }) => Err(EditorError::PagerFailed { pager: editor, status }),
         other => other,
@@ -80,18 +65,18 @@ fn wait_or_close(command: &mut Command, close: &StopHandle) -> io::Result<ExitSt
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if close.is_wanted() {
+        if close.is_requested() {
             sweep::close(child.id());
-            // Where nothing can be found, the shell at least is gone.
+            // If no descendants can be found, at least kill the shell.
             drop(child.kill());
             return child.wait();
         }
-        thread::sleep(GLANCE);
+        thread::sleep(CLOSE_POLL);
     }
 }
 
 fn opening(editor: &str, file: &Path) -> Result<Command, EditorError> {
-    // A blank line of shell would run the file itself.
+    // With a blank command the shell would run the file itself.
     if editor.trim().is_empty() {
         return Err(EditorError::Blank);
     }
@@ -136,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_may_have_arguments_and_a_file_any_name() {
+    fn editor_arguments_and_any_file_name_work() {
         let folder = tempfile::tempdir().unwrap();
         let script = file_with(
             folder.path(),
@@ -154,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_that_fails_is_named_with_its_status() {
+    fn failed_editor_is_reported_with_its_status() {
         check_failure(
             "sh -c 'exit 3'",
             "the editor \"sh -c 'exit 3'\" failed with exit status: 3",
@@ -166,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_is_closed_by_ctrl_c_and_named_when_it_fails() {
-        let nobody = StopHandle::default();
+    fn ctrl_c_closes_a_pager_and_failures_are_reported() {
+        let no_stop = StopHandle::default();
         for closed in ["kill -INT $$;:", "kill -QUIT $$;:"] {
-            assert!(page(closed, Path::new("/nowhere"), &nobody).is_ok());
+            assert!(page(closed, Path::new("/nowhere"), &no_stop).is_ok());
         }
-        let error = page("sh -c 'exit 3'", Path::new("/nowhere"), &nobody).unwrap_err();
+        let error = page("sh -c 'exit 3'", Path::new("/nowhere"), &no_stop).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the pager \"sh -c 'exit 3'\" failed with exit status: 3"
@@ -179,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_is_closed_with_what_it_has_started_also_when_it_does_not_want_to() {
+    fn stubborn_pager_is_closed_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("open");
         let made = command("mkfifo").arg(&fifo).status().unwrap();
@@ -187,7 +172,7 @@ mod tests {
         let close = StopHandle::default();
         let (wants_close, end) = (close.clone(), fifo.clone());
         let closing = thread::spawn(move || {
-            // Both hold the other end; it is read to its end when both are gone.
+            // Both processes hold the write end; EOF means that both have exited.
             let mut held = File::open(end).unwrap();
             wants_close.stop();
             io::copy(&mut held, &mut io::sink()).unwrap();
@@ -201,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_editor_does_not_run_the_file() {
+    fn blank_editor_does_not_run_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = file_with(folder.path(), "notes.md", "exit 0\n");
         for blank in ["", " ", "\n"] {

@@ -1,5 +1,5 @@
-//! A child that was started, and how its end is waited for or brought about. Who supervises it does so in one thread, to
-//! which the others report.
+//! A started child process, and how its exit is awaited or forced. One thread supervises it; other threads send it
+//! orders.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
@@ -12,71 +12,66 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::readers::read_chunks;
-use crate::supervise::{Answer, HowEnded, Input, Spec, Then};
+use crate::stdin_writer::StdinWriter;
+use crate::supervise::{AfterReply, ExitReason, Input, Spec, StdinReply};
 use crate::sweep::{self, Asked, MARKER_VARIABLE, Swept};
-use crate::voice::Voice;
 use crate::{command, sys};
 
-/// How long a child has to end by itself when it did too much.
+/// How long a child has to exit after it exceeded a limit.
 const TERM_GRACE: Duration = Duration::from_secs(3);
-/// How long it has when it is told to stop: a person waits.
+/// How long it has after a stop request, while a user waits.
 const STOP_GRACE: Duration = Duration::from_secs(1);
-/// How long it has to end what it is at, when it is asked to in its own words.
+/// How long it has to finish after its own cancel message.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);
-/// How long it has to end by itself once its input has ended.
+/// How long it has to exit after its input has ended.
 const HANG_UP_GRACE: Duration = Duration::from_millis(500);
-/// How long somebody else may hold a pipe of a child that has exited, to print what is left to print.
+/// How long other processes may hold a pipe of an exited child to print remaining output.
 const PIPE_GRACE: Duration = Duration::from_millis(500);
 
-/// Where what a child prints goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pipes {
-    /// Into two pipes.
     Apart,
-    /// Into one, in the order in which it is printed.
+    /// Both streams into one pipe, in the order of printing.
     Together,
 }
 
-/// What is told to the one who supervises a child.
+/// A message to the supervising thread.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Make it end, and say that it ended so.
-    Stop(HowEnded),
-    /// Tell it this.
-    Answer(Answer),
-    /// It has exited.
+    /// End the child, and report this as the reason.
+    Stop(ExitReason),
+    Reply(StdinReply),
     Exited,
-    /// A pipe is at its end.
     PipeEnded,
 }
 
-/// A child that was started, and those who look after it. When it is dropped before its end, the child is ended.
+/// A started child and its reader and writer threads. If dropped early, the child is ended.
 pub(crate) struct Launched {
     pub(crate) process: Child,
-    /// None where it hears nothing, or nothing more.
-    voice: Option<Voice>,
-    farewell: Vec<u8>,
-    /// The one pipe of [`Pipes::Together`].
+    /// `None` if the child gets no input, or no more.
+    stdin_writer: Option<StdinWriter>,
+    cancel_message: Vec<u8>,
+    /// The single pipe of [`Pipes::Together`].
     pub(crate) output: Option<PipeReader>,
     pub(crate) pid: u32,
     pub(crate) started: u64,
     marker: String,
     printed: Arc<Meter>,
-    /// Those who read and write the pipes wait for the end of this, too: they are given up when the other end goes,
-    /// whoever still holds a pipe.
-    given_up: PipeReader,
-    gives_up: Option<PipeWriter>,
+    /// Cancels the threads that read and write the pipes when its other end is dropped, even if another process still
+    /// handles a pipe.
+    cancelled: PipeReader,
+    canceller: Option<PipeWriter>,
     readers: usize,
-    /// Those that were asked to end, and how long they may take unless somebody hurries.
+    /// The processes that were asked to end, and the deadline for them.
     asked: Option<(Asked, Instant)>,
-    pub(crate) is_hurried: Arc<AtomicBool>,
+    pub(crate) skip_grace: Arc<AtomicBool>,
     pub(crate) orders: Sender<Order>,
     inbox: Receiver<Order>,
     is_over: bool,
 }
 
 impl Launched {
-    /// Starts a child in a session of its own, feeds it, and waits for its exit in a thread.
+    /// Starts a child in its own session, feeds it, and waits for its exit in a thread.
     pub(crate) fn new(spec: Spec, pipes: Pipes) -> io::Result<Self> {
         let mut command = command(&spec.program);
         command
@@ -100,11 +95,11 @@ impl Launched {
                 Some(reader)
             }
         };
-        let (given_up, gives_up) = io::pipe()?;
+        let (cancelled, canceller) = io::pipe()?;
         sys::in_own_session(&mut command);
         let mut children = sweep::supervised();
         let process = command.spawn()?;
-        // Its ends of the pipes live on in the command.
+        // The command handles the child's ends of the pipes.
         drop(command);
         let pid = process.id();
         children.insert(pid);
@@ -112,18 +107,18 @@ impl Launched {
         let (orders, inbox) = mpsc::channel();
         let mut launched = Self {
             process,
-            voice: None,
-            farewell: Vec::new(),
+            stdin_writer: None,
+            cancel_message: Vec::new(),
             output,
             pid,
             started: sweep::start_time(pid).unwrap_or(0),
             marker: spec.marker,
             printed: Arc::new(Meter(Mutex::new((0, spec.output_limit.unwrap_or(u64::MAX))))),
-            given_up,
-            gives_up: Some(gives_up),
+            cancelled,
+            canceller: Some(canceller),
             readers: 0,
             asked: None,
-            is_hurried: Arc::default(),
+            skip_grace: Arc::default(),
             orders,
             inbox,
             is_over: false,
@@ -139,22 +134,24 @@ impl Launched {
         };
         match input {
             Input::Nothing => {}
-            Input::Whole(text) => drop(Voice::new(stdin, text, self.given_up.try_clone()?)?),
-            Input::Open(first) => self.voice = Some(Voice::new(stdin, first, self.given_up.try_clone()?)?),
+            Input::Whole(text) => drop(StdinWriter::new(stdin, text, self.cancelled.try_clone()?)?),
+            Input::Open(first) => {
+                self.stdin_writer = Some(StdinWriter::new(stdin, first, self.cancelled.try_clone()?)?);
+            }
         }
         Ok(())
     }
 
     fn await_exit(&self) -> io::Result<()> {
         let (pid, orders) = (self.pid, self.orders.clone());
-        in_thread(move || {
-            // It fails only when there is no such child, and then there is none to wait for.
+        spawn_thread(move || {
+            // This fails only if there is no such child, and then there is nothing to wait for.
             let _waited: bool = sys::wait_for_exit(pid).is_ok();
             send(&orders, Order::Exited);
         })
     }
 
-    /// Reads a pipe in a thread: chunks, and nothing at the end. What goes beyond the limit is not handed on.
+    /// Reads a pipe in a thread. Passes chunks up to the limit, then `None` at the end.
     pub(crate) fn read(
         &mut self,
         stream: impl io::Read + AsFd + Send + 'static,
@@ -162,13 +159,13 @@ impl Launched {
     ) -> io::Result<()> {
         let printed = Arc::clone(&self.printed);
         let orders = self.orders.clone();
-        let given_up = self.given_up.try_clone()?;
-        in_thread(move || {
-            let _told_at_the_end = TellsPipeEnded(orders.clone());
-            read_chunks(stream, &given_up, |chunk| {
+        let cancelled = self.cancelled.try_clone()?;
+        spawn_thread(move || {
+            let _pipe_ended = PipeEndedOnDrop(orders.clone());
+            read_chunks(stream, &cancelled, |chunk| {
                 let allowed = printed.admit(chunk.len());
                 if allowed < chunk.len() {
-                    send(&orders, Order::Stop(HowEnded::OutputLimit));
+                    send(&orders, Order::Stop(ExitReason::OutputLimit));
                 }
                 if allowed > 0 {
                     take(chunk.get(..allowed));
@@ -180,14 +177,14 @@ impl Launched {
         Ok(())
     }
 
-    /// Waits for the child's end, or brings it about; then ends and reaps everything that it left. Says how it ended, and
-    /// what became of those that were left.
-    pub(crate) fn see_to_the_end(mut self, time_limit: Option<Duration>) -> (HowEnded, Swept) {
+    /// Waits for the child to exit, or ends it; then kills and reaps all leftovers. Returns how it ended and what
+    /// happened to the leftovers.
+    pub(crate) fn supervise(mut self, time_limit: Option<Duration>) -> (ExitReason, Swept) {
         let mut open_pipes = self.readers;
         let stopped = self.wait_for_exit(time_limit, &mut open_pipes);
-        self.voice = None;
+        self.stdin_writer = None;
         if stopped.is_none() {
-            // What others still print belongs to it, if it comes soon.
+            // Late output of other processes still counts if it arrives soon.
             self.wait_for_pipes(&mut open_pipes, Instant::now() + PIPE_GRACE);
         }
         let (how, swept) = self.sweep_and_reap();
@@ -195,43 +192,43 @@ impl Launched {
         (stopped.unwrap_or(how), swept)
     }
 
-    /// The child is reaped last: until then no other process can have its pid.
-    fn sweep_and_reap(&mut self) -> (HowEnded, Swept) {
+    /// Reaps the child last, because until then its pid cannot be reused.
+    fn sweep_and_reap(&mut self) -> (ExitReason, Swept) {
         let asked = self.asked.take().map(|(asked, until)| {
-            asked.wait_until(until, || self.is_hurried.load(Ordering::Acquire));
+            asked.wait_until(until, || self.skip_grace.load(Ordering::Acquire));
             asked
         });
         let mut swept = sweep::sweep(self.pid, self.started, &self.marker);
         swept.killed.extend(asked.unwrap_or_default().processes());
-        // It fails only when there is no such child.
+        // This fails only if there is no such child.
         let _waited: bool = sys::wait_for_exit(self.pid).is_ok();
         let mut children = sweep::supervised();
-        // Had somebody else reaped it, nobody would know how it ended.
-        let how = self.process.wait().map_or(HowEnded::Signalled(0), how);
+        // If something else reaped it, its status is lost.
+        let how = self.process.wait().map_or(ExitReason::Signalled(0), how);
         children.remove(&self.pid);
         drop(children);
         self.is_over = true;
         (how, swept)
     }
 
-    /// Waits until the child has exited; says why it was made to, if it was.
-    fn wait_for_exit(&mut self, time_limit: Option<Duration>, open_pipes: &mut usize) -> Option<HowEnded> {
+    /// Waits until the child has exited; returns the reason if it was made to exit.
+    fn wait_for_exit(&mut self, time_limit: Option<Duration>, open_pipes: &mut usize) -> Option<ExitReason> {
         let mut next = time_limit.map(|limit| (Instant::now() + limit, Alarm::TimeIsUp));
         let mut stopped = None;
         loop {
             match self.next_order(next.map(|(at, _)| at)) {
                 Some(Order::Exited) => return stopped,
                 Some(Order::PipeEnded) => *open_pipes -= 1,
-                Some(Order::Answer(answer)) => {
-                    if self.answer(answer) == Then::HangUp {
-                        self.voice = None;
+                Some(Order::Reply(answer)) => {
+                    if self.answer(answer) == AfterReply::HangUp {
+                        self.stdin_writer = None;
                         let grace = if stopped.is_none() { HANG_UP_GRACE } else { CANCEL_GRACE };
                         next = sooner(next, Instant::now() + grace);
                     }
                 }
                 Some(Order::Stop(why)) if stopped.is_none() => {
                     stopped = Some(why);
-                    next = Some((self.say_farewell(), Alarm::Terminate(why)));
+                    next = Some((self.send_cancel_message(), Alarm::Terminate(why)));
                 }
                 Some(Order::Stop(_)) => {}
                 None => {
@@ -242,17 +239,17 @@ impl Launched {
         }
     }
 
-    /// What is to be done next, and when, after this alarm.
+    /// Handles an expired timer; returns the next one.
     fn alarmed(&mut self, alarm: Alarm) -> Option<(Instant, Alarm)> {
         match alarm {
             Alarm::TimeIsUp => {
-                send(&self.orders, Order::Stop(HowEnded::TimedOut));
+                send(&self.orders, Order::Stop(ExitReason::TimedOut));
                 None
             }
             Alarm::Terminate(why) => {
-                self.voice = None;
-                let asked = sweep::ask_to_end(self.pid, self.started, &self.marker);
-                let grace = if why == HowEnded::Stopped {
+                self.stdin_writer = None;
+                let asked = sweep::terminate(self.pid, self.started, &self.marker);
+                let grace = if why == ExitReason::Stopped {
                     STOP_GRACE
                 } else {
                     TERM_GRACE
@@ -268,29 +265,29 @@ impl Launched {
         }
     }
 
-    fn answer(&mut self, answer: Answer) -> Then {
-        if let Some(voice) = &self.voice {
-            voice.say(answer.say);
+    fn answer(&mut self, answer: StdinReply) -> AfterReply {
+        if let Some(stdin_writer) = &self.stdin_writer {
+            stdin_writer.write(answer.write);
         }
-        if let Some(farewell) = answer.farewell {
-            self.farewell = farewell;
+        if let Some(cancel_message) = answer.cancel_message {
+            self.cancel_message = cancel_message;
         }
         answer.then
     }
 
-    /// Asks the child in its own words to end, if it has some, and says when it must be asked otherwise.
-    fn say_farewell(&mut self) -> Instant {
-        let farewell = std::mem::take(&mut self.farewell);
-        match &self.voice {
-            Some(voice) if !farewell.is_empty() => {
-                voice.say(farewell);
+    /// Sends the child's own cancel message, if it has one; returns when to send a signal.
+    fn send_cancel_message(&mut self) -> Instant {
+        let cancel_message = std::mem::take(&mut self.cancel_message);
+        match &self.stdin_writer {
+            Some(stdin_writer) if !cancel_message.is_empty() => {
+                stdin_writer.write(cancel_message);
                 Instant::now() + CANCEL_GRACE
             }
             _ => Instant::now(),
         }
     }
 
-    /// Waits until the pipes are at their ends, or so long.
+    /// Waits until all pipes are closed or the deadline passes.
     fn wait_for_pipes(&self, open_pipes: &mut usize, until: Instant) {
         while *open_pipes > 0 {
             match self.next_order(Some(until)) {
@@ -301,22 +298,22 @@ impl Launched {
         }
     }
 
-    /// Waits until all is handed on that stands in the pipes. Only one that may not be killed, or was not found, can still
-    /// hold them, and what it prints from now on is nobody's.
+    /// Waits until the readers have passed on everything in the pipes. Only a process that could not be killed or found
+    /// can still hold a pipe, and its later output is ignored.
     fn drain(&mut self, open_pipes: &mut usize) {
-        self.gives_up = None;
+        self.canceller = None;
         while *open_pipes > 0 {
-            // This value holds a sender, so that there is always a next one.
+            // This value handles a sender, so there is always a next order.
             if let Some(Order::PipeEnded) = self.next_order(None) {
                 *open_pipes -= 1;
             }
         }
     }
 
-    /// The next order; none when the time is over.
+    /// The next order; `None` on timeout.
     fn next_order(&self, until: Option<Instant>) -> Option<Order> {
         match until {
-            // This value holds a sender, so that the channel stays open.
+            // This value handles a sender, so the channel stays open.
             None => self.inbox.recv().ok(),
             Some(until) => {
                 let time_left = until.saturating_duration_since(Instant::now());
@@ -334,33 +331,34 @@ impl Drop for Launched {
     }
 }
 
-/// Says that a pipe is at its end when it goes, also when whoever is told of its content has panicked.
-struct TellsPipeEnded(Sender<Order>);
+/// Reports a closed pipe on drop, even if the reader's callback panicked.
+struct PipeEndedOnDrop(Sender<Order>);
 
-impl Drop for TellsPipeEnded {
+impl Drop for PipeEndedOnDrop {
     fn drop(&mut self) {
         send(&self.0, Order::PipeEnded);
     }
 }
 
-/// What is to be done when a time is over.
+/// What to do when a timer expires.
 #[derive(Clone, Copy)]
 enum Alarm {
     TimeIsUp,
-    /// It is asked to end, because of this.
-    Terminate(HowEnded),
+    /// Ask it to end, for this reason.
+    Terminate(ExitReason),
     Kill,
 }
 
-/// The same, or the request to end at this moment if that is sooner. Nobody who is about to be killed is asked again.
+/// Makes the termination due at this time, unless something is due sooner. A child that is about to be killed is not
+/// asked again.
 fn sooner(next: Option<(Instant, Alarm)>, at: Instant) -> Option<(Instant, Alarm)> {
     match next {
         Some((due, alarm)) if due <= at || matches!(alarm, Alarm::Kill) => Some((due, alarm)),
-        _ => Some((at, Alarm::Terminate(HowEnded::Stopped))),
+        _ => Some((at, Alarm::Terminate(ExitReason::Stopped))),
     }
 }
 
-/// Counts what a child prints, up to a limit.
+/// Counts printed bytes, up to a limit.
 struct Meter(Mutex<(u64, u64)>);
 
 impl Meter {
@@ -375,24 +373,23 @@ impl Meter {
     }
 }
 
-/// Runs this in a thread of its own.
-pub(crate) fn in_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(crate) fn spawn_thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().spawn(work).map(drop)
 }
 
-/// Tells the one who supervises. When nobody does any more, there is nobody to tell.
+/// Sends an order; ignores a supervisor that has already finished.
 pub(crate) fn send(orders: &Sender<Order>, order: Order) {
     drop(orders.send(order));
 }
 
-/// What a lock guards, also after a panic of another: nothing here is left half done.
+/// Locks a mutex even after a panic: no update here is left incomplete.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn how(status: ExitStatus) -> HowEnded {
+fn how(status: ExitStatus) -> ExitReason {
     match status.code() {
-        Some(code) => HowEnded::Exited(code),
-        None => HowEnded::Signalled(status.signal().unwrap_or(0)),
+        Some(code) => ExitReason::Exited(code),
+        None => ExitReason::Signalled(status.signal().unwrap_or(0)),
     }
 }

@@ -1,15 +1,14 @@
-//! Opening the files that processes lock against each other. A repository may contain a symbolic link in the place of one,
-//! and the holder of a lock writes into its file.
+//! Opens lock files safely: a repository may contain a symbolic link in place of one, and the lock holder writes to it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a lock file for reading and writing, and creates it with this mode where it is missing. What it holds stays.
+/// Opens a lock file for reading and writing, or creates it with this mode. Keeps its content.
 ///
 /// # Errors
-/// When it is a symbolic link or anything but a regular file, or what the file system says.
+/// If the path is a symbolic link or not a regular file, or cannot be opened.
 pub fn open_lock_file(path: &Path, mode: u32) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -17,7 +16,7 @@ pub fn open_lock_file(path: &Path, mode: u32) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(mode)
-        // A pipe must not make the process wait.
+        // Do not block on a pipe.
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)
         .map_err(|error| match error.raw_os_error() {
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_or_a_device_in_the_place_of_a_lock_is_refused() {
+    fn link_or_device_as_lock_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         symlink(at("missing"), at("dangling.lock")).unwrap();

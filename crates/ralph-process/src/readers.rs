@@ -1,24 +1,23 @@
-//! Reading what a child prints, within limits: it may print for ever, in one line, and in no encoding.
+//! Reads child output within limits: it may be endless, a single line, or in any encoding.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use crate::sys::{GivenUp, Readiness, bytes_waiting, wait_until};
+use crate::sys::{Cancelled, Readiness, bytes_waiting, wait_until};
 
-/// The longest line that is kept whole. Agents print answers of megabytes as one line.
+/// The longest line that is kept whole. Agents print answers of several megabytes as one line.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
-/// How much is read at once.
 const CHUNK: usize = 64 * 1024;
-/// How often output that ends no line is told as a sign of life.
+/// How often output without a line break is reported as activity.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// Reads to the end, or until this is given up, and hands every chunk on. A stream that fails has ended. Of one that is
-/// given up all is read that stands in it by then, and nothing that comes later: somebody may print into it for ever.
-pub(crate) fn read_chunks(mut stream: impl Read + AsFd, given_up: &PipeReader, mut take: impl FnMut(&[u8])) {
+/// Reads until the end of the stream or until canceled, and passes on every chunk. A read error counts as the end.
+/// After cancellation, only what is already in the pipe is read, because another process may print forever.
+pub(crate) fn read_chunks(mut stream: impl Read + AsFd, cancelled: &PipeReader, mut take: impl FnMut(&[u8])) {
     let mut buffer = vec![0; CHUNK];
-    while wait_until(&stream, Readiness::Readable, given_up) == GivenUp::No {
+    while wait_until(&stream, Readiness::Readable, cancelled) == Cancelled::No {
         if read_once(&mut stream, &mut buffer, &mut take) == 0 {
             return;
         }
@@ -33,7 +32,7 @@ pub(crate) fn read_chunks(mut stream: impl Read + AsFd, given_up: &PipeReader, m
     }
 }
 
-/// Reads once, hands on what was read, and says how much that was; nothing is the end.
+/// Reads once, passes the chunk on, and returns its length; 0 is the end.
 fn read_once(stream: &mut impl Read, buffer: &mut [u8], take: &mut impl FnMut(&[u8])) -> usize {
     let length = loop {
         match stream.read(buffer) {
@@ -47,7 +46,7 @@ fn read_once(stream: &mut impl Read, buffer: &mut [u8], take: &mut impl FnMut(&[
     length
 }
 
-/// Puts chunks together to lines.
+/// Joins chunks into lines.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     line: Vec<u8>,
@@ -56,7 +55,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Takes a chunk, and hands on the lines that it completes, without their ends.
+    /// Adds a chunk and passes on the completed lines, without line breaks.
     pub(crate) fn take(&mut self, chunk: &[u8], mut hand_on: impl FnMut(String)) {
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
             let content = piece.strip_suffix(b"\n").unwrap_or(piece);
@@ -71,7 +70,7 @@ impl Lines {
         }
     }
 
-    /// The line that has begun and not ended, when there is one.
+    /// The last line, if it has no line break.
     pub(crate) fn rest(&mut self) -> Option<String> {
         self.is_open.then(|| self.finish())
     }
@@ -79,7 +78,7 @@ impl Lines {
     fn finish(&mut self) -> String {
         let Self { mut line, skipped, .. } = std::mem::take(self);
         line.pop_if(|last| *last == b'\r');
-        // A line may be long, and is copied only where it has to be.
+        // A line may be long, so copy it only if needed.
         let mut text =
             String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if skipped > 0 {
@@ -89,12 +88,11 @@ impl Lines {
     }
 }
 
-/// Says at most so often that there is life.
+/// Rate limit for activity reports.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse(Option<Instant>);
 
 impl Pulse {
-    /// Whether it is time to say so again.
     pub(crate) fn is_due(&mut self) -> bool {
         let now = Instant::now();
         let due = self.0.is_none_or(|last| now.duration_since(last) >= ALIVE_EVERY);
@@ -105,7 +103,7 @@ impl Pulse {
     }
 }
 
-/// The beginning and the end of a text of any length.
+/// The head and tail of a text of any length.
 #[derive(Debug)]
 pub(crate) struct HeadAndTail {
     head: Vec<u8>,
@@ -116,7 +114,6 @@ pub(crate) struct HeadAndTail {
 }
 
 impl HeadAndTail {
-    /// Keeps so many bytes of the beginning and of the end.
     pub(crate) fn new(head_limit: usize, tail_limit: usize) -> Self {
         Self {
             head: Vec::new(),
@@ -127,12 +124,11 @@ impl HeadAndTail {
         }
     }
 
-    /// Takes a chunk.
     pub(crate) fn take(&mut self, chunk: &[u8]) {
         let room = self.head_limit.saturating_sub(self.head.len()).min(chunk.len());
         let (head, rest) = chunk.split_at(room);
         self.head.extend_from_slice(head);
-        // Of a chunk that is longer than the tail, its own tail is enough.
+        // A chunk longer than the tail replaces it.
         let (skipped, kept) = rest.split_at(rest.len().saturating_sub(self.tail_limit));
         let over = (self.tail.len() + kept.len()).saturating_sub(self.tail_limit);
         self.tail.drain(..over);
@@ -140,16 +136,16 @@ impl HeadAndTail {
         self.left_out += u64::try_from(skipped.len() + over).unwrap_or(u64::MAX);
     }
 
-    /// What was kept. Where something was left out, a line says so; no character is cut there.
+    /// The kept text. A line marks what was left out; no character is cut.
     pub(crate) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.left_out == 0 {
             return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
         }
         let tail = String::from_utf8_lossy(&tail).into_owned();
-        // A character that was cut shows as at most three of these.
+        // A cut character decodes to at most three of these.
         let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
-        // Half of a token cannot be recognised, so lines are kept whole where there are several.
+        // Part of a token cannot be recognized as a secret, so start at a whole line if there are several.
         let lines = tail.split_once('\n').map(|(_, lines)| lines);
         let tail = lines.filter(|lines| !lines.is_empty()).unwrap_or(tail);
         if self.head_limit == 0 {
@@ -177,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_put_together_from_any_chunks() {
+    fn lines_are_joined_from_any_chunks() {
         assert_eq!(lines(&[b"one\ntw", b"o\n", b"\nlast"]), ["one", "two", "", "last"]);
         assert_eq!(lines(&[b"one\r", b"\ntwo\r\n"]), ["one", "two"]);
         assert_eq!(lines(&[b""]), [""; 0]);
@@ -186,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_cut_and_says_so() {
+    fn endless_line_is_cut_and_marked() {
         let long = vec![b'x'; MAX_LINE - 1];
         let found = lines(&[&long, b"yzz", b"zz\nnext\n"]);
         assert_eq!(found.len(), 2);
@@ -207,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_and_the_end_of_a_text_are_kept() {
+    fn head_and_tail_of_a_text_are_kept() {
         assert_eq!(kept(4, 4, &["abcdefgh"]), "abcdefgh");
         assert_eq!(
             kept(4, 4, &["ab", "cdefghi"]),

@@ -1,4 +1,4 @@
-//! A command that is run to its end within limits, like a gate, under the same supervision as an agent.
+//! Runs a command to its end within limits, such as a gate, supervised like an agent.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -7,23 +7,19 @@ use std::time::{Duration, Instant};
 
 use crate::launched::{Launched, Order, Pipes, lock, send};
 use crate::readers::{HeadAndTail, Lines};
-use crate::supervise::{HowEnded, Spec};
+use crate::supervise::{ExitReason, Spec};
 
-/// How far a command may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunLimits {
-    /// How long it may run; none is for ever.
+    /// `None` is unlimited.
     pub time: Option<Duration>,
-    /// How much of what it prints is kept.
     pub output: OutputShare,
 }
 
-/// How much of an output is kept, in bytes.
+/// How many bytes of the head and tail of an output are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputShare {
-    /// Of its beginning.
     pub head: usize,
-    /// Of its end.
     pub tail: usize,
 }
 
@@ -36,48 +32,44 @@ impl Default for OutputShare {
     }
 }
 
-/// How a command ended, and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
-    pub how: HowEnded,
-    /// What it printed, errors among it in their order. What was too much for its share is left out in the middle.
+    pub how: ExitReason,
+    /// Standard output and error, in order. The middle is left out if it is too long.
     pub output: String,
-    /// How long it took.
     pub duration: Duration,
 }
 
-/// A way to stop a command from another thread. Once used, it stops every later command at its start.
+/// Stops a command from another thread. Once stopped, it also stops every later command at its start.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<Mutex<Stop>>);
 
 #[derive(Debug, Default)]
 struct Stop {
-    is_wanted: bool,
+    is_requested: bool,
     orders: Option<Sender<Order>>,
 }
 
 impl StopHandle {
-    /// Stops the command. Returns at once.
+    /// Stops the command. Returns immediately.
     pub fn stop(&self) {
         let mut stop = lock(&self.0);
-        stop.is_wanted = true;
+        stop.is_requested = true;
         if let Some(orders) = &stop.orders {
-            send(orders, Order::Stop(HowEnded::Stopped));
+            send(orders, Order::Stop(ExitReason::Stopped));
         }
     }
 
-    /// Whether it was used.
     #[must_use]
-    pub fn is_wanted(&self) -> bool {
-        lock(&self.0).is_wanted
+    pub fn is_requested(&self) -> bool {
+        lock(&self.0).is_requested
     }
 
     fn attach(&self, orders: &Sender<Order>) {
         let mut stop = lock(&self.0);
         stop.orders = Some(orders.clone());
-        if stop.is_wanted {
-            send(orders, Order::Stop(HowEnded::Stopped));
+        if stop.is_requested {
+            send(orders, Order::Stop(ExitReason::Stopped));
         }
     }
 }
@@ -85,25 +77,25 @@ impl StopHandle {
 /// Runs a command to its end, and ends everything that it leaves behind.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If the command cannot be started.
 pub fn run_to_end(spec: Spec, limits: RunLimits, stop: &StopHandle) -> io::Result<Finished> {
     run_to_end_watched(spec, limits, stop, Box::new(|_| {}))
 }
 
-/// The same, and every line that it prints is told, also those of which nothing is kept.
+/// Like [`run_to_end`], and also reports every line, including those that are not kept.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If the command cannot be started.
 pub fn run_to_end_watched(
     spec: Spec,
     limits: RunLimits,
     stop: &StopHandle,
-    mut tell: Box<dyn FnMut(String) + Send>,
+    mut on_line: Box<dyn FnMut(String) + Send>,
 ) -> io::Result<Finished> {
     let begin = Instant::now();
-    if stop.is_wanted() {
+    if stop.is_requested() {
         return Ok(Finished {
-            how: HowEnded::Stopped,
+            how: ExitReason::Stopped,
             output: String::new(),
             duration: Duration::ZERO,
         });
@@ -117,12 +109,12 @@ pub fn run_to_end_watched(
         child.read(output, move |chunk| match chunk {
             Some(chunk) => {
                 lock(&kept).take(chunk);
-                lines.take(chunk, &mut tell);
+                lines.take(chunk, &mut on_line);
             }
-            None => lines.rest().into_iter().for_each(&mut tell),
+            None => lines.rest().into_iter().for_each(&mut on_line),
         })?;
     }
-    let (how, _) = child.see_to_the_end(limits.time);
+    let (how, _) = child.supervise(limits.time);
     lock(&stop.0).orders = None;
     let output = lock(&kept).text();
     Ok(Finished {

@@ -1,4 +1,4 @@
-//! The signals by which people and systems ask a program to end.
+//! Signals that ask this process to end.
 
 use std::io;
 use std::thread;
@@ -9,23 +9,20 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::sweep::kill_descendants;
 
-/// Who asks a program to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
-    /// A person, with Ctrl+C.
     Interrupt,
-    /// The system, or a terminal that is gone.
+    /// From the system, or because the terminal was closed.
     Terminate,
-    /// A person, with Ctrl+\\: at once. The process ends when the function that is told this returns, and everything that
-    /// it has started ends with it.
+    /// Ctrl+\\: end immediately. The process exits when the callback returns, and all its descendants with it.
     Quit,
 }
 
-/// Calls a function, from a thread of its own, whenever this process is asked to end. From then on no signal but
+/// Calls a function on a separate thread whenever this process is asked to end. From then on, no signal except
 /// [`StopSignal::Quit`] ends the process by itself.
 ///
 /// # Errors
-/// When the signals cannot be listened to.
+/// If the signal handlers cannot be installed.
 pub fn on_stop_signals(mut stop: impl FnMut(StopSignal) + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -37,7 +34,7 @@ pub fn on_stop_signals(mut stop: impl FnMut(StopSignal) + Send + 'static) -> io:
             });
             if signal == SIGQUIT {
                 kill_descendants();
-                // It does not return.
+                // This does not return.
                 drop(emulate_default_handler(signal));
             }
         });

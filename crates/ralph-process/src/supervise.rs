@@ -1,5 +1,5 @@
-//! A child process under supervision: it is fed, read, stopped and waited for, and its end is told exactly once, when no
-//! process of it is left.
+//! Supervises a child process: feeds, reads, stops, and waits for it. Its end is reported exactly once, when none of
+//! its processes is left.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,133 +8,122 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
-use crate::launched::{Launched, Order, Pipes, in_thread, lock, send};
+use crate::launched::{Launched, Order, Pipes, lock, send, spawn_thread};
 use crate::readers::{HeadAndTail, Lines, Pulse};
 use crate::{sweep, sys};
 
-/// How much of the end of the errors is kept.
 const STDERR_TAIL: usize = 64 * 1024;
 
 /// What to start, and how.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// The program: a name to be found on the PATH of `environment`, or a path.
+    /// A name to look up in the PATH of `environment`, or a path.
     pub program: OsString,
-    /// What it is called with.
     pub arguments: Vec<OsString>,
-    /// The folder that it works in.
+    /// The working folder.
     pub folder: PathBuf,
-    /// Its whole environment; nothing is inherited. The marker is added.
+    /// The complete environment; nothing is inherited. The marker is added.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it reads from its standard input.
     pub stdin: Input,
-    /// A random word, by which its descendants are known; see [`crate::MARKER_VARIABLE`].
+    /// A random word that identifies its descendants; see [`crate::MARKER_VARIABLE`].
     pub marker: String,
     /// How many bytes it may print.
     pub output_limit: Option<u64>,
 }
 
-/// What a child reads from its standard input.
+/// What a child reads from standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing.
     Nothing,
-    /// This, and then its end.
+    /// This text, then end of file.
     Whole(Vec<u8>),
-    /// This, and then what the sink answers; see [`Answer`].
+    /// This text, then what the sink replies; see [`StdinReply`].
     Open(Vec<u8>),
 }
 
-/// What a supervised child does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessEvent {
-    /// It printed a line.
     Line(String),
-    /// It printed something that is no line yet, or an error.
+    /// It printed an incomplete line, or to standard error.
     Alive,
-    /// It is over, and no process of it is left.
+    /// It has ended, and none of its processes is left.
     Ended(Ended),
 }
 
-/// Where the events go, and what the child is told because of one. It is called from several threads, never from two at once.
-pub type ProcessSink = Box<dyn FnMut(ProcessEvent) -> Answer + Send>;
+/// Receives the events and returns a reply to the child. Called from several threads, but never concurrently.
+pub type ProcessSink = Box<dyn FnMut(ProcessEvent) -> StdinReply + Send>;
 
-/// What a child is told; it has to have [`Input::Open`] to hear it.
+/// A reply to a child; needs [`Input::Open`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Answer {
-    /// What is said at once.
-    pub say: Vec<u8>,
-    /// What is said, from now on, before it is made to stop.
-    pub farewell: Option<Vec<u8>>,
-    /// Whether that was all.
-    pub then: Then,
+pub struct StdinReply {
+    /// What to write now.
+    pub write: Vec<u8>,
+    /// From now on, what to write before the child is asked to end.
+    pub cancel_message: Option<Vec<u8>>,
+    pub then: AfterReply,
 }
 
-/// Whether a child is listened to any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Then {
-    /// It is.
+pub enum AfterReply {
     #[default]
     Listen,
-    /// It has done what it was started for: its input ends, and if it does not, it is made to.
+    /// The work is done: close the input, and end the child if it does not exit.
     HangUp,
 }
 
-/// How a child ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
-    pub how: HowEnded,
-    /// The end of what it printed as errors.
+    pub how: ExitReason,
+    /// The end of its standard error.
     pub stderr_tail: String,
-    /// How many processes it left behind, which were ended.
+    /// How many leftover processes were ended.
     pub swept: usize,
-    /// Those that may not be killed, as another user's may not: their pids.
+    /// The pids of leftover processes that may not be killed, such as another user's.
     pub left: Vec<u32>,
 }
 
-/// What made a child end.
+/// Why a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HowEnded {
-    /// It ended by itself, with this code.
+pub enum ExitReason {
+    /// It exited with this code.
     Exited(i32),
-    /// A signal ended it that did not come from here.
+    /// A signal from elsewhere ended it.
     Signalled(i32),
-    /// It was told to stop.
+    /// It was stopped on request.
     Stopped,
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     TimedOut,
-    /// It printed more than it may.
+    /// It exceeded its output limit.
     OutputLimit,
 }
 
-/// A child under supervision. It goes on when this value is dropped.
+/// A supervised child. It keeps running when this value is dropped.
 #[derive(Debug)]
 pub struct Supervised {
     pid: u32,
     started: u64,
     orders: Sender<Order>,
-    is_hurried: Arc<AtomicBool>,
+    skip_grace: Arc<AtomicBool>,
 }
 
 impl Supervised {
-    /// Its pid, and when it began as the system counts.
+    /// Its pid, and its start time as reported by the system.
     #[must_use]
     pub fn process(&self) -> (u32, u64) {
         (self.pid, self.started)
     }
 
-    /// Asks it to end, and makes it end if it does not: its farewell, the end of its input, SIGTERM, SIGKILL. Returns at
-    /// once; the end is told to the sink.
+    /// Ends the child step by step: cancel message, end of input, SIGTERM, SIGKILL. Returns immediately; the sink gets
+    /// the end.
     pub fn stop(&self) {
-        send(&self.orders, Order::Stop(HowEnded::Stopped));
+        send(&self.orders, Order::Stop(ExitReason::Stopped));
     }
 
-    /// Makes it end without asking, and waits no longer for those that were asked. Returns at once too.
+    /// Kills it at once, and skips the grace period of the processes that were asked to end. Returns immediately.
     pub fn kill(&self) {
-        self.is_hurried.store(true, Ordering::Release);
+        self.skip_grace.store(true, Ordering::Release);
         self.stop();
-        // As long as this is held it is not reaped, and its pid is nobody else's.
+        // While this lock is held, the child is not reaped and its pid cannot be reused.
         let children = sweep::supervised();
         if children.contains(&self.pid) && sweep::is_alive(self.pid, self.started) {
             sys::kill_group(self.pid);
@@ -142,17 +131,17 @@ impl Supervised {
     }
 }
 
-/// Starts a child, and tells what it does: its lines, and once, at last, its end.
+/// Starts a child and reports its lines, and finally its end, exactly once.
 ///
 /// # Errors
-/// When it cannot be started; then nothing is told.
+/// If it cannot be started; then nothing is reported.
 pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
     let mut child = Launched::new(spec, Pipes::Apart)?;
     let supervised = Supervised {
         pid: child.pid,
         started: child.started,
         orders: child.orders.clone(),
-        is_hurried: Arc::clone(&child.is_hurried),
+        skip_grace: Arc::clone(&child.skip_grace),
     };
     let sink = SharedSink::new(sink, child.orders.clone());
     let tail = Arc::new(Mutex::new(HeadAndTail::new(0, STDERR_TAIL)));
@@ -165,16 +154,16 @@ pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
                 let mut ended_one = false;
                 lines.take(chunk, |line| {
                     ended_one = true;
-                    sink.tell(ProcessEvent::Line(line));
+                    sink.emit(ProcessEvent::Line(line));
                 });
                 if !ended_one && pulse.is_due() {
-                    sink.tell(ProcessEvent::Alive);
+                    sink.emit(ProcessEvent::Alive);
                 }
             }
             None => lines
                 .rest()
                 .into_iter()
-                .for_each(|line| sink.tell(ProcessEvent::Line(line))),
+                .for_each(|line| sink.emit(ProcessEvent::Line(line))),
         })?;
     }
     if let Some(stderr) = child.process.stderr.take() {
@@ -184,15 +173,15 @@ pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
             let Some(chunk) = chunk else { return };
             lock(&tail).take(chunk);
             if pulse.is_due() {
-                sink.tell(ProcessEvent::Alive);
+                sink.emit(ProcessEvent::Alive);
             }
         })?;
     }
-    in_thread(move || {
-        let (how, swept) = child.see_to_the_end(None);
-        let left = swept.still_there();
+    spawn_thread(move || {
+        let (how, swept) = child.supervise(None);
+        let left = swept.survivors();
         let stderr_tail = lock(&tail).text();
-        sink.tell_last(ProcessEvent::Ended(Ended {
+        sink.emit_last(ProcessEvent::Ended(Ended {
             how,
             stderr_tail,
             swept: swept.killed.len(),
@@ -202,7 +191,7 @@ pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
     Ok(supervised)
 }
 
-/// A sink that several threads tell to, until it is told the last.
+/// A sink shared by several threads until the last event.
 #[derive(Clone)]
 struct SharedSink {
     sink: Arc<Mutex<Option<ProcessSink>>>,
@@ -215,15 +204,15 @@ impl SharedSink {
         Self { sink, orders }
     }
 
-    fn tell(&self, event: ProcessEvent) {
+    fn emit(&self, event: ProcessEvent) {
         let answer = lock(&self.sink).as_mut().map(|sink| sink(event));
-        if let Some(answer) = answer.filter(|answer| *answer != Answer::default()) {
-            send(&self.orders, Order::Answer(answer));
+        if let Some(answer) = answer.filter(|answer| *answer != StdinReply::default()) {
+            send(&self.orders, Order::Reply(answer));
         }
     }
 
-    /// There is nobody left to answer to.
-    fn tell_last(&self, event: ProcessEvent) {
+    /// The reply is ignored, because the child has ended.
+    fn emit_last(&self, event: ProcessEvent) {
         if let Some(mut sink) = lock(&self.sink).take() {
             drop(sink(event));
         }

@@ -1,4 +1,4 @@
-//! What is particular to an operating system: sessions, signals, waiting for processes and adopting orphans.
+//! Unix system calls: sessions, signals, waiting for processes, and adopting orphans.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,32 +7,33 @@ use std::process::Command;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
-/// Makes this process the parent of its descendants whose own parent has died, so that they can be found and reaped.
-/// Where the system knows no such thing, nothing happens.
+/// Makes this process the parent of orphaned descendants, so that they can be found and reaped. Does nothing on systems
+/// without subreapers.
 ///
 /// # Errors
-/// When the system refuses.
+/// If the system call fails.
 pub fn become_subreaper() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     Ok(())
 }
 
-/// Makes the system get back every large piece of memory at once when it is freed. Left to itself, glibc keeps pieces as
-/// large as the largest that was freed so far, and an agent that prints lines of megabytes makes the process keep many.
+/// Makes the allocator return every large block to the system as soon as it is freed. By default glibc keeps blocks up
+/// to the size of the largest freed so far, and an agent that prints lines of megabytes would make the process keep
+/// many.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         const LARGE: i32 = 256 << 10;
         #[expect(unsafe_code, reason = "the standard library cannot set the allocator")]
-        // SAFETY: it sets one number of the allocator, and takes no pointer.
+        // SAFETY: this sets one number in the allocator and takes no pointer.
         let _was_set: i32 = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
     }
 }
 
-/// Where the pids that this process sees are valid: the machine's name, its present boot, and the PID namespace. A pid that
-/// was recorded under another value says nothing here, also on a machine of the same name: a container has a namespace of
-/// its own, and containers of several machines may share a name.
+/// Identifies where pids are valid: host name, boot id, and PID namespace. Pids recorded under another value are
+/// meaningless here, even on the same machine name: a container has its own namespace, and containers on several
+/// machines may share a name.
 #[must_use]
 pub fn host() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -44,15 +45,14 @@ pub fn host() -> String {
     known.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The pid of this process.
 pub(crate) fn own_pid() -> u32 {
     std::process::id()
 }
 
-/// Lets a command begin a session of its own: no terminal, and a process group that can be signalled as one.
+/// Starts a command in its own session: without a terminal, in a process group that can be signaled as one.
 #[expect(unsafe_code, reason = "the standard library cannot begin a session")]
 pub(crate) fn in_own_session(command: &mut Command) {
-    // SAFETY: between fork and exec only this one system call is made, which touches no memory.
+    // SAFETY: between fork and exec this makes only one system call, which touches no memory.
     unsafe {
         command.pre_exec(|| {
             rustix::process::setsid()?;
@@ -61,11 +61,11 @@ pub(crate) fn in_own_session(command: &mut Command) {
     }
 }
 
-/// Stops this process as Ctrl+Z does a program that does not listen to it: not where nobody could let it go on again, which
-/// the system alone knows. Returns when it goes on.
+/// Stops this process like Ctrl+Z does for a program that does not catch it. Does nothing if no shell could resume it;
+/// only the system knows that. Returns when the process continues.
 #[expect(unsafe_code, reason = "the standard library knows no signals")]
-pub(crate) fn stop_as_a_key_does() {
-    // SAFETY: both actions are values of this function, and the old one is put back as the system gave it.
+pub(crate) fn suspend_self() {
+    // SAFETY: both actions are local values, and the old one is restored as the system returned it.
     unsafe {
         let mut listened: libc::sigaction = std::mem::zeroed();
         let mut by_itself: libc::sigaction = std::mem::zeroed();
@@ -77,7 +77,7 @@ pub(crate) fn stop_as_a_key_does() {
     }
 }
 
-/// Waits until a child has exited, and leaves it to be reaped: until then its pid belongs to nobody else.
+/// Waits until a child has exited without reaping it, so its pid cannot be reused.
 pub(crate) fn wait_for_exit(pid: u32) -> io::Result<()> {
     let pid = to_pid(pid)?;
     loop {
@@ -89,23 +89,20 @@ pub(crate) fn wait_for_exit(pid: u32) -> io::Result<()> {
     }
 }
 
-/// Asks a process group to end. One that is stopped hears it only when it goes on.
+/// Sends SIGTERM to a process group. A stopped process receives it only when it continues.
 pub(crate) fn terminate_group(leader: u32) {
     signal_group(leader, Signal::TERM);
     signal_group(leader, Signal::CONT);
 }
 
-/// Ends a process group.
 pub(crate) fn kill_group(leader: u32) {
     signal_group(leader, Signal::KILL);
 }
 
-/// Whether a process group has members.
 pub(crate) fn group_is_there(leader: u32) -> bool {
     to_pid(leader).is_ok_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
 }
 
-/// The process group that a process is in.
 pub(crate) fn group_of(pid: u32) -> Option<u32> {
     let group = rustix::process::getpgid(Some(to_pid(pid).ok()?)).ok()?;
     u32::try_from(group.as_raw_nonzero().get()).ok()
@@ -113,21 +110,20 @@ pub(crate) fn group_of(pid: u32) -> Option<u32> {
 
 fn signal_group(leader: u32, signal: Signal) {
     if let Ok(pid) = to_pid(leader) {
-        // A group without members is no failure: that is what was wanted.
+        // A group without members is fine: they have already ended.
         let _sent: bool = rustix::process::kill_process_group(pid, signal).is_ok();
     }
 }
 
-/// Takes the remains of a child that has died. Nothing happens to a child that lives, or to somebody else's.
+/// Reaps a dead child. Does nothing if the process is alive or not a child.
 pub(crate) fn reap(pid: u32) {
     if let Ok(pid) = to_pid(pid) {
         let _reaped: bool = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).is_ok();
     }
 }
 
-/// Waits until something can be read from a stream, or written to it. Nothing more can when the other end of `given_up` is
-/// closed before.
-pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsFd) -> GivenUp {
+/// Waits until a stream is readable or writable, or until the other end of `cancelled` is closed.
+pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, cancelled: impl AsFd) -> Cancelled {
     use rustix::event::{PollFd, PollFlags, poll};
 
     let wanted = match ready {
@@ -135,47 +131,44 @@ pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsF
         Readiness::Writable => PollFlags::OUT,
     };
     loop {
-        let mut both = [PollFd::new(&stream, wanted), PollFd::new(&given_up, PollFlags::IN)];
+        let mut both = [PollFd::new(&stream, wanted), PollFd::new(&cancelled, PollFlags::IN)];
         match poll(&mut both, None) {
             Err(rustix::io::Errno::INTR) => {}
-            // Where this cannot be waited for, the next call on the stream waits.
-            Err(_) => return GivenUp::No,
-            // A stream that is never at rest is given up all the same.
-            Ok(_) if both[1].revents().is_empty() => return GivenUp::No,
-            Ok(_) => return GivenUp::Yes,
+            // If polling is not possible, the next call on the stream blocks.
+            Err(_) => return Cancelled::No,
+            // Check for cancellation even if the stream is always ready.
+            Ok(_) if both[1].revents().is_empty() => return Cancelled::No,
+            Ok(_) => return Cancelled::Yes,
         }
     }
 }
 
-/// What is waited for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Readiness {
     Readable,
     Writable,
 }
 
-/// Whether somebody has given up waiting for a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GivenUp {
+pub(crate) enum Cancelled {
     Yes,
     No,
 }
 
-/// How many bytes stand in a pipe and can be read at once.
+/// How many bytes can be read from a pipe right now.
 pub(crate) fn bytes_waiting(pipe: impl AsFd) -> usize {
     let bytes = rustix::io::ioctl_fionread(pipe).unwrap_or(0);
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Makes writing return at once when nothing can be written.
+/// Makes a stream non-blocking.
 pub(crate) fn never_block(stream: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(stream, true)?)
 }
 
-/// A pid as the system has it.
 pub(crate) fn to_pid(pid: u32) -> io::Result<Pid> {
     i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{pid} is no pid")))
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{pid} is not a valid pid")))
 }

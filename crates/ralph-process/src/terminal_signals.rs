@@ -1,4 +1,4 @@
-//! The signals by which a terminal and a shell tell a program what becomes of it.
+//! Job control signals from the terminal and the shell.
 
 use std::io;
 use std::thread;
@@ -8,33 +8,30 @@ use signal_hook::iterator::Signals;
 
 use crate::sys;
 
-/// What a terminal tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalSignal {
-    /// It has another size.
     Resized,
-    /// The process is about to be stopped by a key: when the function that is told this returns.
+    /// A key is about to stop the process: it stops when the callback returns.
     Leaving,
-    /// It goes on after that, or after it was stopped in another way.
+    /// The process continues after being stopped.
     Back,
 }
 
-/// Calls a function, from a thread of its own, whenever the terminal tells something. What a key does by itself, it does
-/// afterwards.
+/// Calls a function on a separate thread for each of these signals. The default action of a key follows afterwards.
 ///
 /// # Errors
-/// When the signals cannot be listened to.
-pub fn on_terminal_signals(mut tell: impl FnMut(TerminalSignal) + Send + 'static) -> io::Result<()> {
+/// If the signal handlers cannot be installed.
+pub fn on_terminal_signals(mut notify: impl FnMut(TerminalSignal) + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([SIGWINCH, SIGTSTP, SIGCONT])?;
     let listen = move || {
         for signal in signals.forever() {
             match signal {
-                SIGWINCH => tell(TerminalSignal::Resized),
-                SIGCONT => tell(TerminalSignal::Back),
+                SIGWINCH => notify(TerminalSignal::Resized),
+                SIGCONT => notify(TerminalSignal::Back),
                 _ => {
-                    tell(TerminalSignal::Leaving);
-                    sys::stop_as_a_key_does();
-                    tell(TerminalSignal::Back);
+                    notify(TerminalSignal::Leaving);
+                    sys::suspend_self();
+                    notify(TerminalSignal::Back);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Real children that misbehave, and that nothing of them is left.
+//! Supervision of real, misbehaving children: nothing of them is left.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::io::Write;
@@ -7,11 +7,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use ralph_process::{
-    Answer, Ended, HowEnded, Input, ProcessEvent, RunLimits, Spec, StopHandle, Supervised, Then, become_subreaper,
-    host, is_alive, kill_leftovers, run_to_end, start, start_time,
+    AfterReply, Ended, ExitReason, Input, ProcessEvent, RunLimits, Spec, StdinReply, StopHandle, Supervised,
+    become_subreaper, host, is_alive, kill_leftovers, run_to_end, start, start_time,
 };
 
-/// A shell script as a child.
 fn spec(script: &str) -> Spec {
     Spec {
         program: "sh".into(),
@@ -24,7 +23,7 @@ fn spec(script: &str) -> Spec {
     }
 }
 
-/// A word of its own for each script and each process that tests.
+/// A marker that is unique per script and test process.
 fn marker(script: &str) -> String {
     let sum = script
         .bytes()
@@ -37,17 +36,17 @@ fn begin(spec: Spec) -> (Supervised, Receiver<ProcessEvent>) {
     let (sender, events) = mpsc::channel();
     let sink = Box::new(move |event| {
         sender.send(event).unwrap();
-        Answer::default()
+        StdinReply::default()
     });
     (start(spec, sink).unwrap(), events)
 }
 
-/// Everything that is told, until the sink is dropped: that is how "exactly once, and last" is seen.
+/// All events until the sink is dropped, which shows that the end comes exactly once and last.
 fn rest(events: &Receiver<ProcessEvent>) -> (Vec<String>, Ended) {
     let mut lines = Vec::new();
     let mut ended = None;
     for event in events {
-        assert_eq!(ended, None, "{event:?} came after the end");
+        assert_eq!(ended, None, "{event:?} after the end");
         match event {
             ProcessEvent::Line(line) => lines.push(line),
             ProcessEvent::Alive => {}
@@ -60,35 +59,33 @@ fn rest(events: &Receiver<ProcessEvent>) -> (Vec<String>, Ended) {
 fn run(spec: Spec) -> (Vec<String>, Ended) {
     let marker = spec.marker.clone();
     let (_child, events) = begin(spec);
-    let told = rest(&events);
-    assert_eq!(kill_leftovers(&marker, None), 0, "something was left");
+    let events_and_end = rest(&events);
+    assert_eq!(kill_leftovers(&marker, None), 0, "processes were left");
     assert_no_child_is_left();
-    told
+    events_and_end
 }
 
-/// No zombie either.
 fn assert_no_child_is_left() {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     for task in tasks {
-        // A thread may end while it is being looked at.
+        // A thread may exit during the check.
         let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
         assert_eq!(children, "");
     }
 }
 
-/// Waits for a line.
 fn wait_for(events: &Receiver<ProcessEvent>, wanted: &str) {
     while events.recv().unwrap() != ProcessEvent::Line(wanted.to_owned()) {}
 }
 
 #[test]
-fn a_child_is_read_line_by_line_to_its_end() {
+fn child_output_is_read_line_by_line() {
     let (lines, ended) = run(spec("echo one; printf 'two\\nthree'; echo bad >&2; exit 3"));
     assert_eq!(lines, ["one", "two", "three"]);
     assert_eq!(
         ended,
         Ended {
-            how: HowEnded::Exited(3),
+            how: ExitReason::Exited(3),
             stderr_tail: "bad\n".into(),
             swept: 0,
             left: Vec::new(),
@@ -97,7 +94,7 @@ fn a_child_is_read_line_by_line_to_its_end() {
 }
 
 #[test]
-fn a_child_has_only_the_environment_that_it_is_given() {
+fn child_gets_only_the_given_environment() {
     let (lines, _) = run(spec(
         "env | grep -v '^\\(_\\|PWD\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1 | sort",
     ));
@@ -105,7 +102,7 @@ fn a_child_has_only_the_environment_that_it_is_given() {
 }
 
 #[test]
-fn a_child_gets_all_of_a_long_input_and_need_not_read_it() {
+fn long_input_is_delivered_and_may_be_ignored() {
     let long = Spec {
         stdin: Input::Whole(vec![b'x'; 5_000_000]),
         ..spec("wc -c")
@@ -115,16 +112,16 @@ fn a_child_gets_all_of_a_long_input_and_need_not_read_it() {
         stdin: Input::Whole(vec![b'x'; 5_000_000]),
         ..spec("echo no")
     };
-    assert_eq!(run(unread).1.how, HowEnded::Exited(0));
+    assert_eq!(run(unread).1.how, ExitReason::Exited(0));
 }
 
 #[test]
-fn a_child_that_a_signal_ends_says_so() {
-    assert_eq!(run(spec("kill -SEGV $$")).1.how, HowEnded::Signalled(11));
+fn signal_that_ends_a_child_is_reported() {
+    assert_eq!(run(spec("kill -SEGV $$")).1.how, ExitReason::Signalled(11));
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error_and_nothing_is_told() {
+fn missing_program_is_an_error_without_events() {
     let missing = Spec {
         program: "/nowhere/agent".into(),
         ..spec("")
@@ -132,14 +129,14 @@ fn a_program_that_is_not_there_is_an_error_and_nothing_is_told() {
     let (sender, events) = mpsc::channel::<ProcessEvent>();
     let sink = Box::new(move |event| {
         sender.send(event).unwrap();
-        Answer::default()
+        StdinReply::default()
     });
     let error = start(missing, sink).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     assert!(events.recv().is_err());
 }
 
-/// Stops a child when it says that it is up, and returns how it ended.
+/// Stops a child when it prints "up"; returns how it ended.
 fn stop_when_up(spec: Spec) -> Ended {
     let marker = spec.marker.clone();
     let (child, events) = begin(spec);
@@ -149,59 +146,59 @@ fn stop_when_up(spec: Spec) -> Ended {
     let (_, ended) = rest(&events);
     let (pid, started) = child.process();
     assert!(!is_alive(pid, started));
-    assert_eq!(kill_leftovers(&marker, None), 0, "something was left");
+    assert_eq!(kill_leftovers(&marker, None), 0, "processes were left");
     assert_no_child_is_left();
     ended
 }
 
 #[test]
-fn fault_29_grandchildren_in_sessions_of_their_own_are_found_by_their_marker() {
+fn fault_29_grandchildren_in_other_sessions_are_found_by_marker() {
     let ended = stop_when_up(spec(
         "setsid sh -c 'setsid sleep 600 & setsid sleep 601 & echo up; sleep 602' & sleep 603",
     ));
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
     assert!(ended.swept >= 3, "{ended:?}");
 }
 
 #[test]
-fn fault_29_a_daemon_without_the_marker_is_known_as_an_orphan() {
+fn fault_29_daemon_without_marker_is_found_as_orphan() {
     let ended = stop_when_up(spec(
         "(env -i /usr/bin/setsid /bin/sh -c 'echo up; exec /bin/sleep 600' &) ; sleep 601",
     ));
-    // One of the child's own group may still be dying, and counts too then.
-    assert_eq!(ended.how, HowEnded::Stopped);
+    // A dying process of the child's own group may be counted too.
+    assert_eq!(ended.how, ExitReason::Stopped);
     assert!(ended.swept >= 1, "{ended:?}");
 }
 
 #[test]
-fn fault_29_a_grandchild_that_holds_the_pipe_does_not_hold_up_the_end() {
+fn fault_29_open_pipe_of_grandchild_does_not_delay_the_end() {
     let (lines, ended) = run(spec("setsid sleep 600 & echo done"));
     assert_eq!(lines, ["done"]);
-    assert_eq!((ended.how, ended.swept), (HowEnded::Exited(0), 1));
+    assert_eq!((ended.how, ended.swept), (ExitReason::Exited(0), 1));
 }
 
 #[test]
-fn fault_29_a_child_that_ignores_the_request_to_end_is_killed() {
+fn fault_29_child_that_ignores_sigterm_is_killed() {
     let ended = stop_when_up(spec(
         "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 600' & echo up; while :; do sleep 600; done",
     ));
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
 }
 
 #[test]
-fn a_child_that_is_stopped_can_clean_up() {
+fn stopped_child_can_clean_up() {
     let (child, events) = begin(spec(
         "trap 'echo cleaned; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
     ));
     wait_for(&events, "ready");
     child.stop();
     let (lines, ended) = rest(&events);
-    assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], HowEnded::Stopped));
+    assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], ExitReason::Stopped));
 }
 
-/// As git does with its locks.
+/// Git cleans up its lock files like this.
 #[test]
-fn a_tool_in_a_session_of_its_own_can_clean_up_too() {
+fn tool_in_another_session_can_clean_up() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("index.lock");
     let tool = "trap 'sleep 0.1; rm \"$LOCK\"; exit 0' TERM; : > \"$LOCK\"; echo up; while :; do sleep 0.05; done";
@@ -209,21 +206,21 @@ fn a_tool_in_a_session_of_its_own_can_clean_up_too() {
     agent.environment.push(("TOOL".into(), tool.into()));
     agent.environment.push(("LOCK".into(), lock.clone().into()));
     let ended = stop_when_up(agent);
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
     assert!(!lock.exists());
 }
 
 #[test]
-fn a_child_may_close_its_output_and_live() {
+fn child_may_close_its_output_and_live() {
     let (lines, ended) = run(spec("echo last; exec >&- 2>&-; sleep 0.2; exit 5"));
     assert_eq!(lines, ["last"]);
-    assert_eq!(ended.how, HowEnded::Exited(5));
+    assert_eq!(ended.how, ExitReason::Exited(5));
 }
 
 #[test]
-fn a_flood_of_errors_is_drained_and_its_end_is_kept() {
+fn flood_on_stderr_is_drained_and_tail_kept() {
     let (_, ended) = run(spec("head -c 20000000 /dev/zero | tr '\\0' e >&2; echo end >&2"));
-    // The line that was cut is left out when another follows.
+    // The incomplete first line of the tail is left out.
     let tail = ended.stderr_tail;
     assert!(
         tail == "end\n" || (tail.len() == 64 * 1024 && tail.ends_with("eeeend\n")),
@@ -233,34 +230,34 @@ fn a_flood_of_errors_is_drained_and_its_end_is_kept() {
 }
 
 #[test]
-fn a_line_of_20_megabytes_is_cut_and_the_next_one_is_whole() {
+fn huge_line_is_cut_and_next_line_kept() {
     let (lines, ended) = run(spec(
         "head -c 20000000 /dev/zero | tr '\\0' x; echo; printf 'a\\000b\\377\\n'",
     ));
     assert_eq!(lines.len(), 2);
     assert!(lines[0].len() < 9_000_000 && lines[0].ends_with("more bytes of this line were left out]"));
     assert_eq!(lines[1], "a\0b\u{fffd}");
-    assert_eq!(ended.how, HowEnded::Exited(0));
+    assert_eq!(ended.how, ExitReason::Exited(0));
 }
 
 #[test]
-fn a_child_that_prints_more_than_it_may_is_stopped() {
+fn child_over_output_limit_is_stopped() {
     let flood = Spec {
         output_limit: Some(10),
         ..spec("echo 12345; yes")
     };
     let (lines, ended) = run(flood);
     assert_eq!(lines.concat(), "12345yy");
-    assert_eq!(ended.how, HowEnded::OutputLimit);
+    assert_eq!(ended.how, ExitReason::OutputLimit);
 }
 
 #[test]
-fn a_reader_that_is_slow_loses_nothing() {
+fn slow_reader_loses_nothing() {
     become_subreaper().unwrap();
     let (sender, events) = mpsc::sync_channel(0);
     let sink = Box::new(move |event| {
         sender.send(event).unwrap();
-        Answer::default()
+        StdinReply::default()
     });
     let child = start(spec("seq 1 50000"), sink).unwrap();
     let (pid, started) = child.process();
@@ -269,7 +266,7 @@ fn a_reader_that_is_slow_loses_nothing() {
         match event {
             ProcessEvent::Line(_) => lines += 1,
             ProcessEvent::Alive => {}
-            ProcessEvent::Ended(ended) => assert_eq!(ended.how, HowEnded::Exited(0)),
+            ProcessEvent::Ended(ended) => assert_eq!(ended.how, ExitReason::Exited(0)),
         }
     }
     assert_eq!(lines, 50_000);
@@ -277,7 +274,7 @@ fn a_reader_that_is_slow_loses_nothing() {
 }
 
 #[test]
-fn fault_29_leftovers_of_a_dead_run_are_killed_by_exact_match_alone() {
+fn fault_29_leftovers_are_killed_only_on_exact_match() {
     let leftover = spec("echo up; setsid sleep 600 & sleep 601");
     let mark = leftover.marker.clone();
     let (child, events) = begin(leftover);
@@ -290,23 +287,23 @@ fn fault_29_leftovers_of_a_dead_run_are_killed_by_exact_match_alone() {
     assert_eq!(kill_leftovers("", None), 0);
     assert!(is_alive(pid, started));
 
-    // A child under supervision here is no leftover; those that it started are.
+    // A supervised child of this process is not a leftover; its descendants are.
     assert!(kill_leftovers(&mark, None) > 0);
     let (_, ended) = rest(&events);
-    assert_ne!(ended.how, HowEnded::Stopped);
+    assert_ne!(ended.how, ExitReason::Stopped);
     assert!(!is_alive(pid, started));
 }
 
 #[test]
-fn a_gate_says_what_it_printed_in_order_and_how_it_ended() {
+fn gate_output_is_ordered_and_exit_reported() {
     let gate = spec("echo one; echo two >&2; echo three; exit 4");
     let finished = run_to_end(gate, RunLimits::default(), &StopHandle::default()).unwrap();
-    assert_eq!(finished.how, HowEnded::Exited(4));
+    assert_eq!(finished.how, ExitReason::Exited(4));
     assert_eq!(finished.output, "one\ntwo\nthree\n");
 }
 
 #[test]
-fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
+fn timed_out_gate_is_ended_with_its_children() {
     let gate = spec("trap '' TERM; setsid sleep 600 & echo before; sleep 601; sleep 602");
     let mark = gate.marker.clone();
     let limits = RunLimits {
@@ -317,14 +314,14 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     let finished = run_to_end(gate, limits, &StopHandle::default()).unwrap();
     assert_eq!(
         (finished.how, finished.output.as_str()),
-        (HowEnded::TimedOut, "before\n")
+        (ExitReason::TimedOut, "before\n")
     );
     assert_eq!(kill_leftovers(&mark, None), 0);
     assert_no_child_is_left();
 }
 
 #[test]
-fn a_gate_is_stopped_from_another_thread() {
+fn gate_is_stopped_from_another_thread() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("ready");
     let made = ralph_process::command("mkfifo").arg(&pipe).status().unwrap();
@@ -339,22 +336,25 @@ fn a_gate_is_stopped_from_another_thread() {
         }
     });
     let finished = run_to_end(gate, RunLimits::default(), &stop).unwrap();
-    // Had the gate ended by itself, the other thread would wait for ever.
-    assert_eq!(finished.how, HowEnded::Stopped);
+    // If the gate ended by itself, the other thread would wait forever.
+    assert_eq!(finished.how, ExitReason::Stopped);
     other.join().unwrap();
 
     let never = run_to_end(spec("touch /nowhere/at/all; echo ran"), RunLimits::default(), &stop).unwrap();
-    assert_eq!((never.how, never.output.as_str()), (HowEnded::Stopped, ""));
+    assert_eq!((never.how, never.output.as_str()), (ExitReason::Stopped, ""));
 }
 
-/// A child that is answered: each of its lines by what this says.
-fn talk(script: &str, mut answer: impl FnMut(&str) -> Answer + Send + 'static) -> (Supervised, Receiver<ProcessEvent>) {
+/// Starts a child whose lines are answered by this function.
+fn talk(
+    script: &str,
+    mut answer: impl FnMut(&str) -> StdinReply + Send + 'static,
+) -> (Supervised, Receiver<ProcessEvent>) {
     become_subreaper().unwrap();
     let (sender, events) = mpsc::channel();
     let sink = Box::new(move |event| {
         let answer = match &event {
             ProcessEvent::Line(line) => answer(line),
-            ProcessEvent::Alive | ProcessEvent::Ended(_) => Answer::default(),
+            ProcessEvent::Alive | ProcessEvent::Ended(_) => StdinReply::default(),
         };
         sender.send(event).unwrap();
         answer
@@ -366,104 +366,104 @@ fn talk(script: &str, mut answer: impl FnMut(&str) -> Answer + Send + 'static) -
     (start(open, sink).unwrap(), events)
 }
 
-fn says(words: &str) -> Answer {
-    Answer {
-        say: words.as_bytes().to_vec(),
-        ..Answer::default()
+fn says(words: &str) -> StdinReply {
+    StdinReply {
+        write: words.as_bytes().to_vec(),
+        ..StdinReply::default()
     }
 }
 
 #[test]
-fn a_child_is_answered_and_its_input_ends_when_all_is_said() {
+fn replies_are_sent_before_input_closes() {
     let (_child, events) = talk(
         "while read word; do echo \"$word!\"; done; echo over",
         |line| match line {
             "first!" => says("second\n"),
-            "second!" => Answer {
-                then: Then::HangUp,
+            "second!" => StdinReply {
+                then: AfterReply::HangUp,
                 ..says("third\n")
             },
-            _ => Answer::default(),
+            _ => StdinReply::default(),
         },
     );
     let (lines, ended) = rest(&events);
     assert_eq!(lines, ["first!", "second!", "third!", "over"]);
-    assert_eq!(ended.how, HowEnded::Exited(0));
+    assert_eq!(ended.how, ExitReason::Exited(0));
 }
 
 #[test]
-fn a_child_that_stays_after_its_work_is_ended() {
+fn child_that_stays_after_hang_up_is_ended() {
     let (child, events) = talk(
         "trap '' TERM; exec 3<&0; read word; echo done; setsid sleep 600 & while :; do sleep 601; done",
-        |_| Answer {
-            then: Then::HangUp,
-            ..Answer::default()
+        |_| StdinReply {
+            then: AfterReply::HangUp,
+            ..StdinReply::default()
         },
     );
     let (lines, ended) = rest(&events);
-    assert_eq!((lines, ended.how), (vec!["done".to_owned()], HowEnded::Signalled(9)));
+    assert_eq!((lines, ended.how), (vec!["done".to_owned()], ExitReason::Signalled(9)));
     let (pid, started) = child.process();
     assert!(!is_alive(pid, started));
 }
 
 #[test]
-fn a_child_is_told_to_end_in_its_own_words_before_anything_else() {
+fn cancel_message_is_sent_before_signals() {
     let (child, events) = talk(
         "trap 'echo asked by a signal' TERM; read word; echo ready; echo up; read word; echo \"$word\"; read word; echo over",
         |line| match line {
-            "ready" => Answer {
-                farewell: Some(b"cancel\n".to_vec()),
-                ..Answer::default()
+            "ready" => StdinReply {
+                cancel_message: Some(b"cancel\n".to_vec()),
+                ..StdinReply::default()
             },
-            "cancel" => Answer {
-                then: Then::HangUp,
-                ..Answer::default()
+            "cancel" => StdinReply {
+                then: AfterReply::HangUp,
+                ..StdinReply::default()
             },
-            _ => Answer::default(),
+            _ => StdinReply::default(),
         },
     );
-    // The answer to a line is on its way when the next line is told.
+    // The reply to a line is sent before the next line is reported.
     wait_for(&events, "up");
     child.stop();
     let (lines, ended) = rest(&events);
     assert_eq!(
         (lines, ended.how),
-        (vec!["cancel".to_owned(), "over".to_owned()], HowEnded::Stopped)
+        (vec!["cancel".to_owned(), "over".to_owned()], ExitReason::Stopped)
     );
 }
 
 #[test]
-fn a_child_that_does_not_listen_is_ended_all_the_same() {
-    let (child, events) = talk("echo ready; echo up; exec sleep 600", |_| Answer {
-        farewell: Some(b"cancel\n".to_vec()),
+fn child_that_ignores_cancel_message_is_ended() {
+    let (child, events) = talk("echo ready; echo up; exec sleep 600", |_| StdinReply {
+        cancel_message: Some(b"cancel\n".to_vec()),
         ..says(&"x".repeat(1_000_000))
     });
     wait_for(&events, "up");
     child.stop();
     let (_, ended) = rest(&events);
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
 }
 
 #[test]
-fn a_child_that_has_stopped_hears_that_it_is_to_end() {
+fn suspended_child_receives_sigterm() {
     let (child, events) = begin(spec(
         "trap 'echo cleaned; exit 0' TERM; echo ready; kill -STOP $$; while :; do sleep 0.05; done",
     ));
     wait_for(&events, "ready");
     child.stop();
     let (lines, ended) = rest(&events);
-    assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], HowEnded::Stopped));
+    assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], ExitReason::Stopped));
 }
 
-/// How many threads this process has, and how many descriptors.
+/// The number of threads and descriptors of this process.
 fn belongings() -> (usize, usize) {
     let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
     (count("/proc/self/task"), count("/proc/self/fd"))
 }
 
-/// Nobody may kill whoever holds the pipes here: it is the test itself.
+/// The holder of the pipes cannot be killed: it is the test itself.
 #[test]
-fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
+fn pipes_held_by_another_process_do_not_block() {
     let before = belongings();
     let unread = Spec {
         stdin: Input::Whole(vec![b'x'; 5_000_000]),
@@ -476,7 +476,7 @@ fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
     let outputs = [1, 2].map(|descriptor| std::fs::File::options().write(true).open(its(descriptor)).unwrap());
     child.stop();
     let (_, ended) = rest(&events);
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
     let with_the_pipes = (before.0, before.1 + 3);
     let begun = std::time::Instant::now();
     while belongings() != with_the_pipes && begun.elapsed() < Duration::from_secs(10) {
@@ -486,9 +486,9 @@ fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
     drop((input, outputs));
 }
 
-/// Nor may anybody kill the one who prints here, and it does so until nobody listens.
+/// The writer cannot be killed either, and prints until the pipe is closed.
 #[test]
-fn a_stranger_who_prints_without_end_into_the_pipes_does_not_hold_up_the_end() {
+fn endless_output_of_another_process_does_not_delay_the_end() {
     let (child, events) = begin(spec("echo up; exec sleep 600"));
     wait_for(&events, "up");
     let printers = [1, 2].map(|descriptor| {
@@ -505,32 +505,32 @@ fn a_stranger_who_prints_without_end_into_the_pipes_does_not_hold_up_the_end() {
     });
     child.stop();
     let (_, ended) = rest(&events);
-    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(ended.how, ExitReason::Stopped);
     assert_eq!(printers.map(|printer| printer.join().unwrap()), [false, false]);
 }
 
 #[test]
-fn the_end_is_told_also_to_one_who_panicked() {
+fn end_is_reported_after_sink_panic() {
     become_subreaper().unwrap();
     let (sender, events) = mpsc::channel();
     let sink = Box::new(move |event| match event {
-        ProcessEvent::Line(line) => panic!("{line} is too much"),
+        ProcessEvent::Line(line) => panic!("unexpected line {line}"),
         event => {
             sender.send(event).unwrap();
-            Answer::default()
+            StdinReply::default()
         }
     });
     let _child = start(spec("echo one; exit 3"), sink).unwrap();
     let ended = std::iter::repeat_with(|| events.recv_timeout(Duration::from_secs(20)).unwrap())
         .find(|event| *event != ProcessEvent::Alive);
     let Some(ProcessEvent::Ended(ended)) = ended else {
-        panic!("{ended:?} is no end");
+        panic!("unexpected event {ended:?}");
     };
-    assert_eq!(ended.how, HowEnded::Exited(3));
+    assert_eq!(ended.how, ExitReason::Exited(3));
 }
 
 #[test]
-fn the_host_names_the_machine_its_boot_and_the_pid_namespace() {
+fn host_has_machine_boot_and_pid_namespace() {
     let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap().trim_end().to_owned();
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let expected = [

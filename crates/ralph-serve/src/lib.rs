@@ -1,6 +1,6 @@
-//! What other programs call: the hooks of coding agents, one file an event.
+//! Answers the hooks of coding agents, one module per event.
 //!
-//! Nothing here reads a file of the project, the environment or the clock, and nothing prints: the command hands in what
-//! is needed and writes the answer.
+//! This crate reads no project files, environment, or clock, and prints nothing: the command passes in what is needed
+//! and writes the answer.
 
 pub mod hooks;

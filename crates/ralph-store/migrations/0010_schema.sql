@@ -1,6 +1,6 @@
 -- The fact store. Earlier schemas were never released; later ones are numbered migrations of this one.
 
--- Note files: what the file system and git said of each after the last comparison or change.
+-- Note files: the stamp and the commit after the last comparison or change.
 CREATE TABLE note_files (
     id       INTEGER PRIMARY KEY,
     worktree TEXT NOT NULL,
@@ -23,14 +23,14 @@ CREATE TABLE note_log (
         'added', 'edited', 'deleted', 'restored',
         'adopted', 'changed', 'returned', 'vanished', 'checked_out'
     )),
-    -- Of a knowledge entry `note` is the name of its file and `content` the whole text of it; of the scratchpad `note` counts
-    -- its changes and `content` is the text that was appended or cleared.
+    -- For a knowledge entry, `note` is the file name and `content` the full text; for the scratchpad, `note` counts the
+    -- changes and `content` is the appended or cleared text.
     kind    TEXT NOT NULL CHECK (kind IN ('pattern', 'decision', 'fix', 'context', 'knowledge', 'scratchpad')),
     content TEXT NOT NULL,
     tags    TEXT NOT NULL,
     created TEXT NOT NULL,
     extra   TEXT NOT NULL,
-    -- Who did it; run and iteration where it happened inside one.
+    -- The author, with run and iteration if the change was made in one.
     author    TEXT NOT NULL DEFAULT 'unknown' CHECK (author IN ('human', 'agent', 'ralph', 'unknown')),
     run       TEXT,
     iteration INTEGER
@@ -49,7 +49,7 @@ CREATE TABLE features (
 ) STRICT;
 
 CREATE TABLE tasks (
-    -- The order in which they were made: of two made in the same moment, one is older.
+    -- The order of creation, because two tasks may have the same time.
     seq           INTEGER PRIMARY KEY,
     id            TEXT NOT NULL UNIQUE,
     title         TEXT NOT NULL,
@@ -62,24 +62,25 @@ CREATE TABLE tasks (
     parent        TEXT REFERENCES tasks (id) ON DELETE CASCADE,
     feature       TEXT REFERENCES features (id) ON DELETE SET NULL,
     retries_used  INTEGER NOT NULL DEFAULT 0,
-    -- The number of the last attempt; never goes back, so that no number is used twice.
+    -- The number of the last attempt; never decreases, so that no number is reused.
     attempts      INTEGER NOT NULL DEFAULT 0,
-    -- Which run works on it, until when that holds unless the run says more, and the number that its settlement must name.
+    -- The claiming run, the expiry of its lease, and the fencing token that its settlement must present.
     claimed_by    TEXT REFERENCES runs (id),
     lease_until   TEXT,
     fence         INTEGER NOT NULL DEFAULT 0,
-    -- Whether it cannot go on before a person has seen to a failed task; such a task counts as resolved for its parent.
+    -- Whether it is behind a failed task that needs a person; such a task counts as resolved for its parent.
     behind_failed INTEGER NOT NULL DEFAULT 0,
-    -- Where it was done: what another task builds on may not be everywhere yet. A parent has none, its parts tell.
+    -- Where it was done, because its commit may not be available everywhere. NULL for a parent, which is done where its
+    -- subtasks are.
     done_worktree TEXT,
     done_commit   TEXT,
-    -- The files that had changes before the first attempt, as JSON: they are not the task's to commit.
+    -- The files with changes before the first attempt, as JSON: they must not be committed with the task.
     dirty_before  TEXT,
-    -- Where an agent wants a proposed task to be, as JSON; NULL for any other.
+    -- The relations that an agent wants for a proposed task, as JSON; otherwise NULL.
     proposal      TEXT,
-    -- The number of the last attempt when the task was last reset: only later ones count for what the task has changed.
+    -- The number of the last attempt at the last reset: only later ones count for what the task has changed.
     reset_after   INTEGER NOT NULL DEFAULT 0,
-    -- Why a person has to review a done task, and what was changed on which its evidence rests, as JSON.
+    -- Why a person has to review a done task, and which items of its evidence were changed, as JSON.
     unverified    TEXT CHECK (unverified IN ('no_evidence', 'nothing_changed', 'evidence_changed')),
     unverified_changed TEXT,
     created_at    TEXT NOT NULL,
@@ -91,14 +92,15 @@ CREATE INDEX tasks_unverified ON tasks (seq) WHERE unverified IS NOT NULL;
 CREATE INDEX tasks_claimed ON tasks (claimed_by) WHERE claimed_by IS NOT NULL;
 CREATE INDEX tasks_by_feature ON tasks (feature) WHERE feature IS NOT NULL;
 
--- What agents changed on which evidence rests, with the digests before and after (NULL where there is no such item). It counts
--- against later work while the item is as the agent left it, until a person accepts, resets or deletes the task.
+-- Items that evidence depends on and that agents changed, with the digests before and after (NULL if the item did not
+-- exist). A change counts against later work while the item is as the agent left it, until a person accepts, resets or
+-- deletes the task.
 CREATE TABLE evidence_changes (
     task       TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     name       TEXT NOT NULL,
     before     TEXT,
     after      TEXT,
-    -- Whether git runs the item for commits.
+    -- Whether git runs the item on commits.
     in_commits INTEGER NOT NULL CHECK (in_commits IN (0, 1)),
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
@@ -111,7 +113,7 @@ CREATE TABLE dependencies (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dependencies_by_after ON dependencies (after);
 
--- It keeps the history of deleted tasks. A row is signed at the end of its transaction.
+-- Includes deleted tasks. A row is signed at the end of its transaction.
 CREATE TABLE task_log (
     seq       INTEGER PRIMARY KEY,
     task      TEXT NOT NULL,
@@ -130,16 +132,16 @@ CREATE TABLE runs (
     kind          TEXT NOT NULL CHECK (kind IN ('loop', 'session')),
     agent         TEXT NOT NULL,
     agent_session TEXT,
-    -- What was asked for, as a person reads it.
+    -- The request, as text for the user.
     goal          TEXT NOT NULL,
     worktree      TEXT NOT NULL,
     branch        TEXT,
     "commit"      TEXT,
     host          TEXT NOT NULL,
     pid           INTEGER NOT NULL,
-    -- When that process began, as the system counts: a pid is used again.
+    -- Start time of the process in system units, because pids are reused.
     pid_started   INTEGER NOT NULL,
-    -- What the gates already said before the first iteration, as JSON.
+    -- The gate results before the first iteration, as JSON.
     baseline      TEXT,
     started_at    TEXT NOT NULL,
     heartbeat     TEXT NOT NULL,
@@ -147,13 +149,13 @@ CREATE TABLE runs (
     -- How it ended, as a sentence.
     end_reason    TEXT,
     end_code      INTEGER,
-    -- The question that the run waits at, as JSON.
+    -- The question that the run waits for, as JSON.
     asks          TEXT
 ) STRICT;
 CREATE INDEX runs_by_end ON runs (ended_at);
 
--- The iteration that a run is in: written before each step and deleted by the settlement. What a killed run
--- leaves here says where it stopped.
+-- The current iteration of a run: written before each step and deleted by the settlement. It shows where a killed run
+-- stopped.
 CREATE TABLE iterations (
     run           TEXT PRIMARY KEY REFERENCES runs (id),
     iteration     INTEGER NOT NULL,
@@ -165,17 +167,17 @@ CREATE TABLE iterations (
     phase         TEXT NOT NULL CHECK (phase IN ('claimed', 'started', 'ended')),
     model         TEXT,
     rationale     TEXT NOT NULL,
-    -- A random word in the environment of everything that the agent starts.
+    -- A random word in the environment of every process that the agent starts.
     marker        TEXT NOT NULL,
     agent_pid     INTEGER,
     agent_started INTEGER,
     claimed_at    TEXT NOT NULL,
     started_at    TEXT,
-    -- What the project's files were before the agent started, as JSON.
+    -- The state of the project's files before the agent started, as JSON.
     before        TEXT,
     -- The SHA-256 of the prompt, taken when it was written.
     prompt_sha256 TEXT,
-    -- What stood in the prompt and what did not, as JSON.
+    -- The entries considered for the prompt, as JSON.
     injections    TEXT,
     -- How the turn ended, as JSON.
     end           TEXT
@@ -206,14 +208,13 @@ CREATE TABLE journal (
     error_category   TEXT,
     malformed_sigils INTEGER NOT NULL,
     created_at       TEXT NOT NULL,
-    -- The title, the notes, the reason and the report as the search index cuts them: words by their stems, each a plain
-    -- word that no query can misread.
+    -- Search terms of the title, notes, reason and report: stems, each a plain word that is safe in a query.
     terms            TEXT NOT NULL,
     imported         INTEGER NOT NULL DEFAULT 0 CHECK (imported IN (0, 1)),
     task_type        TEXT NOT NULL DEFAULT 'general',
-    -- Files, kinds of errors and tools that the task and its changes named, as JSON: they tell which tasks are similar.
+    -- Files, error categories and tools named by the task and its changes, as JSON: similar tasks share them.
     tags             TEXT NOT NULL DEFAULT '[]',
-    -- What confirmed the work; of a retried iteration, what refused it.
+    -- What confirmed the work; for a retried iteration, what rejected it.
     evidence         TEXT NOT NULL DEFAULT 'none' CHECK (evidence IN ('gates', 'verifier', 'both', 'none')),
     -- Whether the task was done but unverified, whatever its evidence: learnings get no credit from it.
     unverified       INTEGER NOT NULL DEFAULT 0 CHECK (unverified IN (0, 1)),
@@ -232,7 +233,7 @@ CREATE INDEX journal_done ON journal (task_id, imported, id) WHERE outcome = 'do
 CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
 
 -- Document frequencies, for ranking: FTS5 would walk every posting to count them. Terms are plain words, so a list of
--- them is JSON after one replace.
+-- them becomes JSON with one replace.
 CREATE TABLE journal_terms (
     term    TEXT PRIMARY KEY,
     entries INTEGER NOT NULL
@@ -254,14 +255,14 @@ CREATE TABLE failure_reports (
     relevant_files TEXT NOT NULL,
     error_output   TEXT,
     suggestion     TEXT,
-    -- Whose words the report is in.
+    -- The author of the report's text.
     origin         TEXT NOT NULL DEFAULT 'agent' CHECK (origin IN ('agent', 'ralph')),
-    -- The gate that refused the work, and how it ended.
+    -- The gate that rejected the work, and how it ended.
     gate           TEXT,
     gate_end       TEXT,
     -- Equal for failures that are the same.
     signature      TEXT,
-    -- When its long texts were dropped.
+    -- When its long texts were shortened.
     shortened_at   TEXT
 ) STRICT;
 CREATE INDEX failure_reports_by_task ON failure_reports (task);
@@ -280,7 +281,7 @@ CREATE TABLE learnings (
     use_count     INTEGER NOT NULL DEFAULT 0,
     source        TEXT NOT NULL CHECK (source IN ('sigil', 'extracted', 'imported', 'human')),
     source_loops  TEXT NOT NULL,
-    -- The task and the row of the journal that it comes from.
+    -- The task and the journal entry that it comes from.
     task          TEXT,
     journal       INTEGER REFERENCES journal (id),
     status        TEXT NOT NULL CHECK (status IN ('pending', 'validated', 'rejected', 'promoted', 'pruned')),
@@ -288,26 +289,26 @@ CREATE TABLE learnings (
     superseded_by TEXT,
     created_at    TEXT NOT NULL,
     updated_at    TEXT NOT NULL,
-    -- Equal for learnings that say the same: the text without case and punctuation.
+    -- Equal for duplicates: the text without case and punctuation.
     lesson        TEXT NOT NULL DEFAULT '',
-    -- Text and tags as search terms; and each tag with a term that any text containing it has, as JSON.
+    -- Search terms of the text and tags; and each tag with a term that any text containing it has, as JSON.
     terms         TEXT NOT NULL DEFAULT '',
     tag_terms     TEXT NOT NULL DEFAULT '[]',
-    -- How many of the counted iterations with it in the prompt were done, and when the last of them ended.
+    -- The number of counted iterations with it in the prompt that were done, and when the last of them ended.
     successes     INTEGER NOT NULL DEFAULT 0,
     last_used_at  TEXT,
     -- Texts that were merged into it, as JSON.
     examples      TEXT NOT NULL DEFAULT '[]',
     -- Its status before it was pruned.
     pruned_from   TEXT,
-    -- When a person last restored it; since then it is not merged automatically.
+    -- When a person last restored it; it is not merged automatically afterwards.
     restored_at   TEXT,
-    -- The success rate at the start, worth five uses, and how often it had been used elsewhere.
+    -- The initial success rate, weighted as five uses, and the number of uses elsewhere.
     first_success_rate REAL NOT NULL DEFAULT 1.0,
     first_use_count    INTEGER NOT NULL DEFAULT 0,
     -- The numbers behind an extracted learning, as JSON.
     facts         TEXT,
-    -- What another store has of it: its id there, and the whole entry as JSON.
+    -- Its id in another store, and the whole entry there as JSON.
     foreign_id    TEXT,
     original      TEXT,
     -- Consecutive injections without the failure that it warns of.
@@ -348,13 +349,13 @@ CREATE TABLE injections (
     reason  TEXT NOT NULL CHECK (reason IN (
         'shown', 'over_budget', 'duplicate', 'superseded', 'irrelevant', 'held_out'
     )),
-    -- Whether the agent said that it relied on it.
+    -- Whether the agent reported using it.
     used    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX injections_by_journal ON injections (journal);
 CREATE INDEX injections_by_entry ON injections (kind, entry);
 
--- Files that a settlement wants written. They are written after it, once.
+-- Files that a settlement queued for writing. They are written after it, once.
 CREATE TABLE outbox (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     worktree   TEXT NOT NULL,
@@ -362,40 +363,40 @@ CREATE TABLE outbox (
     kind       TEXT NOT NULL CHECK (kind IN ('knowledge')),
     payload    TEXT NOT NULL,
     state      TEXT NOT NULL CHECK (state IN ('queued', 'staged', 'done')),
-    -- The text that is about to be put in place: a file that has it is this row's, also after a kill.
+    -- The staged text: a file with this text belongs to this row, also after a kill.
     text       TEXT,
     created_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (worktree, id) WHERE state <> 'done';
 CREATE INDEX outbox_by_journal ON outbox (journal);
 
--- When a person last looked at the status.
+-- When the user last checked the status.
 CREATE TABLE looks (
     worktree TEXT PRIMARY KEY,
     journal  INTEGER NOT NULL,
     at       TEXT NOT NULL
 ) STRICT;
 
--- Agents that must not be started for a while: a usage limit, or a service that fails. Written with the settlement of
--- the iteration that met it; deleted when an iteration shows that it is over.
+-- Agents that must not be started for a while, because of a usage limit or a failing service. Written with the
+-- settlement of the iteration that found out; deleted when an iteration shows that it is over.
 CREATE TABLE pauses (
     agent      TEXT PRIMARY KEY,
     reason     TEXT NOT NULL CHECK (reason IN ('usage_limit', 'transient')),
     until      TEXT NOT NULL,
-    -- How often in a row this reason was met.
+    -- How many times in a row this reason occurred.
     times      INTEGER NOT NULL,
-    -- What was said about it, as a sentence.
+    -- The agent's explanation, as a sentence.
     said       TEXT NOT NULL,
     run        TEXT NOT NULL,
     created_at TEXT NOT NULL
 ) STRICT;
 
--- What was imported from another tool. A row stays when the entry is deleted here, so that it does not come back.
+-- Records imported from another tool. A row stays when the record is deleted here, so that it is not imported again.
 CREATE TABLE imported (
     tool       TEXT NOT NULL,
     kind       TEXT NOT NULL CHECK (kind IN ('feature', 'task')),
-    -- Its id there, and when it was made there: other projects may have used the same id. Empty where only the journal there
-    -- knows it.
+    -- The original id and creation time, because other projects may have used the same id. The time is empty if only
+    -- the other tool's journal names the id.
     foreign_id TEXT NOT NULL,
     made_at    TEXT NOT NULL,
     id         TEXT NOT NULL,
@@ -466,7 +467,7 @@ CREATE TABLE learning_versions (
     task_type TEXT,
     content   TEXT NOT NULL,
     tags      TEXT NOT NULL,
-    -- Until when it said so.
+    -- When it was replaced.
     until     TEXT NOT NULL
 ) STRICT;
 CREATE INDEX learning_versions_by_learning ON learning_versions (learning);
@@ -484,13 +485,13 @@ CREATE TABLE learning_log (
 CREATE INDEX learning_log_by_learning ON learning_log (learning, seq);
 CREATE INDEX learning_log_unsigned ON learning_log (seq) WHERE author IS NULL;
 
--- Commands of agents that a person has to accept: they would change what a person wrote, or a learning.
+-- Commands of agents that need a person's approval, because they would change what a person wrote, or a learning.
 CREATE TABLE proposals (
     seq        INTEGER PRIMARY KEY,
     id         TEXT NOT NULL UNIQUE,
-    -- The words of the command, such as `memory edit`.
+    -- The command words, such as `memory edit`.
     change     TEXT NOT NULL,
-    -- The ids of what it would change.
+    -- The affected ids.
     target     TEXT NOT NULL,
     -- The arguments and the input of the command, as JSON.
     payload    TEXT NOT NULL,
@@ -503,7 +504,7 @@ CREATE TABLE proposals (
 ) STRICT;
 CREATE INDEX proposals_open ON proposals (seq) WHERE state = 'open';
 
--- What was taken back of an iteration or a run. The plan, as JSON, says what was done, so that it can be undone.
+-- Rollbacks of an iteration or a run. The plan, as JSON, records what was done, so that it can be undone.
 CREATE TABLE rollbacks (
     seq       INTEGER PRIMARY KEY,
     id        TEXT NOT NULL UNIQUE,
@@ -638,7 +639,7 @@ BEGIN
     UPDATE learnings SET standing_hash = NULL WHERE seq = new.seq;
 END;
 
--- A damaged row may hold anything, and must not keep the change from being made: hence the casts.
+-- A damaged row may have any values, and must not prevent the change: hence the casts.
 CREATE TRIGGER learnings_log_added AFTER INSERT ON learnings BEGIN
     INSERT INTO learning_log (learning, at, action)
         VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.created_at AS TEXT), ''), 'added');
@@ -671,10 +672,10 @@ CREATE TRIGGER learnings_deleted AFTER DELETE ON learnings BEGIN
         terms = terms - coalesce(length(old.terms) - length(replace(old.terms, ' ', '')) + (old.terms <> ''), 0);
 END;
 
--- The journal as figures: every iteration that counts.
+-- The journal for metrics: every counted iteration.
 CREATE VIEW strategy_metrics AS
 SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, outcome, outcome <> 'done' AS failed,
        duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
-       -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
+       -- Always 1; filtering on it makes SQLite use an index that skips imported rows.
        1 - imported AS ours
 FROM journal WHERE outcome <> 'interrupted' AND imported = 0;

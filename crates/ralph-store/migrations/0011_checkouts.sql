@@ -1,12 +1,12 @@
--- The checkouts in which tasks are worked on. A row stays until the checkout is removed, also when the task is deleted.
+-- Checkouts of tasks. A row stays until the checkout is removed, even if the task is deleted.
 CREATE TABLE checkouts (
     task        TEXT PRIMARY KEY,
-    -- The branch of the work, the reference that it lands on, and the commit of that which the work is based on.
+    -- The branch of the work, the reference on which it lands, and the base commit of the branch.
     branch      TEXT NOT NULL,
     base        TEXT NOT NULL,
     base_commit TEXT NOT NULL,
-    -- The commit that is about to become the tip of the base, and what confirms it, as JSON. Written before the reference
-    -- moves: whoever finds it asks whether the commit is in the base.
+    -- The commit that is about to become the tip of the base, and its evidence, as JSON. Written before the reference
+    -- moves, so recovery has to check whether the base contains the commit.
     landing     TEXT,
     evidence    TEXT
 ) STRICT;

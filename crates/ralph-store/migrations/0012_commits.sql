@@ -1,13 +1,13 @@
--- The commits that hold the work of tasks.
+-- The commits of tasks.
 CREATE TABLE commits (
     seq       INTEGER PRIMARY KEY,
     id        TEXT NOT NULL,
     task      TEXT NOT NULL,
-    -- The reference on which it landed; NULL for a commit that was made in the project itself.
+    -- The reference on which it landed; NULL if it was made in the project itself.
     base      TEXT,
     run       TEXT,
     iteration INTEGER,
-    -- The rollback that has undone it.
+    -- The rollback that undid it.
     rollback  TEXT
 ) STRICT;
 CREATE INDEX commits_by_task ON commits (task, seq);
@@ -16,7 +16,7 @@ INSERT INTO commits (id, task, base, run, iteration)
     LEFT JOIN journal ON journal.id = (SELECT max(last.id) FROM journal AS last WHERE last.task_id = tasks.id)
     WHERE done_commit IS NOT NULL AND done_worktree LIKE 'refs/%' ORDER BY tasks.seq;
 
--- Done tasks that no person has looked at since a run finished them.
+-- Done tasks that no person has reviewed since a run finished them.
 ALTER TABLE tasks ADD COLUMN to_review INTEGER NOT NULL DEFAULT 0 CHECK (to_review IN (0, 1));
 
 -- A rollback may be about a task, and may undo its commits.

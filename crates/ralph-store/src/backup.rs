@@ -1,5 +1,5 @@
-//! Backups of the fact store: whole copies in a folder outside the project, made with SQLite's backup API, and how one of
-//! them takes the database's place. Where the folder is, and when a backup is made, is decided elsewhere.
+//! Backups of the fact store: full copies in a folder outside the project, made with SQLite's backup API, and restoring
+//! one of them. The caller decides where the folder is and when to back up.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,55 +15,50 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup as Copying, StepResult};
 
 use crate::file_system::FileSystem;
-use crate::open::{self, MigrateError, folder_of, hand_to_owner_of_folder, path_beside};
+use crate::open::{self, MigrateError, chown_to_folder_owner, folder_of, path_beside};
 use crate::progress::faults;
 use crate::{RecordCounts, Store, StoreError};
 
-/// How many backups are kept.
 const KEPT: usize = 7;
-/// How old the last backup is when the next one is due.
+/// Age of the last backup at which the next one is due.
 const DUE_AFTER: SignedDuration = SignedDuration::from_hours(24);
-/// How often a copy that another process keeps waiting is tried, and how long each wait is.
+/// Number of tries, and the wait between them, for a copy that another process blocks.
 const COPY_TRIES: u32 = 200;
 const COPY_WAIT: Duration = Duration::from_millis(50);
 
-/// The name of a backup is the time between these two, so names sort by time.
+/// A backup's name is its time between these two, so names sort by time.
 const PREFIX: &str = "progress-";
 const SUFFIX: &str = ".db";
 const TIME: &str = "%Y%m%dT%H%M%SZ";
-/// A backup before it is whole.
+/// An incomplete backup.
 const UNFINISHED: &str = "progress.db.unfinished";
 const LOCK: &str = ".lock";
 
-/// A backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
-    /// Its file.
     pub path: PathBuf,
-    /// When it was made.
     pub made_at: Timestamp,
 }
 
 impl Backup {
-    /// The name of its file.
     #[must_use]
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    /// How much it has on record.
+    /// Counts the records in it.
     ///
     /// # Errors
-    /// When it is damaged, or cannot be read.
+    /// When it is damaged or cannot be read.
     pub fn record_counts(&self) -> Result<RecordCounts, StoreError> {
-        match Store::open_to_look(&self.path)? {
+        match Store::open_read_only(&self.path)? {
             Some(store) => store.record_counts(),
             None => Err(damaged(&self.path, &["it is empty".to_owned()])),
         }
     }
 
-    /// Checks that it is whole and that this version can read it.
+    /// Checks that it is complete and that this version can read it.
     ///
     /// # Errors
     /// When it is not.
@@ -97,7 +92,7 @@ impl Backups {
         }
     }
 
-    /// All of them, the oldest first.
+    /// All backups, oldest first.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -115,7 +110,7 @@ impl Backups {
         Ok(found)
     }
 
-    /// The newest one.
+    /// The newest backup.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -123,13 +118,14 @@ impl Backups {
         Ok(self.list()?.pop())
     }
 
-    /// Whether none is younger than a day. One of the future was made by a wrong clock and does not count.
+    /// Whether there is no backup from the last day. A backup from the future comes from a wrong clock and does not
+    /// count.
     fn is_due(&self, now: Timestamp) -> Result<bool, StoreError> {
         let is_recent = |backup: &Backup| backup.made_at <= now && now.duration_since(backup.made_at) < DUE_AFTER;
         Ok(!self.list()?.iter().any(is_recent))
     }
 
-    /// Backs a database up before its schema changes. The backup is as old as the last change of the database.
+    /// Backs up a database before its schema changes. The backup is dated by the last change of the database.
     pub(crate) fn make_before_migration(&self, connection: &Connection, path: &Path) -> Result<(), StoreError> {
         let lock = self.lock_file()?;
         lock.lock().map_err(|error| self.failed(error))?;
@@ -142,7 +138,7 @@ impl Backups {
             .map(drop)
     }
 
-    /// Makes a backup, checks it, and removes the oldest beyond those that are kept. The lock must be held.
+    /// Makes and checks a backup, then removes the oldest surplus ones. The caller must hold the lock.
     fn make(&self, connection: &Connection, now: Timestamp) -> Result<Backup, StoreError> {
         let mut made_at = now;
         let path = loop {
@@ -152,7 +148,7 @@ impl Backups {
             }
             made_at = made_at.saturating_add(SignedDuration::from_secs(1)).unwrap_or(made_at);
         };
-        keep_copy(connection, &path)?;
+        durable_copy(connection, &path)?;
         let made = Backup { path, made_at };
         self.remove_oldest(&made)?;
         Ok(made)
@@ -168,12 +164,12 @@ impl Backups {
         Ok(())
     }
 
-    /// The lock that keeps two processes from making backups at once; the folder is created for it.
+    /// The lock that keeps two processes from backing up at once; creates the folder if needed.
     fn lock_file(&self) -> Result<File, StoreError> {
         let opened = create_private_folder(&self.folder).and_then(|()| {
             let path = self.folder.join(LOCK);
             let lock = open_lock_file(&path, 0o600)?;
-            hand_to_owner_of_folder(&[&path])?;
+            chown_to_folder_owner(&[&path])?;
             Ok(lock)
         });
         opened.map_err(|error| self.failed(error))
@@ -186,12 +182,12 @@ impl Backups {
         }
     }
 
-    /// Puts a backup in the place of a database that no other process uses. What was there is kept beside it; the answer is
-    /// its new name, if there was anything. Of a database that is missing that may be its write-ahead log.
+    /// Replaces a database that no other process uses by a backup. The old files are kept beside it; returns their new
+    /// name, if there were any. For a missing database that may be just its write-ahead log.
     ///
     /// # Errors
-    /// When the backup is damaged, another process uses the database, or a file cannot be written. Until the last step the
-    /// database is what it was.
+    /// When the backup is damaged, another process uses the database, or a file cannot be written. The database is
+    /// unchanged until the last step.
     pub fn restore(backup: &Backup, database: &Path, now: Timestamp) -> Result<Option<PathBuf>, StoreError> {
         let failed = |source| StoreError::Io {
             path: database.to_owned(),
@@ -205,16 +201,17 @@ impl Backups {
                 open::use_rollback_journal(&incoming)?;
             }
             verify(&incoming)?;
-            // Nobody else can open the old one, and leave a log beside the new one, until that is in place.
-            let _held = open::hold_for_replacement(database)?;
-            let kept = keep_aside(database, now).map_err(failed)?;
+            // No other process can open the old database, and leave a log beside the new one, until the new one is in
+            // place.
+            let _held = open::lock_for_replacement(database)?;
+            let kept = move_aside(database, now).map_err(failed)?;
             fs::rename(&incoming, database)
                 .and_then(|()| File::open(folder_of(database))?.sync_all())
                 .map_err(failed)?;
             Ok(kept)
         })();
         if replaced.is_err() {
-            // The next attempt removes what cannot be removed now.
+            // What cannot be removed now is removed by the next attempt.
             drop(fs::remove_file(&incoming));
         }
         let kept = replaced?;
@@ -227,7 +224,7 @@ impl Store {
     /// Makes a backup if the last one is older than a day; none where another process is making one.
     ///
     /// # Errors
-    /// When the copy cannot be written, or is damaged as the database is. Older backups are kept then.
+    /// When the copy cannot be written, or is damaged because the database is. Older backups are then kept.
     pub fn back_up_if_due(&self, backups: &Backups, now: Timestamp) -> Result<Option<Backup>, StoreError> {
         let lock = backups.lock_file()?;
         match lock.try_lock() {
@@ -242,11 +239,11 @@ impl Store {
     }
 }
 
-/// Copies a whole database to a name that is free, durably, and only if the copy is whole.
-pub(crate) fn keep_copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
+/// Copies a database durably to an unused path, and only if the copy passes its check.
+pub(crate) fn durable_copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
     let unfinished = folder_of(target).join(UNFINISHED);
     let named = || {
-        hand_to_owner_of_folder(&[&unfinished])?;
+        chown_to_folder_owner(&[&unfinished])?;
         File::open(&unfinished)?.sync_all()?;
         fs::rename(&unfinished, target)?;
         File::open(folder_of(target))?.sync_all()
@@ -260,15 +257,15 @@ pub(crate) fn keep_copy(connection: &Connection, target: &Path) -> Result<(), St
             })
         });
     if kept.is_err() {
-        // The next copy removes what cannot be removed now.
+        // What cannot be removed now is removed by the next copy.
         drop(fs::remove_file(&unfinished));
     }
     kept
 }
 
-/// Copies a whole database into a new file that only its owner can read. The copy is not synced.
+/// Copies a database into a new file that only its owner can read. The copy is not synced.
 fn copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
-    let created = remove_if_there(target).and_then(|()| {
+    let created = remove_if_exists(target).and_then(|()| {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600).open(target)
     });
@@ -276,10 +273,10 @@ fn copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
         path: target.to_owned(),
         source,
     })?;
-    let copied = open::for_copy(target).and_then(|mut copy| {
+    let copied = open::open_copy_target(target).and_then(|mut copy| {
         let copying = Copying::new(connection, &mut copy)?;
         for _ in 0..COPY_TRIES {
-            // All at once: one snapshot, however many others write.
+            // All pages at once: one snapshot despite concurrent writers.
             if copying.step(-1)? == StepResult::Done {
                 return Ok(());
             }
@@ -293,9 +290,9 @@ fn copy(connection: &Connection, target: &Path) -> Result<(), StoreError> {
     copied.map_err(|error| MigrateError::from(error).at(target))
 }
 
-/// Checks that a backup is whole and that this version can read it.
+/// Checks that a backup is complete and that this version can read it.
 fn verify(path: &Path) -> Result<(), StoreError> {
-    let Some(connection) = open::open_to_look(path)? else {
+    let Some(connection) = open::open_read_only(path)? else {
         return Err(damaged(path, &["it is empty".to_owned()]));
     };
     match faults(&connection) {
@@ -305,7 +302,7 @@ fn verify(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Checks a restored database as every later command opens it.
+/// Checks a restored database by opening it as later commands do.
 fn verify_in_place(database: &Path) -> Result<(), StoreError> {
     let store = Store::open_existing(database, crate::Wait::Long)?;
     let health = store.map(|store| store.health()).transpose()?;
@@ -323,9 +320,9 @@ fn damaged(path: &Path, faults: &[String]) -> StoreError {
     }
 }
 
-/// Gives a database and its log or journal a name beside it, and clears the way for another one. A log that stayed would be
-/// applied to whatever takes the database's place.
-fn keep_aside(database: &Path, now: Timestamp) -> io::Result<Option<PathBuf>> {
+/// Renames a database and its log or journal to make room for another one. A log left behind would be applied to the
+/// new database.
+fn move_aside(database: &Path, now: Timestamp) -> io::Result<Option<PathBuf>> {
     let stem = format!(".replaced-{}", now.strftime(TIME));
     let names = std::iter::once(stem.clone()).chain((2_u32..).map(|number| format!("{stem}-{number}")));
     let mut names = names.map(|ending| path_beside(database, &ending));
@@ -339,7 +336,7 @@ fn keep_aside(database: &Path, now: Timestamp) -> io::Result<Option<PathBuf>> {
         .into_iter()
         .filter(|ending| fs::symlink_metadata(path_beside(database, ending)).is_ok())
         .collect();
-    // With a second name for each of them first, nothing is apart at any time; where there are no links, they move.
+    // All get a hard link first, so that they are never apart; without hard links they are renamed one by one.
     let has_links = moved
         .iter()
         .all(|ending| fs::hard_link(path_beside(database, ending), path_beside(&kept, ending)).is_ok());
@@ -354,22 +351,22 @@ fn keep_aside(database: &Path, now: Timestamp) -> io::Result<Option<PathBuf>> {
             fs::remove_file(&old)?;
         }
     }
-    remove_if_there(&path_beside(database, "-shm"))?;
+    remove_if_exists(&path_beside(database, "-shm"))?;
     File::open(folder_of(database))?.sync_all()?;
     Ok(moved.last().map(|ending| path_beside(&kept, ending)))
 }
 
-/// Copies a file that no SQLite connection of this process has open, durably.
+/// Copies a file durably. No SQLite connection of this process may have it open.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    remove_if_there(to)?;
+    remove_if_exists(to)?;
     let mut source = File::open(from)?;
     let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     io::copy(&mut source, &mut target)?;
     target.sync_all()?;
-    hand_to_owner_of_folder(&[to])
+    chown_to_folder_owner(&[to])
 }
 
-/// Creates a folder and the missing ones above it so that only their owner can enter them.
+/// Creates a folder and its missing parents, accessible only by their owner.
 fn create_private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -379,11 +376,11 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
         Err(_) if folder.is_dir() => return Ok(()),
         created => created?,
     }
-    hand_to_owner_of_folder(&[folder])?;
+    chown_to_folder_owner(&[folder])?;
     File::open(folder_of(folder))?.sync_all()
 }
 
-pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,

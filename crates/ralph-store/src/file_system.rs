@@ -1,19 +1,19 @@
-//! Whether a file lies on a network file system. A write-ahead log needs memory that all its users share, which users on
-//! different machines do not.
+//! Whether a file is on a network file system. A write-ahead log needs shared memory, which processes on different
+//! machines do not have.
 
 use std::path::Path;
 
-/// The kind of file system, as far as SQLite's journal cares.
+/// The kind of file system that SQLite's journal mode depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
-    /// On this machine alone, or not known.
+    /// On this machine only, or unknown.
     Local,
     /// Other machines may use the same files.
     Network,
 }
 
 impl FileSystem {
-    /// The file system that a file or folder is on; of a missing one, that of the nearest folder above it.
+    /// The file system of a path; for a missing one, that of its nearest existing ancestor.
     #[must_use]
     pub fn of(path: &Path) -> Self {
         let existing = path.ancestors().find(|path| path.exists());
@@ -26,8 +26,8 @@ fn kind(path: &Path) -> FileSystem {
     rustix::fs::statfs(path).map_or(FileSystem::Local, |found| of_type(found.f_type.cast_unsigned()))
 }
 
-/// What `statfs` says of file systems that other machines may use at the same time. FUSE is among them: sshfs, the folders
-/// that virtual machines share, and most other uses of it.
+/// `statfs` types of file systems that several machines may use at once. FUSE is among them: sshfs, shared folders of
+/// virtual machines, and most other uses of it.
 #[cfg(target_os = "linux")]
 const NETWORK_TYPES: &[u64] = &[
     0x6969,      // NFS
@@ -50,7 +50,7 @@ const NETWORK_TYPES: &[u64] = &[
 
 #[cfg(target_os = "linux")]
 fn of_type(found: u64) -> FileSystem {
-    // The number may come with its sign extended.
+    // The number may be sign-extended.
     if NETWORK_TYPES.contains(&(found & 0xFFFF_FFFF)) {
         FileSystem::Network
     } else {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_file_systems_are_known_by_their_numbers() {
+    fn network_file_systems_are_recognized_by_type() {
         let ext4 = 0xEF53;
         let tmpfs = 0x0102_1994;
         for (number, expected) in [

@@ -1,5 +1,5 @@
-//! Notices that the files of an open database were deleted or replaced. SQLite goes on with the files that it has opened,
-//! and what it writes to them is lost.
+//! Detects that the files of an open database were deleted or replaced. SQLite keeps using the files that it has
+//! opened, and what it writes to them is lost.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,8 @@ use rusqlite::Connection;
 use crate::StoreError;
 use crate::open::{has_log, path_beside};
 
-/// What happened to a file of an open database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is missing.
     Deleted,
     /// Another file has its name.
     Replaced,
@@ -29,12 +27,9 @@ impl fmt::Display for Change {
     }
 }
 
-/// Which file of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The database itself.
     Database,
-    /// Its write-ahead log.
     Log,
     /// The index of the log.
     LogIndex,
@@ -49,16 +44,17 @@ impl Part {
         }
     }
 
-    /// What its loss means, where that is not plain. The database without its log has everything up to the last checkpoint.
+    /// What its loss means, where that is not obvious. A database without its log has everything up to the last
+    /// checkpoint.
     pub(crate) fn consequence(self) -> &'static str {
         match self {
             Self::Database => "",
-            Self::Log | Self::LogIndex => "; what was recorded last may be missing: run `ralph doctor`",
+            Self::Log | Self::LogIndex => "; recent records may be missing (run `ralph doctor`)",
         }
     }
 }
 
-/// A file that is not the one that was opened.
+/// A file that is no longer the one that was opened.
 #[derive(Debug, thiserror::Error)]
 #[error("{} was {change}", file.display())]
 pub(crate) struct Changed {
@@ -79,7 +75,6 @@ impl From<Changed> for rusqlite::Error {
     }
 }
 
-/// The files of an open database, by device and inode.
 #[derive(Debug)]
 pub(crate) struct Guard {
     files: Vec<(Part, PathBuf, FileId)>,
@@ -92,11 +87,11 @@ struct FileId {
 }
 
 impl Guard {
-    /// Remembers the files of a connection that has read the database. Its lock keeps every client of SQLite from removing
-    /// the log and the log's index as long as it is open.
+    /// Remembers the files of a connection that has read the database. While it is open, its lock keeps other SQLite
+    /// clients from removing the log and the log's index.
     pub(crate) fn of(connection: &Connection, path: &Path) -> Result<Self, StoreError> {
         let log = has_log(connection).map_err(|error| StoreError::of_sql(path.to_owned(), error))?;
-        // SQLite puts the log beside the file that a link leads to.
+        // SQLite puts the log beside the target of a symlink.
         let database = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let parts: &[Part] = match log {
             true => &[Part::Database, Part::Log, Part::LogIndex],
@@ -126,7 +121,7 @@ impl Guard {
                 Ok(Some(found)) if found == *opened => continue,
                 Ok(Some(_)) => Change::Replaced,
                 Ok(None) => Change::Deleted,
-                // A folder that may not be searched any more says nothing about the file.
+                // An inaccessible folder says nothing about the file.
                 Err(_) => continue,
             };
             return Err(Changed {

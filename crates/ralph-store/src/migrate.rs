@@ -1,4 +1,4 @@
-//! Numbered migrations: each is applied once, in one transaction, after a backup of the old database was made.
+//! Numbered migrations. Each is applied once, in one transaction, after the old database was backed up.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -18,7 +18,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0014_tasks.sql"),
 ];
 
-/// Brings a database up to date; refuses one that is older than the first migration or newer than the last.
+/// Brings a database up to date. Refuses one that is older than the first migration or newer than the last.
 pub(crate) fn migrate(connection: &Connection, place: PlaceRef<'_>, migrations: &[&str]) -> Result<(), MigrateError> {
     let found = check_version(connection, migrations)?;
     let known = last_number(migrations);
@@ -57,17 +57,15 @@ fn last_number(migrations: &[&str]) -> i64 {
     FIRST - 1 + i64::try_from(migrations.len()).unwrap_or_default()
 }
 
-/// Whether a database has had all migrations.
 pub(crate) fn is_up_to_date(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(version(connection)? == last_number(MIGRATIONS))
 }
 
-/// The schema version of a database.
 pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// The tables and other objects of the schema that an up-to-date database does not have, each as its kind and name.
+/// Tables and other schema objects that are missing from an up-to-date database, each as its kind and name.
 pub(crate) fn missing_objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     if !is_up_to_date(connection)? {
         return Ok(Vec::new());
@@ -97,7 +95,7 @@ mod tests {
     use crate::DatabasePlace;
 
     #[test]
-    fn an_older_schema_is_migrated_after_a_backup_and_a_newer_one_is_refused() {
+    fn older_schema_is_backed_up_and_migrated_and_newer_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut place = DatabasePlace {
             path: folder.path().join("progress.db"),
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_was_never_released_is_refused_and_left_alone() {
+    fn unreleased_schema_is_refused_and_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");
         crate::open::connect_for_test(&path)
@@ -137,7 +135,7 @@ mod tests {
         let before = fs::read(&path).unwrap();
         for opened in [
             crate::Store::open_existing(&path, crate::Wait::Long).map(drop),
-            crate::Store::open_to_look(&path).map(drop),
+            crate::Store::open_read_only(&path).map(drop),
             crate::Store::open_or_create(&path).map(drop),
         ] {
             assert!(matches!(opened, Err(crate::StoreError::Older { found: 9, .. })));

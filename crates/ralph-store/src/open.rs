@@ -19,30 +19,29 @@ use crate::migrate::{MIGRATIONS, check_version, migrate};
 use crate::owner::{Owner, owner};
 use crate::place::PlaceRef;
 
-/// Written into the header of every database of ours, so that another tool's is never taken for one.
+/// Written into the header of each of our databases, to tell it from another tool's.
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
 /// The same for the search index.
 pub(crate) const INDEX_APPLICATION_ID: i32 = 0x7261_6c69;
-/// The mode of databases.
 pub(crate) const OWNER_ONLY: u32 = 0o600;
-/// How long a writer waits for another one.
+/// How long a writer waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a reader waits that has something to note.
+/// How long a reader waits that also wants to record something.
 const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long the write-ahead log becomes at most unless another connection keeps it from being emptied.
+/// Maximum size of the write-ahead log, unless another connection prevents truncation.
 pub(crate) const MAX_LOG_BYTES: u64 = 800 << 10;
-/// How much of a database a connection keeps in memory, in KiB, as SQLite writes it: less than nothing, so that it is no number
-/// of pages. A run asks for the same pages in every iteration, and they are more than SQLite would keep by itself.
+/// Page cache of a connection, in KiB; SQLite reads a negative number as KiB instead of pages. A run asks for the same
+/// pages in every iteration, more than fit into SQLite's default cache.
 const CACHE: &str = "-8192";
-/// How many prepared statements a connection keeps.
+/// Number of prepared statements that a connection caches.
 const KEPT_STATEMENTS: usize = 128;
 
-/// How long to wait for another process that writes.
+/// How long to wait for another process that is writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// As long as it takes within reason: something has to be recorded.
+    /// Up to `BUSY_TIMEOUT`: the write must not be lost.
     Long,
-    /// A moment: without an answer it goes on.
+    /// Only briefly: the caller can go on without it.
     Brief,
 }
 
@@ -55,28 +54,27 @@ impl Wait {
     }
 }
 
-/// A connection, and what guards its files.
+/// A connection and the guard of its files.
 pub(crate) type Guarded = (Connection, Guard);
 
-/// Opens the database if there is one.
+/// Opens the database if it exists.
 pub(crate) fn open_existing(place: PlaceRef<'_>, wait: Wait) -> Result<Option<Guarded>, StoreError> {
     match owner(place.path)? {
-        Owner::Nobody => Ok(None),
+        Owner::Unowned => Ok(None),
         Owner::Ours => open_ours(place, wait).map(Some),
     }
 }
 
-/// Opens the database to look at it, if there is one. Neither it nor its write-ahead log is changed, whatever state they
-/// are in.
-pub(crate) fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError> {
-    if owner(path)? == Owner::Nobody {
+/// Opens the database read-only, if it exists. Neither the file nor its write-ahead log changes, whatever their state.
+pub(crate) fn open_read_only(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if owner(path)? == Owner::Unowned {
         return Ok(None);
     }
     let connection = if log_path(path).exists() {
         connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?
     } else {
-        // Without a log all of it is in the file, and SQLite must be kept from making one.
-        connect_to_still_file(path).map_err(|error| MigrateError::from(error).at(path))?
+        // Without a log the file holds everything, and SQLite must not create a log.
+        connect_immutable(path).map_err(|error| MigrateError::from(error).at(path))?
     };
     connection
         .busy_timeout(BRIEF_TIMEOUT)
@@ -87,15 +85,15 @@ pub(crate) fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError
     Ok(Some(connection))
 }
 
-/// Opens a file as it is, without its log and without locks: nothing of it or beside it changes. What others write
-/// meanwhile may be missing or in part there.
-pub(crate) fn connect_to_still_file(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens a file without its log and without locks, so nothing in it or beside it changes. Concurrent writes may be
+/// missing or partially visible.
+pub(crate) fn connect_immutable(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    connect_with(&uri_of_still_file(path), flags)
+    connect_with(&immutable_uri(path), flags)
 }
 
-/// The name by which SQLite opens a file without expecting that anybody changes it.
-fn uri_of_still_file(path: &Path) -> PathBuf {
+/// The URI with which SQLite opens a file that it may assume does not change.
+fn immutable_uri(path: &Path) -> PathBuf {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -107,12 +105,11 @@ fn uri_of_still_file(path: &Path) -> PathBuf {
     uri.into()
 }
 
-/// The write-ahead log of a database.
 pub(crate) fn log_path(path: &Path) -> PathBuf {
     path_beside(path, "-wal")
 }
 
-/// A file beside a database whose name is the database's and an ending.
+/// The path of a database with a suffix appended.
 pub(crate) fn path_beside(path: &Path, ending: &str) -> PathBuf {
     let mut beside = path.to_owned().into_os_string();
     beside.push(ending);
@@ -122,17 +119,18 @@ pub(crate) fn path_beside(path: &Path, ending: &str) -> PathBuf {
 /// How another tool's database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForeignAccess {
-    /// To look at it: not a byte of it, or of what lies beside it, changes.
-    Look,
-    /// To take its place: nobody else can use it meanwhile.
-    Hold,
+    /// Read it; not a byte of it or of the files beside it changes.
+    Read,
+    /// Replace it; no other process can use it meanwhile.
+    Exclusive,
 }
 
-/// Opens another tool's database. With a log beside it somebody may use it, and all of the log belongs to it: then, and to
-/// take its place, the whole of it is locked. SQLite keeps the index of the log in memory then, and makes no file for it.
+/// Opens another tool's database. A log means that another process may be using it, and its contents belong to the
+/// database; in that case, and before replacing it, the database is locked exclusively. SQLite then keeps the log's
+/// index in memory and creates no file for it.
 pub(crate) fn connect_to_foreign(path: &Path, access: ForeignAccess) -> rusqlite::Result<Connection> {
-    if access == ForeignAccess::Look && !log_path(path).exists() {
-        return connect_to_still_file(path);
+    if access == ForeignAccess::Read && !log_path(path).exists() {
+        return connect_immutable(path);
     }
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
@@ -141,15 +139,15 @@ pub(crate) fn connect_to_foreign(path: &Path, access: ForeignAccess) -> rusqlite
     Ok(connection)
 }
 
-/// Opens the database, and makes it where there is none; its folder must exist.
+/// Opens the database, or creates it; its folder must exist.
 pub(crate) fn open_or_create(place: PlaceRef<'_>) -> Result<Guarded, StoreError> {
-    if owner(place.path)? == Owner::Nobody {
+    if owner(place.path)? == Owner::Unowned {
         create(place.path, FileSystem::of(folder_of(place.path)))?;
     }
     open_ours(place, Wait::Long)
 }
 
-/// The journal stays as it is: it was chosen when the database was made, by the file system that it was made on.
+/// The journal mode stays as it is: it was chosen at creation, by the file system.
 fn open_ours(place: PlaceRef<'_>, wait: Wait) -> Result<Guarded, StoreError> {
     let connection = connect(place.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     prepare(&connection, wait)
@@ -164,15 +162,15 @@ pub(crate) fn has_log(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("PRAGMA journal_mode", [], |row| Ok(row.get_ref(0)?.as_str()? == "wal"))
 }
 
-/// Whether a file's header names a write-ahead log. SQLite does not say so of a file that is opened as it is.
-pub(crate) fn header_names_log(path: &Path) -> rusqlite::Result<bool> {
-    let mut connection = connect_to_still_file(path)?;
-    // The version of the format for writing; 2 is the one with a write-ahead log.
+/// Whether a file's header says WAL mode. SQLite does not report that for a file opened as immutable.
+pub(crate) fn header_says_wal(path: &Path) -> rusqlite::Result<bool> {
+    let mut connection = connect_immutable(path)?;
+    // The write format version; 2 is WAL.
     Ok(connection.serialize("main")?.get(18) == Some(&2))
 }
 
-/// Chooses the journal of a new database. A write-ahead log needs memory that all its users share, which users of a network
-/// file system do not.
+/// Chooses the journal mode of a new database. A write-ahead log needs shared memory, which users of a network file
+/// system do not have.
 fn choose_journal(connection: &Connection, file_system: FileSystem) -> rusqlite::Result<()> {
     match file_system {
         FileSystem::Local => connection.pragma_update(None, "journal_mode", "WAL"),
@@ -180,7 +178,7 @@ fn choose_journal(connection: &Connection, file_system: FileSystem) -> rusqlite:
     }
 }
 
-/// Makes an empty database with its schema, whole or not at all, while nobody else does.
+/// Creates an empty database with its schema, atomically and under a lock.
 fn create(path: &Path, file_system: FileSystem) -> Result<(), StoreError> {
     let io_error = |source| StoreError::Io {
         path: path.to_owned(),
@@ -192,27 +190,28 @@ fn create(path: &Path, file_system: FileSystem) -> Result<(), StoreError> {
     };
     let lock = open_lock_file(&lock_path(path), OWNER_ONLY).map_err(lock_error)?;
     lock.lock().map_err(lock_error)?;
-    if owner(path)? != Owner::Nobody {
+    if owner(path)? != Owner::Unowned {
         return Ok(());
     }
-    create_for_owner(path).map_err(io_error)?;
+    create_private(path).map_err(io_error)?;
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    // The schema is written before the write-ahead log is switched on, so that the header in the file itself says whose
-    // it is from the first moment.
+    // The schema is written before WAL mode is switched on, so that the header in the file itself identifies the owner
+    // from the start.
     connection
         .pragma_update(None, "synchronous", "FULL")
         .map_err(MigrateError::from)
         .and_then(|()| migrate(&connection, path.into(), MIGRATIONS))
         .and_then(|()| Ok(choose_journal(&connection, file_system)?))
         .map_err(|error| error.at(path))?;
-    hand_to_owner_of_folder(&[path, &lock_path(path)]).map_err(io_error)?;
+    chown_to_folder_owner(&[path, &lock_path(path)]).map_err(io_error)?;
     File::open(folder_of(path))
         .and_then(|folder| folder.sync_all())
         .map_err(io_error)
 }
 
-/// Makes an empty file that only its owner can read, where there is none. SQLite gives the files beside a database its mode.
-fn create_for_owner(path: &Path) -> io::Result<()> {
+/// Creates an empty file that only its owner can read, unless it exists. SQLite gives its mode to the files beside the
+/// database.
+fn create_private(path: &Path) -> io::Result<()> {
     let created = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -224,27 +223,26 @@ fn create_for_owner(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens an empty file to copy a database into. It is synced when it is whole, and worth nothing before.
-pub(crate) fn for_copy(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens an empty file to copy a database into. It is synced once it is complete, and worthless before.
+pub(crate) fn open_copy_target(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
     Ok(connection)
 }
 
-/// Makes a database that nobody uses one with a rollback journal.
+/// Switches an unused database to a rollback journal.
 pub(crate) fn use_rollback_journal(path: &Path) -> Result<(), StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let changed = connection.pragma_update(None, "journal_mode", "DELETE");
     changed.map_err(|error| MigrateError::from(error).at(path))
 }
 
-/// Keeps everybody else away from a database that is about to be replaced. None where it is missing, or too damaged for
-/// anybody to use.
-pub(crate) fn hold_for_replacement(path: &Path) -> Result<Option<Connection>, StoreError> {
+/// Locks a database that is about to be replaced. None where it is missing, or too damaged to be used by any process.
+pub(crate) fn lock_for_replacement(path: &Path) -> Result<Option<Connection>, StoreError> {
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         return Ok(None);
     }
-    let held = connect_to_foreign(path, ForeignAccess::Hold).and_then(|connection| {
+    let held = connect_to_foreign(path, ForeignAccess::Exclusive).and_then(|connection| {
         connection.execute_batch("BEGIN EXCLUSIVE")?;
         Ok(connection)
     });
@@ -255,18 +253,18 @@ pub(crate) fn hold_for_replacement(path: &Path) -> Result<Option<Connection>, St
     }
 }
 
-/// Opens an index whose seal is intact, to read it.
+/// Opens an index whose checksum is intact, for reading.
 pub(crate) fn index_for_reading(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
     Ok(connection)
 }
 
-/// Opens an index to write it. Whose it is stands in its header from the first moment. There is no journal on disk and no
-/// syncing: an index that was not written to its end is made anew.
+/// Opens an index for writing. The header identifies the owner from the start. There is no journal on disk and no
+/// syncing: an index that was not written completely is rebuilt.
 pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
-    // Where it cannot be made, SQLite says why.
-    drop(create_for_owner(path));
+    // If it cannot be created, SQLite reports why.
+    drop(create_private(path));
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
     connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
@@ -278,16 +276,15 @@ pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// A database in memory.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
-    plan_once(&connection)?;
+    keep_query_plans(&connection)?;
     Ok(connection)
 }
 
-/// What root makes in another user's project belongs to that user, who could not write to it else. SQLite does the same
-/// with the files beside the database.
-pub(crate) fn hand_to_owner_of_folder(files: &[&Path]) -> io::Result<()> {
+/// Files that root creates in another user's project are handed to that user, who could not write them otherwise.
+/// SQLite does the same with the files beside the database.
+pub(crate) fn chown_to_folder_owner(files: &[&Path]) -> io::Result<()> {
     for file in files {
         let owner = std::fs::metadata(folder_of(file))?;
         let made = std::fs::metadata(file)?;
@@ -314,13 +311,13 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
 fn connect_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    plan_once(&connection)?;
+    keep_query_plans(&connection)?;
     Ok(connection)
 }
 
-/// Keeps statements as they were prepared. SQLite would prepare some of them anew for every number that they are given, in
-/// the hope of a better plan; and a run has more of them than are kept otherwise.
-fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
+/// Keeps prepared statements. SQLite would re-prepare some of them for each bound number, hoping for a better plan; and
+/// a run uses more of them than the default cache holds.
+fn keep_query_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
     Ok(())
@@ -328,33 +325,32 @@ fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
 
 fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
     connection.busy_timeout(wait.time())?;
-    // SQLite's own checkpoints do not empty the log; see `checkpoint`. A close that deletes the log would change its inode.
+    // SQLite's own checkpoints do not truncate the log; see `checkpoint`. Deleting the log on close would change its
+    // inode.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(())
 }
 
-/// How safe a commit is.
+/// How durable a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commit {
-    /// It is on disk before it is done.
-    OnDisk,
-    /// Every process sees it. It survives this one, but a power failure may take it back, until the next commit that is on
-    /// disk takes it along.
-    Seen,
+pub(crate) enum Durability {
+    /// It is on disk before it returns.
+    Synced,
+    /// Every process sees it, and it survives this process, but a power failure may lose it until the next synced
+    /// commit.
+    Unsynced,
 }
 
-/// Says how safe commits are from here on.
-pub(crate) fn set_commit(connection: &Connection, commit: Commit) -> rusqlite::Result<()> {
-    let word = match commit {
-        Commit::OnDisk => "FULL",
-        Commit::Seen => "NORMAL",
+pub(crate) fn set_durability(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let word = match durability {
+        Durability::Synced => "FULL",
+        Durability::Unsynced => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", word)
 }
 
-/// How a checkpoint ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checkpointed {
     /// The log is empty, or there is none.
@@ -363,8 +359,8 @@ pub(crate) enum Checkpointed {
     Busy,
 }
 
-/// Writes the log into the database and empties it, unless another connection uses it right now. A passive checkpoint is not
-/// enough: with the log damaged, its old frames would hide newer pages of the database.
+/// Writes the log into the database and truncates it, unless another connection is using it. A passive checkpoint is
+/// not enough: if the log were damaged, its old frames would hide newer pages of the database.
 pub(crate) fn checkpoint(connection: &Connection, path: &Path, wait: Wait) -> rusqlite::Result<Checkpointed> {
     if std::fs::metadata(log_path(path)).map_or(0, |log| log.len()) == 0 {
         return Ok(Checkpointed::Done);
@@ -376,13 +372,13 @@ pub(crate) fn checkpoint(connection: &Connection, path: &Path, wait: Wait) -> ru
         Ok(false) => Ok(Checkpointed::Done),
         Ok(true) => Ok(Checkpointed::Busy),
         Err(error) if is_busy(&error) => Ok(Checkpointed::Busy),
-        // What was committed is safe in the log; the next writer tries again.
+        // Committed data is safe in the log; the next writer tries again.
         Err(error) if is_full(&error) => Ok(Checkpointed::Done),
         Err(error) => Err(error),
     }
 }
 
-/// An error before it is known which file it concerns.
+/// An error before the file it concerns is known.
 #[derive(Debug)]
 pub(crate) enum MigrateError {
     Sql(rusqlite::Error),
@@ -438,7 +434,7 @@ mod tests {
     use crate::owner::is_ours;
 
     #[test]
-    fn a_database_without_anything_in_it_is_nobodys_and_any_other_is_somebodys() {
+    fn only_an_empty_database_may_be_taken() {
         for (sql, is_taken) in [
             ("PRAGMA journal_mode = WAL", true),
             ("VACUUM", true),
@@ -467,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_system_of_a_new_database_decides_on_its_journal_for_good() {
+    fn file_system_at_creation_decides_the_journal_mode() {
         let journal = |connection: &Connection| {
             connection
                 .query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0))
@@ -484,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_is_still_in_its_log_is_somebodys() {
+    fn database_with_data_only_in_its_log_is_foreign() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");
         let open = connect_for_test(&path);
@@ -497,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_not_prepared_anew_for_every_number() {
+    fn statement_is_not_reprepared_for_each_number() {
         let connection = in_memory().unwrap();
         connection
             .execute_batch(

@@ -1,10 +1,11 @@
-//! Whose a database file is. Only SQLite opens the file to tell.
+//! Which tool a database file belongs to. Only SQLite opens the file to find out.
 //!
-//! SQLite's locks are POSIX locks: they belong to the process, and closing any descriptor of a file drops all locks that the
-//! process has on it. If this code opened the file itself while a connection is open, other clients would believe that
-//! nobody uses the database, and the last of them to close it would delete the write-ahead log. SQLite knows all of its
-//! descriptors and closes them when no lock depends on them. So no code of ours opens a database, its log or the log's
-//! index, whether to read, copy or sync it; `stat`, `chmod`, `chown`, links and renames open nothing.
+//! SQLite's locks are POSIX locks: they belong to the process, and closing any descriptor of a file drops all locks
+//! that the process has on it. If this code opened the file itself while a connection is open, other clients would
+//! believe that the database is unused, and the last of them to close it would delete the write-ahead log. SQLite
+//! tracks its own descriptors and closes them only when no lock depends on them. So our code never opens a database,
+//! its log or the log's index, whether to read, copy or sync it; `stat`, `chmod`, `chown`, links and renames open
+//! nothing.
 
 use std::io;
 use std::path::Path;
@@ -13,43 +14,40 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::StoreError;
 use crate::migrate::version;
-use crate::open::{APPLICATION_ID, MigrateError, connect_to_still_file, path_beside};
+use crate::open::{APPLICATION_ID, MigrateError, connect_immutable, path_beside};
 use crate::sys;
 
-/// How long the header of a database is.
 const HEADER_BYTES: u64 = 100;
 
-/// Whose a database file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// There is none, or it is empty.
-    Nobody,
+    /// The file is missing or empty.
+    Unowned,
     Ours,
 }
 
-/// Tells whose a database is before it is opened to be used, which could already change another tool's.
+/// Determines the owner of a database before it is opened for use, which could already change another tool's.
 ///
 /// # Errors
 /// When it belongs to another tool, is not a database, or cannot be read.
 pub(crate) fn owner(path: &Path) -> Result<Owner, StoreError> {
-    match look(path).map_err(|error| error.at(path))? {
-        Found::Nothing => Ok(Owner::Nobody),
+    match inspect(path).map_err(|error| error.at(path))? {
+        Found::Nothing => Ok(Owner::Unowned),
         Found::NoDatabase => Err(StoreError::NotADatabase { path: path.to_owned() }),
         Found::Database { application, .. } if application == APPLICATION_ID => Ok(Owner::Ours),
-        Found::Database { is_empty: true, .. } if !has_unfolded_beside(path) => Ok(Owner::Nobody),
+        Found::Database { is_empty: true, .. } if !has_pending_log(path) => Ok(Owner::Unowned),
         Found::Database { .. } => Err(StoreError::Foreign { path: path.to_owned() }),
     }
 }
 
-/// Whether a file is a database of ours.
 pub(crate) fn is_ours(path: &Path) -> bool {
     matches!(owner(path), Ok(Owner::Ours))
 }
 
-/// Whether a file is a database with another application id than this. A missing or empty file and one that is not a
-/// database are nobody's.
+/// Whether a file is a database with a different application id. A missing or empty file, or one that is not a
+/// database, belongs to no tool.
 pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
-    match look(path) {
+    match inspect(path) {
         Ok(Found::Nothing | Found::NoDatabase) => Ok(false),
         Ok(Found::Database { application, .. }) => Ok(application != ours),
         Err(MigrateError::Io(error)) => Err(error),
@@ -58,21 +56,20 @@ pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool
     }
 }
 
-/// What is at the path of a database.
 enum Found {
     /// No file, or an empty one.
     Nothing,
     NoDatabase,
     Database {
         application: i32,
-        /// Whether nobody has put anything into it: no application id, no version and no table. A process that was
-        /// killed while it created a database may leave one.
+        /// Whether it has no application id, no version and no table. A process that was killed while creating a
+        /// database may leave one.
         is_empty: bool,
     },
 }
 
-fn look(path: &Path) -> Result<Found, MigrateError> {
-    // Before it is opened: opening a pipe waits for a writer.
+fn inspect(path: &Path) -> Result<Found, MigrateError> {
+    // Checked before opening: opening a pipe would wait for a writer.
     let file = match std::fs::metadata(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
@@ -89,7 +86,7 @@ fn look(path: &Path) -> Result<Found, MigrateError> {
         1..HEADER_BYTES => return Ok(Found::NoDatabase),
         _ => {}
     }
-    match connect_to_still_file(path).and_then(|connection| read(&connection)) {
+    match connect_immutable(path).and_then(|connection| read(&connection)) {
         Ok(found) => Ok(found),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Ok(Found::NoDatabase),
@@ -101,7 +98,7 @@ fn look(path: &Path) -> Result<Found, MigrateError> {
 }
 
 fn read(connection: &Connection) -> rusqlite::Result<Found> {
-    // Else a file that another process just grows is taken for damaged.
+    // Otherwise a file that another process is growing is reported as damaged.
     connection.pragma_update(None, "writable_schema", true)?;
     let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let is_empty = application == 0 && version(connection)? == 0 && has_no_tables(connection);
@@ -109,14 +106,14 @@ fn read(connection: &Connection) -> rusqlite::Result<Found> {
 }
 
 fn has_no_tables(connection: &Connection) -> bool {
-    // A list of tables that cannot be read is not empty.
+    // An unreadable list of tables is not an empty one.
     connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
         .is_ok_and(|tables| tables == 0)
 }
 
-/// Whether there is something beside a database that belongs into it, and that may be all it has.
-fn has_unfolded_beside(path: &Path) -> bool {
-    let is_there = |ending: &str| std::fs::metadata(path_beside(path, ending)).is_ok_and(|file| file.len() > 0);
-    is_there("-wal") || is_there("-journal")
+/// Whether a log or journal beside the database may hold its only data.
+fn has_pending_log(path: &Path) -> bool {
+    let is_nonempty = |ending: &str| std::fs::metadata(path_beside(path, ending)).is_ok_and(|file| file.len() > 0);
+    is_nonempty("-wal") || is_nonempty("-journal")
 }

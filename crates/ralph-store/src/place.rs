@@ -1,20 +1,19 @@
-//! Where a fact store is, and where its backups are.
+//! Paths of a fact store and of its backups.
 
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 use crate::backup::Backups;
 
-/// Where a fact store is, and where its backups are.
+/// Paths of a fact store and of its backups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabasePlace {
-    /// The database.
     pub path: PathBuf,
-    /// The folder of its backups; none where there is none yet.
+    /// The folder of its backups, if there is one yet.
     pub backups: Option<PathBuf>,
 }
 
-/// The same, borrowed. A bare path is a place without backups.
+/// A borrowed [`DatabasePlace`]. A bare path has no backups.
 #[derive(Debug, Clone, Copy)]
 pub struct PlaceRef<'a> {
     pub(crate) path: &'a Path,
@@ -43,8 +42,8 @@ impl<'a> From<&'a PathBuf> for PlaceRef<'a> {
 }
 
 impl PlaceRef<'_> {
-    /// Refuses a database that is missing although it has a backup: a new one in its place would hide that the history is
-    /// lost. An empty file counts as missing.
+    /// Refuses a missing database that has a backup: a new one in its place would hide that the history is lost. An
+    /// empty file counts as missing.
     pub(crate) fn refuse_lost(&self) -> Result<(), StoreError> {
         let is_there = std::fs::metadata(self.path).is_ok_and(|file| file.len() > 0);
         let Some(folder) = self.backups.filter(|_| !is_there) else {

@@ -1,4 +1,4 @@
-//! What is particular to an operating system.
+//! Facts that depend on the operating system.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Access, access};
 
-/// What the system calls its present run, from start to shut-down; empty where it does not tell.
+/// The system's boot id; empty where it has none.
 pub(crate) fn boot() -> &'static str {
     static BOOT: OnceLock<String> = OnceLock::new();
     BOOT.get_or_init(|| {
@@ -15,7 +15,7 @@ pub(crate) fn boot() -> &'static str {
     })
 }
 
-/// Why a file cannot be read, told without opening it; none when it can.
+/// Why a file cannot be read, determined without opening it; none if it can.
 pub(crate) fn why_unreadable(path: &Path) -> Option<io::Error> {
     access(path, Access::READ_OK).err().map(io::Error::from)
 }

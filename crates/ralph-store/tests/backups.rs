@@ -1,4 +1,4 @@
-//! Backups: when one is made, how many are kept, and how one takes the place of a lost or damaged database.
+//! Backups: when they are made, how many are kept, and restoring a lost or damaged database.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ impl Scene {
         }
     }
 
-    /// The database with one more task.
+    /// Adds a task to the database.
     fn with_task(&self, title: &str) -> Store {
         let mut store = Store::open_or_create(&self.place()).unwrap();
         let mut entropy = SplitMix64::new(title.len() as u64);
@@ -61,7 +61,7 @@ fn titles(path: &Path) -> Vec<String> {
     tasks.into_iter().map(|task| task.title).collect()
 }
 
-/// A moment so many hours after noon of a day.
+/// A time this many hours after a fixed noon.
 fn moment(hours: i64) -> Timestamp {
     let noon: Timestamp = "2025-01-20T12:00:00Z".parse().unwrap();
     noon + SignedDuration::from_hours(hours)
@@ -90,7 +90,7 @@ fn damage(path: &Path) {
 }
 
 #[test]
-fn a_backup_is_made_when_the_last_is_older_than_a_day_and_seven_are_kept() {
+fn backups_are_daily_and_seven_are_kept() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let back_up = |hours| store.back_up_if_due(&scene.backups(), moment(hours)).unwrap().is_some();
@@ -106,13 +106,13 @@ fn a_backup_is_made_when_the_last_is_older_than_a_day_and_seven_are_kept() {
     assert_eq!((names.len(), names[0].as_str()), (7, "progress-20250123T120000Z.db"));
     let newest = scene.backups().newest().unwrap().unwrap();
     assert_eq!(newest.made_at, moment(9 * 24));
-    // What was only in the log is in the backup.
+    // The backup includes what was only in the log.
     assert_eq!(titles(&newest.path), ["one"]);
     assert_eq!((mode(&newest.path), mode(&scene.backups_folder())), (0o600, 0o700));
 }
 
 #[test]
-fn a_backup_of_the_future_does_not_keep_others_from_being_made() {
+fn backup_from_the_future_does_not_block_new_ones() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let back_up = |hours| store.back_up_if_due(&scene.backups(), moment(hours)).unwrap().is_some();
@@ -120,7 +120,7 @@ fn a_backup_of_the_future_does_not_keep_others_from_being_made() {
 }
 
 #[test]
-fn a_damaged_database_gives_no_backup_and_the_older_ones_stay() {
+fn damaged_database_is_not_backed_up_and_old_backups_stay() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     for day in 0..7 {
@@ -141,12 +141,12 @@ fn a_damaged_database_gives_no_backup_and_the_older_ones_stay() {
 }
 
 #[test]
-fn a_restored_backup_is_not_mixed_with_the_log_of_what_was_there() {
+fn restored_backup_is_not_mixed_with_the_old_log() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
-    // A reader keeps the log from being emptied.
-    let reader = store.moment().unwrap();
+    // A reader prevents truncation of the log.
+    let reader = store.snapshot().unwrap();
     store.record_counts().unwrap();
     drop(scene.with_task("another"));
     drop(reader);
@@ -160,7 +160,7 @@ fn a_restored_backup_is_not_mixed_with_the_log_of_what_was_there() {
     assert_eq!(titles(&scene.database()), ["one"]);
     assert_eq!(titles(&kept), ["one", "another"]);
     assert_eq!(mode(&scene.database()), 0o600);
-    let health = Store::open_to_look(&scene.database())
+    let health = Store::open_read_only(&scene.database())
         .unwrap()
         .unwrap()
         .health()
@@ -169,7 +169,7 @@ fn a_restored_backup_is_not_mixed_with_the_log_of_what_was_there() {
 }
 
 #[test]
-fn a_backup_takes_the_place_of_a_damaged_database_that_is_kept() {
+fn restoring_keeps_the_damaged_database() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
@@ -187,7 +187,7 @@ fn a_backup_takes_the_place_of_a_damaged_database_that_is_kept() {
 }
 
 #[test]
-fn a_damaged_backup_or_a_database_in_use_changes_nothing() {
+fn damaged_backup_or_database_in_use_changes_nothing() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
@@ -203,7 +203,7 @@ fn a_damaged_backup_or_a_database_in_use_changes_nothing() {
 }
 
 #[test]
-fn what_is_kept_of_a_missing_database_exists() {
+fn restoring_a_missing_database_keeps_its_log() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     let backup = store.back_up_if_due(&scene.backups(), moment(0)).unwrap().unwrap();
@@ -220,7 +220,7 @@ fn what_is_kept_of_a_missing_database_exists() {
 }
 
 #[test]
-fn a_finished_write_survives_the_loss_of_the_log() {
+fn finished_write_survives_loss_of_the_log() {
     let scene = Scene::new();
     let store = scene.with_task("one");
     for ending in ["-wal", "-shm"] {
@@ -249,7 +249,7 @@ fn a_missing_table_is_damage() {
 }
 
 #[test]
-fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
+fn missing_database_with_backup_is_not_recreated() {
     let scene = Scene::new();
     let place = scene.place();
     assert!(Store::open_existing(&place, Wait::Long).unwrap().is_none());
@@ -264,11 +264,11 @@ fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
         for opened in [
             Store::open_or_create(&place).map(drop),
             Store::open_existing(&place, Wait::Long).map(drop),
-            Store::open_to_read(&place, Wait::Brief).map(drop),
-            Store::open_to_look(&place).map(drop),
+            Store::open_for_reading(&place, Wait::Brief).map(drop),
+            Store::open_read_only(&place).map(drop),
         ] {
             let expected = format!(
-                "{} is {state}, but there is a backup of it: {}",
+                "{} is {state}, but there is a backup: {}",
                 place.path.display(),
                 backup.path.display()
             );
@@ -283,7 +283,7 @@ fn a_database_that_is_missing_although_it_has_a_backup_is_not_made_anew() {
 }
 
 #[test]
-fn only_its_owner_can_read_a_new_database_and_the_files_beside_it() {
+fn new_database_files_are_private_to_their_owner() {
     let scene = Scene::new();
     let _store = scene.with_task("one");
     for name in ["progress.db", "progress.db-wal", "progress.db-shm", "progress.db.lock"] {

@@ -1,4 +1,4 @@
-//! Looking at a database: what is wrong with it is told, and not a byte of it changes.
+//! Read-only inspection of a database: faults are reported, and not a byte changes.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use jiff::civil::date;
 use ralph_model::{Author, Extra, FileStamp, Note, NoteId, NoteKind, Tags};
 use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError, Wait};
 
-/// Makes a database with so many changes on record.
+/// Creates a database with this many recorded changes.
 fn database(path: &Path, changes: usize) {
     let note = |index: usize| Note {
         id: NoteId::parse(&format!("mem-{index}-abcd"), &NoteId::PREFIXES).unwrap(),
@@ -44,7 +44,7 @@ fn database(path: &Path, changes: usize) {
     store.record_notes(&file, &record, &changes, at).unwrap();
 }
 
-/// Every file in a folder with its bytes, except the one that SQLite keeps its locks in.
+/// Every file in a folder with its bytes, except the one that holds SQLite's locks.
 fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(folder)
         .unwrap()
@@ -57,30 +57,30 @@ fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_look_sees_what_is_in_the_log_and_changes_nothing() {
+fn read_only_open_sees_the_log_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd ?#%name.db");
-    assert!(Store::open_to_look(&path).unwrap().is_none());
+    assert!(Store::open_read_only(&path).unwrap().is_none());
     assert_eq!(tree(folder.path()), []);
     drop(Store::open_or_create(&path).unwrap());
     let reader = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
-    // It keeps the log from being emptied.
-    let moment = reader.moment().unwrap();
+    // It prevents truncation of the log.
+    let snapshot = reader.snapshot().unwrap();
     reader.record_counts().unwrap();
     database(&path, 3);
-    drop(moment);
+    drop(snapshot);
     let before = tree(folder.path());
-    let health = Store::open_to_look(&path).unwrap().unwrap().health().unwrap();
+    let health = Store::open_read_only(&path).unwrap().unwrap().health().unwrap();
     assert_eq!((health.faults.len(), health.recorded_changes), (0, 3));
     assert!(health.up_to_date && health.write_ahead && health.log_bytes > 0);
     assert_eq!(tree(folder.path()), before);
 }
 
 #[test]
-fn a_look_at_a_database_without_its_log_makes_none() {
+fn read_only_open_does_not_create_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd ?#%name.db");
-    // Long enough to be folded into the database.
+    // Long enough for a checkpoint.
     database(&path, 1500);
     for ending in ["-wal", "-shm"] {
         let mut beside = path.clone().into_os_string();
@@ -88,21 +88,21 @@ fn a_look_at_a_database_without_its_log_makes_none() {
         fs::remove_file(beside).unwrap();
     }
     let before = tree(folder.path());
-    let health = Store::open_to_look(&path).unwrap().unwrap().health().unwrap();
+    let health = Store::open_read_only(&path).unwrap().unwrap().health().unwrap();
     assert_eq!((health.recorded_changes, health.log_bytes), (1500, 0));
     assert!(health.write_ahead);
     assert_eq!(tree(folder.path()), before);
 }
 
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     database(&path, 1500);
     let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.seek(SeekFrom::Start(5 * 4096)).unwrap();
     file.write_all(&[0x5a; 20 * 4096]).unwrap();
-    let store = Store::open_to_look(&path).unwrap().unwrap();
+    let store = Store::open_read_only(&path).unwrap().unwrap();
     match store.health() {
         Ok(health) => assert!(!health.faults.is_empty()),
         Err(error) => assert!(matches!(error, StoreError::Sql { .. }), "{error}"),
@@ -110,11 +110,11 @@ fn damage_is_told() {
 }
 
 #[test]
-fn what_is_looked_at_cannot_be_written() {
+fn read_only_store_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     database(&path, 1);
-    let mut store = Store::open_to_look(&path).unwrap().unwrap();
+    let mut store = Store::open_read_only(&path).unwrap().unwrap();
     let file = NoteFile {
         worktree: String::new(),
         path: "other.md".to_owned(),

@@ -1,4 +1,4 @@
-//! The index as a file: whatever is done to it, it is either what its last writer left or not read at all.
+//! The index file is either intact or not read at all.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
@@ -38,7 +38,7 @@ fn items(many: i64) -> impl Iterator<Item = NoteOrSign> {
     })
 }
 
-/// Makes the index anew or goes on with it, and gives it so many entries.
+/// Opens or rebuilds the index and writes `many` entries.
 fn fill(path: &Path, many: i64) -> Result<Index, IndexError> {
     let writer = Index::write(path)?;
     writer.put_source(FILE, &state())?;
@@ -66,16 +66,16 @@ fn entries(index: &Index) -> usize {
     index.entries_in(FILE).unwrap()
 }
 
-/// After whatever was done to it, it is not read, and the next writer makes it anew.
+/// Checks that the index is not read, and that the next writer rebuilds it.
 #[track_caller]
-fn assert_made_anew(path: &Path, what: &str) {
+fn assert_rebuilt(path: &Path, what: &str) {
     assert!(Index::open(path).is_none(), "{what}: it is read");
     assert_eq!(entries(&fill(path, 5).unwrap()), 5, "{what}");
     assert_eq!(entries(&Index::open(path).unwrap()), 5, "{what}");
 }
 
 #[test]
-fn what_was_written_is_read_again() {
+fn written_entries_can_be_read() {
     let (_folder, path) = project();
     let index = Index::open(&path).unwrap();
     assert_eq!(entries(&index), 300);
@@ -85,16 +85,16 @@ fn what_was_written_is_read_again() {
 }
 
 #[test]
-fn what_is_not_committed_is_not_there_and_the_index_is_made_anew() {
+fn uncommitted_index_is_rebuilt() {
     let (_folder, path) = project();
     let writer = Index::write(&path).unwrap();
     writer.replace_entries(FILE, items(7)).unwrap();
     drop(writer);
-    assert_made_anew(&path, "dropped");
+    assert_rebuilt(&path, "dropped");
 }
 
 #[test]
-fn an_index_that_was_changed_by_anybody_is_made_anew() {
+fn changed_index_is_rebuilt() {
     type Damage = fn(&Path, &mut Vec<u8>);
     let damages: [(&str, Damage); 9] = [
         ("a byte in the middle", |_, bytes| {
@@ -105,7 +105,7 @@ fn an_index_that_was_changed_by_anybody_is_made_anew() {
         ("garbage for a header", |_, bytes| bytes[..100].fill(0xa5)),
         ("junk at the end", |_, bytes| bytes.extend([7; 999])),
         ("half of it", |_, bytes| bytes.truncate(bytes.len() / 2)),
-        ("a part of the header", |_, bytes| bytes.truncate(50)),
+        ("part of the header", |_, bytes| bytes.truncate(50)),
         ("nothing", |_, bytes| bytes.clear()),
         ("the same bytes at another time", |_, _| {}),
         ("all of it zero", |_, bytes| bytes.fill(0)),
@@ -114,15 +114,15 @@ fn an_index_that_was_changed_by_anybody_is_made_anew() {
         let (_folder, path) = project();
         let mut bytes = fs::read(&path).unwrap();
         damage(&path, &mut bytes);
-        // A new file has another inode, so no times have to pass.
+        // A new file has another inode, so the test need not wait for a new time.
         fs::rename(&path, beside(&path, ".old")).unwrap();
         put(&path, &bytes);
-        assert_made_anew(&path, what);
+        assert_rebuilt(&path, what);
     }
 }
 
 #[test]
-fn a_seal_that_does_not_fit_is_no_seal() {
+fn mismatched_seal_is_rejected() {
     let (_folder, path) = project();
     let seal = fs::read_to_string(beside(&path, ".seal")).unwrap();
     let (format, rest) = seal.split_once(' ').unwrap();
@@ -133,33 +133,33 @@ fn a_seal_that_does_not_fit_is_no_seal() {
         ("garbage", "\u{fffd}\0\n".to_owned()),
         ("of an older format", older),
         ("of a newer format", format!("9{seal}")),
-        ("of another start of the machine", other_boot),
+        ("of another boot", other_boot),
         ("cut", seal.chars().take(9).collect()),
     ] {
         let (_folder, path) = project();
         put(&beside(&path, ".seal"), text.as_bytes());
-        assert_made_anew(&path, what);
+        assert_rebuilt(&path, what);
     }
     let (_folder, path) = project();
     fs::remove_file(beside(&path, ".seal")).unwrap();
-    assert_made_anew(&path, "no seal");
+    assert_rebuilt(&path, "no seal");
     let (_folder, path) = project();
     fs::remove_file(&path).unwrap();
-    assert_made_anew(&path, "no index");
+    assert_rebuilt(&path, "no index");
 }
 
 #[test]
-fn leftovers_of_a_journal_are_not_played_back_into_a_new_index() {
+fn leftover_journal_is_not_replayed() {
     let (_folder, path) = project();
     for ending in ["-journal", "-wal", "-shm"] {
         put(&beside(&path, ending), b"left by a crash");
     }
     fs::remove_file(beside(&path, ".seal")).unwrap();
-    assert_made_anew(&path, "leftovers");
+    assert_rebuilt(&path, "leftovers");
 }
 
 #[test]
-fn a_database_of_another_tool_is_left_alone() {
+fn foreign_database_is_not_written() {
     let (_folder, path) = project();
     let mut foreign = fs::read(&path).unwrap();
     foreign[68..72].copy_from_slice(&[0, 0, 0, 9]);
@@ -170,7 +170,7 @@ fn a_database_of_another_tool_is_left_alone() {
 }
 
 #[test]
-fn a_folder_in_its_place_stays_and_a_link_that_leads_nowhere_goes() {
+fn folder_in_its_place_stays_and_dangling_link_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index.db");
     fs::create_dir(&path).unwrap();
@@ -179,12 +179,12 @@ fn a_folder_in_its_place_stays_and_a_link_that_leads_nowhere_goes() {
     assert!(path.is_dir());
     fs::remove_dir(&path).unwrap();
     symlink(folder.path().join("nowhere"), &path).unwrap();
-    assert_made_anew(&path, "a link to nowhere");
+    assert_rebuilt(&path, "a link to nowhere");
     assert!(!folder.path().join("nowhere").exists());
 }
 
 #[test]
-fn while_one_writes_nobody_else_does_and_nobody_reads_half_of_it() {
+fn writer_excludes_writers_and_readers() {
     let (_folder, path) = project();
     let writer = Index::write(&path).unwrap();
     writer.replace_entries(FILE, items(9)).unwrap();
@@ -195,7 +195,7 @@ fn while_one_writes_nobody_else_does_and_nobody_reads_half_of_it() {
 }
 
 #[test]
-fn while_one_reads_nobody_writes_and_it_stays_as_it_is() {
+fn reader_excludes_writers() {
     let (_folder, path) = project();
     let reader = Index::open(&path).unwrap();
     assert!(matches!(fill(&path, 3), Err(IndexError::Busy { .. })));
@@ -205,7 +205,7 @@ fn while_one_reads_nobody_writes_and_it_stays_as_it_is() {
 }
 
 #[test]
-fn whoever_lost_the_index_to_somebody_who_removed_it_does_not_seal_another_ones() {
+fn writer_does_not_seal_an_index_of_another_writer() {
     let (_folder, path) = project();
     let slow = Index::write(&path).unwrap();
     for ending in ["", ".lock"] {
@@ -214,15 +214,15 @@ fn whoever_lost_the_index_to_somebody_who_removed_it_does_not_seal_another_ones(
     let quick = Index::write(&path).unwrap();
     quick.put_source(FILE, &state()).unwrap();
     drop(slow.commit().unwrap());
-    assert!(Index::open(&path).is_none(), "what stands there is not finished");
+    assert!(Index::open(&path).is_none(), "the file at the path is unfinished");
     quick.replace_entries(FILE, items(4)).unwrap();
     drop(quick.commit().unwrap());
     assert_eq!(entries(&Index::open(&path).unwrap()), 4);
 }
 
 #[test]
-fn distrust_lets_the_next_writer_make_it_anew() {
+fn invalidated_index_is_rebuilt() {
     let (_folder, path) = project();
-    Index::distrust(&path);
-    assert_made_anew(&path, "distrusted");
+    Index::invalidate(&path);
+    assert_rebuilt(&path, "invalidated");
 }

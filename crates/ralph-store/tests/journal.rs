@@ -1,4 +1,4 @@
-//! The journal as it is read.
+//! Reading the journal.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use jiff::Timestamp;
@@ -72,7 +72,7 @@ fn row(run: u64, iteration: u32, outcome: Outcome) -> NewJournalRow {
 }
 
 #[test]
-fn a_row_is_read_as_it_was_written() {
+fn entry_is_read_as_written() {
     let mut bench = Bench::new();
     let full = row(1, 1, Outcome::Retried);
     let bare = NewJournalRow {
@@ -107,7 +107,7 @@ fn a_row_is_read_as_it_was_written() {
 }
 
 #[test]
-fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
+fn entries_of_run_and_task_are_chronological() {
     let mut bench = Bench::new();
     for (run, iteration) in [(1, 1), (1, 2), (2, 1), (1, 3), (1, 4)] {
         bench.add(row(run, iteration, Outcome::Done));
@@ -132,7 +132,7 @@ fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
 }
 
 #[test]
-fn what_was_forgiven_is_forgotten_once_the_task_is_done() {
+fn excused_attempt_is_forgotten_when_done() {
     let mut bench = Bench::new();
     let (task, stop) = (TaskId::new(1), StopReason::TaskDone);
     bench.add(row(1, 1, Outcome::Retried));
@@ -140,18 +140,18 @@ fn what_was_forgiven_is_forgotten_once_the_task_is_done() {
         stop: StopReason::Cancelled,
         ..row(1, 3, Outcome::Interrupted)
     });
-    assert!(!bench.store.was_forgiven(&task).unwrap());
-    let forgiven = row(1, 5, Outcome::Interrupted);
-    bench.add(NewJournalRow { stop, ..forgiven });
+    assert!(!bench.store.had_excused_attempt(&task).unwrap());
+    let excused = row(1, 5, Outcome::Interrupted);
+    bench.add(NewJournalRow { stop, ..excused });
     bench.add(row(1, 7, Outcome::Retried));
-    assert!(bench.store.was_forgiven(&task).unwrap());
-    assert!(!bench.store.was_forgiven(&TaskId::new(9)).unwrap());
+    assert!(bench.store.had_excused_attempt(&task).unwrap());
+    assert!(!bench.store.had_excused_attempt(&TaskId::new(9)).unwrap());
     bench.add(row(1, 9, Outcome::Done));
-    assert!(!bench.store.was_forgiven(&task).unwrap());
+    assert!(!bench.store.had_excused_attempt(&task).unwrap());
 }
 
 #[test]
-fn of_a_task_the_last_row_that_counts_is_told_and_whether_a_prompt_was_too_long() {
+fn last_counted_entry_and_context_overflow_are_found() {
     let mut bench = Bench::new();
     let task = TaskId::new(1);
     assert_eq!(bench.store.journal_last_counted(&task).unwrap(), None);
@@ -168,7 +168,7 @@ fn of_a_task_the_last_row_that_counts_is_told_and_whether_a_prompt_was_too_long(
 }
 
 #[test]
-fn every_part_of_a_filter_filters() {
+fn every_filter_field_is_applied() {
     let mut bench = Bench::new();
     for (run, iteration, outcome) in [(1, 1, Outcome::Done), (1, 2, Outcome::Failed), (2, 3, Outcome::Done)] {
         bench.add(row(run, iteration, outcome));
@@ -235,12 +235,12 @@ fn ranking_finds_words_and_counts_them() {
         ..row(1, 2, Outcome::Done)
     });
     let totals = bench.store.totals_of(ralph_store::Searched::Journal).unwrap();
-    let outlines = bench.store.journal_outlines(&[2, 1]).unwrap();
-    assert_eq!(outlines[0].terms, "pars date");
-    assert_eq!((outlines[1].id, &outlines[1].run), (1, &RunId::new(1)));
+    let docs = bench.store.journal_docs(&[2, 1]).unwrap();
+    assert_eq!(docs[0].terms, "pars date");
+    assert_eq!((docs[1].id, &docs[1].run), (1, &RunId::new(1)));
     let words = |terms: &str| u64::try_from(terms.split(' ').count()).unwrap();
     assert_eq!(totals.entries, 2);
-    assert_eq!(totals.terms, words(&outlines[0].terms) + words(&outlines[1].terms));
+    assert_eq!(totals.terms, words(&docs[0].terms) + words(&docs[1].terms));
     for (term, ids) in [("date", vec![1, 2]), ("ist_nicht", vec![1]), ("tea", vec![])] {
         let mut found = Vec::new();
         let word = encode_term(term);
@@ -257,7 +257,7 @@ fn ranking_finds_words_and_counts_them() {
 }
 
 #[test]
-fn counts_follow_whatever_happens_to_a_row() {
+fn term_counts_follow_updates_and_deletes() {
     let mut bench = Bench::new();
     bench.add(row(1, 1, Outcome::Done));
     bench.add(row(1, 2, Outcome::Done));

@@ -46,11 +46,11 @@ fn change(action: NoteAction, note: Note) -> NoteChange {
 }
 
 #[test]
-fn changes_and_the_file_they_were_made_in_are_recorded_together() {
+fn changes_and_file_state_are_recorded_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     assert!(Store::open_existing(&path, Wait::Long).unwrap().is_none());
-    assert!(!path.exists(), "looking must not make a database");
+    assert!(!path.exists(), "opening must not create a database");
 
     let here = file("memories.md");
     let at = "2025-01-20T12:00:00.5Z".parse().unwrap();
@@ -116,7 +116,7 @@ fn changes_and_the_file_they_were_made_in_are_recorded_together() {
 }
 
 #[test]
-fn a_database_of_another_tool_is_not_touched() {
+fn database_of_another_tool_is_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     // The header of a database with application_id 0 and user_version 4, as another tool leaves it.
@@ -144,7 +144,7 @@ fn a_database_of_another_tool_is_not_touched() {
 }
 
 #[test]
-fn what_is_no_database_is_refused_and_an_empty_file_becomes_one() {
+fn text_file_is_refused_and_empty_file_is_initialized() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     let put = |text: &str| {
@@ -163,11 +163,11 @@ fn what_is_no_database_is_refused_and_an_empty_file_becomes_one() {
 }
 
 #[test]
-fn a_database_with_a_rollback_journal_keeps_it() {
+fn rollback_journal_mode_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     drop(Store::open_or_create(&path).unwrap());
-    // The versions of the format say that there is no write-ahead log, as on a network file system.
+    // The format versions say that there is no write-ahead log, as on a network file system.
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[18..20].copy_from_slice(&[1, 1]);
     std::fs::File::create(&path)
@@ -183,7 +183,7 @@ fn a_database_with_a_rollback_journal_keeps_it() {
 }
 
 #[test]
-fn many_processes_worth_of_threads_make_one_database() {
+fn concurrent_threads_create_one_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     std::thread::scope(|scope| {
@@ -204,7 +204,7 @@ fn many_processes_worth_of_threads_make_one_database() {
 }
 
 #[test]
-fn the_write_ahead_log_stays_short_although_every_process_opens_the_database_anew() {
+fn write_ahead_log_stays_short_across_reopens() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     let at = "2025-01-20T12:00:00Z".parse().unwrap();
@@ -223,7 +223,7 @@ fn the_write_ahead_log_stays_short_although_every_process_opens_the_database_ane
 }
 
 #[test]
-fn the_log_names_the_author_of_each_version() {
+fn each_version_has_its_author() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
     let at = "2025-01-20T12:00:00Z".parse().unwrap();
@@ -250,7 +250,7 @@ fn the_log_names_the_author_of_each_version() {
     assert!(!store.is_written_by_agents("mem-1-0000").unwrap());
     assert!(
         !store.is_written_by_agents("mem-3-0000").unwrap(),
-        "without a row it may be anybody's"
+        "without logged changes the author is unknown"
     );
     let authors: Vec<Author> = store
         .note_history("mem-1")

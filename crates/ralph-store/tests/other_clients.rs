@@ -1,4 +1,5 @@
-//! The database beside other SQLite clients, in processes of their own, and beside whoever deletes or replaces its files.
+//! The database used alongside other SQLite clients in their own processes, and while its files are deleted or
+//! replaced.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(clippy::print_stderr, reason = "a client that is not installed is named")]
 
@@ -10,11 +11,11 @@ use ralph_model::{NewTask, SplitMix64};
 use ralph_store::index::Index;
 use ralph_store::{Change, ForeignDatabase, LogReset, Store, StoreError, Wait};
 
-/// What Python does: one statement in a connection of its own.
+/// The Python client: one statement in its own connection.
 const PYTHON: &str = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); \
                       c.execute('SELECT count(*) FROM tasks').fetchone(); c.close()";
 
-/// A database that is open.
+/// An open database.
 struct Bench {
     folder: tempfile::TempDir,
     store: Store,
@@ -45,13 +46,13 @@ impl Bench {
     }
 }
 
-/// How many tasks a database has for a connection that is opened now.
+/// The number of tasks that a new connection sees.
 fn tasks(path: &Path) -> usize {
     let store = Store::open_existing(path, Wait::Long).unwrap().unwrap();
     store.tasks(&ralph_store::TaskFilter::default()).unwrap().len()
 }
 
-/// Another program reads the database and closes it; says whether one is installed.
+/// Lets another program read and close the database; returns whether one is installed.
 fn visit(path: &Path) -> bool {
     #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
     let command = |program: &str| std::process::Command::new(program);
@@ -75,24 +76,24 @@ fn visit(path: &Path) -> bool {
 }
 
 #[test]
-fn no_look_at_the_database_lets_another_client_delete_its_log() {
+fn reading_never_lets_another_client_delete_the_log() {
     let mut bench = Bench::new();
     let path = bench.path();
     let copy = bench.folder.path().join("copy.db");
-    type Look = fn(&Path, &Path);
-    let looks: [(&str, Look); 9] = [
+    type Access = fn(&Path, &Path);
+    let accesses: [(&str, Access); 9] = [
         ("nothing", |_, _| {}),
-        ("is_there", |path, _| assert!(Store::is_there(path))),
+        ("exists", |path, _| assert!(Store::exists(path))),
         ("open_existing", |path, _| {
             drop(Store::open_existing(path, Wait::Long).unwrap());
         }),
-        ("open_to_look", |path, _| drop(Store::open_to_look(path).unwrap())),
-        ("open_to_read", |path, _| {
-            drop(Store::open_to_read(path, Wait::Brief).unwrap());
+        ("open_read_only", |path, _| drop(Store::open_read_only(path).unwrap())),
+        ("open_for_reading", |path, _| {
+            drop(Store::open_for_reading(path, Wait::Brief).unwrap());
         }),
         ("open_or_create", |path, _| drop(Store::open_or_create(path).unwrap())),
         ("health", |path, _| {
-            let store = Store::open_to_look(path).unwrap().unwrap();
+            let store = Store::open_read_only(path).unwrap().unwrap();
             assert!(store.health().unwrap().write_ahead);
         }),
         ("copy_to_try", |path, copy| {
@@ -101,11 +102,11 @@ fn no_look_at_the_database_lets_another_client_delete_its_log() {
         }),
         ("as another tool's and as an index", |path, _| {
             assert!(ForeignDatabase::open(path).is_err());
-            assert_eq!(Index::standing(path), ralph_store::index::Standing::Foreign);
+            assert_eq!(Index::state(path), ralph_store::index::IndexState::Foreign);
         }),
     ];
-    for (number, (name, look)) in looks.into_iter().enumerate() {
-        look(&path, &copy);
+    for (number, (name, access)) in accesses.into_iter().enumerate() {
+        access(&path, &copy);
         if !visit(&path) {
             return;
         }
@@ -119,7 +120,7 @@ fn no_look_at_the_database_lets_another_client_delete_its_log() {
 }
 
 #[test]
-fn connections_of_many_threads_keep_each_others_locks() {
+fn connections_of_threads_keep_each_others_locks() {
     let mut bench = Bench::new();
     let path = bench.path();
     let over = AtomicBool::new(false);
@@ -127,7 +128,7 @@ fn connections_of_many_threads_keep_each_others_locks() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
-                    assert!(Store::is_there(&path));
+                    assert!(Store::exists(&path));
                     drop(Store::open_existing(&path, Wait::Long).unwrap());
                 }
             });
@@ -145,7 +146,7 @@ fn connections_of_many_threads_keep_each_others_locks() {
 }
 
 #[test]
-fn a_change_of_the_files_is_noticed_with_the_next_commit() {
+fn file_changes_are_detected_at_the_next_commit() {
     type Harm = fn(&Bench);
     let cases: [(&str, Harm, &str, Change); 6] = [
         (
@@ -187,7 +188,7 @@ fn a_change_of_the_files_is_noticed_with_the_next_commit() {
             |bench| {
                 fs::remove_file(bench.beside("-wal")).unwrap();
                 fs::File::create(bench.beside("-wal")).unwrap();
-                // Else the file system may give the new one the inode of the old.
+                // Otherwise the new file might get the inode of the old one.
                 fs::File::create(bench.beside("-wal2")).unwrap();
                 fs::rename(bench.beside("-wal2"), bench.beside("-wal")).unwrap();
             },
@@ -214,7 +215,7 @@ fn a_change_of_the_files_is_noticed_with_the_next_commit() {
 }
 
 #[test]
-fn what_other_clients_may_do_is_not_taken_for_a_change_of_the_files() {
+fn normal_use_by_other_clients_is_not_a_file_change() {
     let mut bench = Bench::new();
     bench.add_task().unwrap();
     let other = Store::open_existing(&bench.path(), Wait::Long).unwrap().unwrap();
@@ -227,22 +228,22 @@ fn what_other_clients_may_do_is_not_taken_for_a_change_of_the_files() {
 }
 
 #[test]
-fn a_reader_keeps_the_log_from_being_reset_which_is_not_an_error() {
+fn reader_prevents_log_reset_without_an_error() {
     let mut bench = Bench::new();
     bench.add_task().unwrap();
     let reader = Store::open_existing(&bench.path(), Wait::Long).unwrap().unwrap();
-    let moment = reader.moment().unwrap();
+    let snapshot = reader.snapshot().unwrap();
     assert_eq!(tasks(&bench.path()), 1);
     reader.tasks(&ralph_store::TaskFilter::default()).unwrap();
     bench.add_task().unwrap();
     assert_eq!(bench.store.reset_log().unwrap(), LogReset::InUse);
     assert!(fs::metadata(bench.beside("-wal")).unwrap().len() > 0);
-    drop(moment);
+    drop(snapshot);
     assert_eq!(bench.store.reset_log().unwrap(), LogReset::Done);
 }
 
 #[test]
-fn a_database_that_another_process_keeps_locked_is_busy() {
+fn database_locked_by_another_process_is_busy() {
     let bench = Bench::new();
     let holder = Store::open_existing(&bench.path(), Wait::Long).unwrap().unwrap();
     let mut brief = Store::open_existing(&bench.path(), Wait::Brief).unwrap().unwrap();

@@ -1,19 +1,19 @@
-//! The task that a prompt assigns.
+//! Finds the task that a prompt assigns.
 
 use ralph_model::TaskId;
 
-/// The heading of the section that assigns it.
+/// The heading of the section that assigns the task.
 pub(crate) const HEADING: &str = "## Assigned Task";
 
-/// How a prompt begins by which somebody is asked to look at finished work.
+/// The first line of a verifier's prompt.
 pub(crate) const VERIFICATION: &str = "# Verification\n";
 
-/// The task whose finished work a prompt asks to look at.
+/// The task that a verifier's prompt is about.
 pub(crate) fn verified_task(prompt: &str) -> Option<TaskId> {
     task_below(prompt.split_once(VERIFICATION)?.1, "## Task")
 }
 
-/// The first id of a task in the section of the prompt that assigns one.
+/// The first task id in the section that assigns the task.
 pub(crate) fn assigned_task(prompt: &str) -> Option<TaskId> {
     task_below(prompt, HEADING)
 }
@@ -23,6 +23,6 @@ fn task_below(prompt: &str, heading: &str) -> Option<TaskId> {
     section
         .skip(1)
         .take_while(|line| !line.starts_with("## "))
-        .flat_map(|line| line.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-'))
+        .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '-'))
         .find_map(TaskId::parse)
 }

@@ -1,19 +1,19 @@
-//! How often a long test repeats itself, and with which seed: little in the gate, a lot in the soak.
+//! Repetition counts and seeds of long tests: few repetitions in the gate, many in a soak.
 
 use ralph_model::{Entropy, SplitMix64};
 
-/// The number in this environment variable, else the small one for the gate.
+/// The count from this environment variable, or the small default for the gate.
 #[must_use]
 pub fn count(variable: &str, in_the_gate: usize) -> usize {
     read(variable).unwrap_or(in_the_gate)
 }
 
-/// Random numbers that can be had again from their seed.
+/// Reproducible random numbers.
 #[derive(Debug, Clone)]
 pub struct Seed(SplitMix64);
 
 impl Seed {
-    /// The seed in `RALPH_SOAK_SEED`, else one from the clock; it is printed, so that a failure can be repeated.
+    /// The seed from `RALPH_SOAK_SEED`, or one from the clock. It is printed, so that a failure can be reproduced.
     #[must_use]
     pub fn announced(test: &str) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a new seed for every run is the point")]
@@ -21,14 +21,14 @@ impl Seed {
         let seed = read("RALPH_SOAK_SEED")
             .map(|seed| seed as u64)
             .unwrap_or_else(|| clock().map_or(1, |now| u64::from(now.subsec_nanos()) ^ now.as_secs()));
-        #[expect(clippy::print_stderr, reason = "whoever repeats a failure needs it")]
+        #[expect(clippy::print_stderr, reason = "needed to reproduce a failure")]
         {
             eprintln!("{test}: RALPH_SOAK_SEED={seed}");
         }
         Self(SplitMix64::new(seed))
     }
 
-    /// A seed of its own for a worker.
+    /// A separate seed for a worker.
     #[must_use]
     pub fn split(&mut self) -> Self {
         Self(SplitMix64::new(self.0.next_bits()))
@@ -42,7 +42,7 @@ impl Seed {
 }
 
 fn read(variable: &str) -> Option<usize> {
-    #[expect(clippy::disallowed_methods, reason = "the soak hands its counts over so")]
+    #[expect(clippy::disallowed_methods, reason = "the soak passes its counts this way")]
     let value = std::env::var(variable).ok()?;
     Some(value.parse().expect("the soak's variables are numbers"))
 }

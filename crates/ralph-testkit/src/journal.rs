@@ -1,8 +1,8 @@
-//! A row of the journal to begin with.
+//! A default journal entry.
 
 use ralph_model::{Evidence, NewJournalRow, Outcome, RunId, StopReason, Usage};
 
-/// The row of an iteration that went well and left nothing; tests set what they are about.
+/// The entry of a successful iteration without notes; tests override the fields they care about.
 #[must_use]
 pub fn journal_row(run: RunId, iteration: u32) -> NewJournalRow {
     NewJournalRow {

@@ -1,6 +1,5 @@
-//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids, an
-//! agent that follows a script, a model that follows a scenario, and a terminal that shows what it is sent.
-//! A dev-dependency only.
+//! Shared test support: a project in a temporary folder with a cleared environment, fixed clock and seeded ids, a
+//! scripted agent, a scripted model server, and a terminal emulator. A dev-dependency only.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,7 +11,7 @@ mod assigned;
 mod counts;
 mod damage;
 mod journal;
-mod lessons;
+mod learnings;
 pub mod model;
 mod node;
 mod recorded;
@@ -21,10 +20,10 @@ mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
-pub use damage::past_its_types;
+pub use damage::corrupt_row;
 pub use journal::journal_row;
-pub use lessons::{known_lesson, put_lessons};
+pub use learnings::{put_learnings, run_learning};
 pub use node::node;
 pub use recorded::{RECORDED, RECORDED_ROOT, Recorded, recorded};
-pub use terminal::{Cursor, Left, Screen, Terminal};
+pub use terminal::{Cursor, Screen, Terminal, TerminalExit};
 pub use test_env::{Finished, Invocation, TestEnv};

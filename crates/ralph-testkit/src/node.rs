@@ -1,10 +1,10 @@
-//! Runs JavaScript where there is a node to run it: what another program writes is best checked against that program.
+//! Runs JavaScript with node, to check our output against the program it imitates.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-/// What a script prints when it gets this input; none where there is no node, and then a word about it.
+/// The output of a script for this input. None, with a message, if node is not installed.
 ///
 /// # Panics
 /// When the script fails.
@@ -17,10 +17,7 @@ pub fn node(script: &Path, arguments: &[&str], input: &str) -> Option<String> {
     let mut child = match started {
         Ok(child) => child,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            #[expect(
-                clippy::print_stderr,
-                reason = "whoever reads the log should know what was not checked"
-            )]
+            #[expect(clippy::print_stderr, reason = "the log should show what was not checked")]
             {
                 eprintln!("node is not on PATH: {} was not run", script.display());
             }

@@ -1,25 +1,18 @@
-//! Outputs of real tools that failed, as they printed them. They were recorded in a folder that was bound to
-//! `/home/dev/project`.
+//! Recorded outputs of real tools that failed. The project was mounted at `/home/dev/project`.
 
-/// An output, with what printed it.
+/// A recorded output and the command that printed it.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded {
-    /// What it is called here.
     pub name: &'static str,
-    /// The command that printed it.
     pub command: &'static str,
-    /// The version of the tool.
     pub version: &'static str,
-    /// Its exit code.
     pub exit: u8,
-    /// What was printed.
     pub output: &'static str,
 }
 
 /// The folder that the project was in.
 pub const RECORDED_ROOT: &str = "/home/dev/project";
 
-/// The output of this name.
 #[must_use]
 pub fn recorded(name: &str) -> Recorded {
     let found = RECORDED.iter().find(|recorded| recorded.name == name);
@@ -38,7 +31,6 @@ macro_rules! recorded {
     };
 }
 
-/// All that were recorded.
 pub const RECORDED: &[Recorded] = recorded! {
     "cargo_missing_dependency", "cargo test", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_assertion", "cargo test", "cargo 1.95.0, rustc 1.95.0", 101;

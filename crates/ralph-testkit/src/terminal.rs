@@ -1,6 +1,5 @@
-//! A terminal with a command at it: what a person would see, and keys that they press. It is a real one (a pseudo-terminal
-//! of the system, which the command controls), so Ctrl+C is a key, lines are edited and echoed, and all is shown in the order
-//! in which it came.
+//! A command in a pseudo-terminal that it controls: Ctrl+C is a key, lines are edited and echoed, and all output
+//! appears in the order in which it was written.
 
 mod screen;
 
@@ -22,23 +21,22 @@ pub use screen::{Cursor, Screen};
 
 use crate::Invocation;
 
-/// How long to wait for what must come.
+/// How long to wait for expected output.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many rows a terminal has of which nobody says it.
+/// The default number of rows.
 const ROWS: u16 = 40;
 
-/// A terminal with a command at it. A command that still runs is killed with this value.
+/// A terminal running a command. The command is killed on drop.
 #[derive(Debug)]
 pub struct Terminal {
     child: Child,
-    /// The person's side.
     keys: File,
-    /// The command's side; kept open, so that what was shown can be read after its end.
+    /// The command's side; kept open so that output can be read after the command has ended.
     screen: OwnedFd,
     shown: Arc<Shown>,
     reader: Option<JoinHandle<()>>,
-    /// How much of what was shown was waited for already.
+    /// How much of the output was already waited for.
     seen: usize,
 }
 
@@ -48,7 +46,7 @@ struct Shown {
     more: Condvar,
 }
 
-/// All bytes that came, and what they look like.
+/// All bytes written so far, and the resulting screen.
 #[derive(Debug)]
 struct Picture {
     bytes: Vec<u8>,
@@ -65,23 +63,21 @@ impl Shown {
     }
 }
 
-/// What a command has left at the terminal.
+/// The state of the terminal after the command has ended.
 #[derive(Debug)]
-pub struct Left {
-    /// Its exit code.
+pub struct TerminalExit {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// What is to be seen.
     pub screen: Screen,
     /// Whether the terminal edits lines and echoes what is typed.
     pub is_sane: bool,
-    /// All that was ever written to it.
+    /// Everything that was ever written to the terminal.
     pub bytes: String,
 }
 
 impl Terminal {
-    /// Starts a command at a terminal with so many columns.
+    /// Starts a command in a terminal with this many columns.
     ///
     /// # Panics
     /// When the system has no terminals or `setsid` is missing.
@@ -90,7 +86,7 @@ impl Terminal {
         Self::of_size(&invocation.command(), columns, ROWS)
     }
 
-    /// Starts a command at a terminal with so many columns and rows.
+    /// Starts a command in a terminal of this size.
     ///
     /// # Panics
     /// When the system has no terminals or `setsid` is missing.
@@ -103,7 +99,7 @@ impl Terminal {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let screen = rustix::fs::open(name, flags, Mode::empty()).unwrap();
         tcsetwinsize(&screen, size(columns, rows)).unwrap();
-        // A session of its own, which this terminal controls; the command takes the place of `setsid`, with its pid.
+        // A new session controlled by this terminal. `setsid` execs the command, which therefore has its pid.
         let mut command = ralph_process::command("setsid");
         command
             .arg("--ctty")
@@ -142,16 +138,15 @@ impl Terminal {
         }
     }
 
-    /// The command's process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until this is shown, after what was waited for before.
+    /// Waits until this text is printed, after the text that was waited for before.
     ///
     /// # Panics
-    /// When it does not come.
+    /// On a timeout.
     #[track_caller]
     pub fn shows(&mut self, text: &str) {
         let begin = Instant::now();
@@ -174,16 +169,16 @@ impl Terminal {
         }
     }
 
-    /// Waits until what is to be seen is as it should be.
+    /// Waits until the screen matches.
     ///
     /// # Panics
-    /// When that does not come.
+    /// On a timeout.
     #[track_caller]
     pub fn is(&self, what: &str, is_so: impl Fn(&Screen) -> bool) -> Screen {
         self.until(what, is_so).screen.clone()
     }
 
-    /// Waits until the screen is as it should be, with no update half drawn.
+    /// Waits until the screen matches and no synchronized update is open.
     #[track_caller]
     fn until(&self, what: &str, is_so: impl Fn(&Screen) -> bool) -> MutexGuard<'_, Picture> {
         let (now, waited) = self
@@ -202,63 +197,63 @@ impl Terminal {
         now
     }
 
-    /// Waits until a row of the screen holds this.
+    /// Waits until a row of the screen contains this text.
     ///
     /// # Panics
-    /// When none does.
+    /// On a timeout.
     #[track_caller]
     pub fn has_row(&self, text: &str) -> Screen {
         self.is(text, |screen| screen.shown().iter().any(|row| row.contains(text)))
     }
 
-    /// Gives the terminal another size, as whoever drags its corner does.
+    /// Resizes the terminal, as if its corner were dragged.
     ///
     /// # Panics
-    /// When the terminal is gone, or an update never ends.
+    /// When the terminal is closed, or an update never ends.
     pub fn resize(&self, columns: u16, rows: u16) {
-        // Until it is resized nothing more is shown: a block is never half drawn for one size and half for the other.
+        // The lock blocks output until the resize is done, so no block is drawn partly for each size.
         let mut now = self.until("the end of an update", |_| true);
         now.screen.resize(columns.into(), rows.into());
         tcsetwinsize(&self.screen, size(columns, rows)).unwrap();
     }
 
-    /// The command's process, for whoever waits for it by other means.
+    /// The command's process, for callers that wait for it themselves.
     #[must_use]
     pub fn child(&self) -> &Child {
         &self.child
     }
 
-    /// Presses keys, one after the other; `\u{3}` is Ctrl+C, `\u{4}` is Ctrl+D, `\r` is Enter.
+    /// Presses keys: `\u{3}` is Ctrl+C, `\u{4}` is Ctrl+D, `\r` is Enter.
     ///
     /// # Panics
-    /// When the terminal is gone.
+    /// When the terminal is closed.
     pub fn types(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Whether the terminal edits lines and echoes what is typed, as it did at the beginning.
+    /// Whether the terminal edits lines and echoes input, as it did at the start.
     ///
     /// # Panics
-    /// When the terminal is gone.
+    /// When the terminal is closed.
     #[must_use]
     pub fn is_sane(&self) -> bool {
         let modes = tcgetattr(&self.screen).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// Whether reading from the terminal waits until there is something to read.
+    /// Whether reads from the terminal block until there is input.
     ///
     /// # Panics
-    /// When the terminal is gone.
+    /// When the terminal is closed.
     #[must_use]
-    pub fn lets_readers_wait(&self) -> bool {
+    pub fn read_blocks(&self) -> bool {
         tcgetattr(&self.screen).unwrap().special_codes[SpecialCodeIndex::VMIN] > 0
     }
 
-    /// Sends the command a signal by its name.
+    /// Sends the command a signal by name.
     ///
     /// # Panics
-    /// When it is gone.
+    /// When the command has ended.
     pub fn signal(&self, name: &str) {
         let signal = match name {
             "HUP" => Signal::HUP,
@@ -266,45 +261,49 @@ impl Terminal {
             "KILL" => Signal::KILL,
             "QUIT" => Signal::QUIT,
             "TERM" => Signal::TERM,
-            other => panic!("{other} is no signal that is sent here"),
+            other => panic!("unsupported signal: {other}"),
         };
-        // No other program does it: it may be the first moment of a command that matters.
+        // Not with `kill(1)`: the signal may have to arrive right after the command has started.
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits for the end of the command: its exit code, none when a signal ended it, and all that was shown.
+    /// Waits for the command to end. Returns its exit code, none if a signal ended it, and all output.
     ///
     /// # Panics
-    /// When it does not end.
+    /// On a timeout.
     #[must_use]
     pub fn end(self) -> (Option<i32>, String) {
-        let left = self.left();
-        (left.code, left.bytes.replace("\r\n", "\n"))
+        let exit = self.finish();
+        (exit.code, exit.bytes.replace("\r\n", "\n"))
     }
 
-    /// Waits for the end of the command, and tells all that it has left.
+    /// Waits for the command to end and returns the final state.
     ///
     /// # Panics
-    /// When it does not end, or has written what no terminal would understand.
+    /// On a timeout, or if the command wrote an unknown control sequence.
     #[must_use]
-    pub fn left(mut self) -> Left {
+    pub fn finish(mut self) -> TerminalExit {
         let begin = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begin.elapsed() < PATIENCE, "it does not end:\n{}", self.shown.text());
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "the command did not end:\n{}",
+                self.shown.text()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
         let is_sane = self.is_sane();
-        // With its last holder gone, reading the other side comes to an end.
+        // Closing the last descriptor ends reads on the other side.
         self.screen = rustix::fs::open("/dev/null", OFlags::RDONLY, Mode::empty()).unwrap();
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
         let screen = self.shown.now().screen.clone();
         assert_eq!(screen.unknown(), [""; 0], "{:?}", self.shown.text());
-        Left {
+        TerminalExit {
             code: status.code(),
             signal: status.signal(),
             screen,
@@ -331,7 +330,7 @@ fn size(columns: u16, rows: u16) -> Winsize {
     }
 }
 
-/// Keeps what is shown. A terminal that nobody holds any more is an error to read, which is its end.
+/// Collects the output. Reading fails once the last descriptor of the terminal is closed.
 fn read_on(mut terminal: File, shown: Arc<Shown>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut piece = [0; 4096];

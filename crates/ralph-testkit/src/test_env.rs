@@ -1,4 +1,4 @@
-//! A project in a temporary folder, and the command run in it as a user would.
+//! A project in a temporary folder, and `ralph` run in it as a user would.
 
 use std::fs::Permissions;
 use std::io::Write;
@@ -6,13 +6,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The moment that the command takes for the present, unless a test says otherwise.
+/// The current time for the command, unless a test overrides it.
 const NOW: &str = "2025-01-20T11:20:00Z";
 
-/// The user without any rights.
+/// The uid of the unprivileged user `nobody`.
 const NOBODY: u32 = 65534;
 
-/// A project in a temporary folder that goes with this value.
+/// A project in a temporary folder, which is removed on drop.
 #[derive(Debug)]
 pub struct TestEnv {
     folder: tempfile::TempDir,
@@ -20,7 +20,7 @@ pub struct TestEnv {
 }
 
 impl TestEnv {
-    /// A project folder without anything in it; `program` is the path of the command.
+    /// An empty project folder; `program` is the path of the command.
     #[must_use]
     pub fn new(program: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap();
@@ -33,7 +33,6 @@ impl TestEnv {
         }
     }
 
-    /// The project's folder.
     #[must_use]
     pub fn project(&self) -> PathBuf {
         self.folder.path().join("project")
@@ -45,13 +44,13 @@ impl TestEnv {
         self.project().join(name)
     }
 
-    /// A path beside the project, which goes with it.
+    /// A path next to the project, inside the temporary folder.
     #[must_use]
     pub fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Everything in the project but git's own, in order: files with their bytes, folders and links with what they are.
+    /// Everything in the project except `.git`, sorted: files with their bytes, folders and links with their kind.
     #[must_use]
     pub fn tree(&self) -> Vec<(String, Vec<u8>)> {
         let mut found = Vec::new();
@@ -60,7 +59,7 @@ impl TestEnv {
         found
     }
 
-    /// The names of the temporary files and folders that the command left behind.
+    /// The temporary files and folders that the command left behind.
     #[must_use]
     pub fn left_behind(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -68,20 +67,19 @@ impl TestEnv {
         found.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// What a file of the project holds.
     #[must_use]
     #[track_caller]
     pub fn read(&self, name: &str) -> String {
         String::from_utf8(std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))).unwrap()
     }
 
-    /// Writes a file of the project in place, as an editor may; its folders are made.
+    /// Writes a file of the project in place, as an editor may, and creates its folders.
     #[track_caller]
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         save_in_place(&self.path(name), text.as_ref());
     }
 
-    /// The command with these arguments, to be run in the project.
+    /// `ralph` with these arguments, to be run in the project.
     #[must_use]
     pub fn ralph<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Invocation {
         let mut command = ralph_process::command(&self.program);
@@ -89,7 +87,7 @@ impl TestEnv {
         self.invocation(command)
     }
 
-    /// A shell script, to be run in the project; it finds the command in `$RALPH`.
+    /// A shell script, to be run in the project; `$RALPH` is the path of the command.
     #[must_use]
     pub fn sh(&self, script: &str) -> Invocation {
         let mut command = ralph_process::command("sh");
@@ -97,16 +95,16 @@ impl TestEnv {
         self.invocation(command).env("RALPH", &self.program)
     }
 
-    /// The command as a user whom file modes bind: whoever runs the tests or, where that is root, nobody.
+    /// The command as a user who is subject to file modes: the current user, or `nobody` when that is root.
     #[must_use]
     pub fn ralph_as_plain_user<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Invocation {
         if std::fs::metadata(self.folder.path()).unwrap().uid() != 0 {
             return self.ralph(arguments);
         }
-        // Nobody may have no way to the folder that the command was built in.
+        // `nobody` may lack access to the build folder.
         let copy = self.beside("ralph");
         if !copy.exists() {
-            // By a program of its own: a test that forks while this one writes would keep the copy from being run.
+            // Use `cp`: if another test forks while this process writes the copy, executing it fails with ETXTBSY.
             let status = ralph_process::command("cp").arg(&self.program).arg(&copy).status();
             assert!(status.unwrap().success());
         }
@@ -121,7 +119,7 @@ impl TestEnv {
         self.invocation(command)
     }
 
-    /// Hands a file of the project over to the user of [`TestEnv::ralph_as_plain_user`].
+    /// Makes the user of [`TestEnv::ralph_as_plain_user`] the owner of a project file.
     pub fn give_to_plain_user(&self, name: &str) {
         if std::fs::metadata(self.folder.path()).unwrap().uid() == 0 {
             std::os::unix::fs::chown(self.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -159,7 +157,7 @@ impl TestEnv {
         self.git_in(&self.project(), arguments)
     }
 
-    /// The same in another folder.
+    /// Like [`TestEnv::git`], in another folder.
     #[track_caller]
     pub fn git_in<'a>(&self, folder: &Path, arguments: impl IntoIterator<Item = &'a str>) -> String {
         let output = ralph_process::command("git")
@@ -190,53 +188,51 @@ pub struct Invocation {
     hidden: PathBuf,
 }
 
-/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// Its exit code; none when a signal ended it.
+    /// The exit code, or none if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed, with the temporary folder's path as `[TMP]`.
+    /// Standard output, with the temporary folder's path as `[TMP]`.
     pub stdout: String,
-    /// What it said, with the temporary folder's path as `[TMP]`.
+    /// Standard error, with the temporary folder's path as `[TMP]`.
     pub stderr: String,
 }
 
 impl Invocation {
-    /// With a variable of its own; an empty value stands for one that is not set.
+    /// Sets a variable; `ralph` treats an empty value as unset.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// In another folder.
     #[must_use]
     pub fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// With the machine's own clock and randomness.
+    /// Uses the real clock and real randomness.
     #[must_use]
     pub fn unfixed(mut self) -> Self {
         self.command.env_remove("RALPH_NOW").env_remove("RALPH_SEED");
         self
     }
 
-    /// With this on standard input.
+    /// Sets standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// The command itself, for what this type does not do.
+    /// The underlying command, for anything this type does not support.
     #[must_use]
     pub fn command(self) -> Command {
         self.command
     }
 
-    /// Starts it and does not wait.
+    /// Starts the command without waiting for it.
     #[must_use]
     pub fn start(mut self) -> Child {
         self.command
@@ -247,7 +243,7 @@ impl Invocation {
             .expect("the command starts")
     }
 
-    /// Runs it to its end.
+    /// Runs the command to completion.
     #[must_use]
     pub fn run(mut self) -> Finished {
         let mut child = self
@@ -258,7 +254,7 @@ impl Invocation {
             .spawn()
             .expect("the command starts");
         let mut stdin = child.stdin.take().unwrap();
-        // A command that does not read its input closes the pipe, which is its right.
+        // A command that does not read its input may close the pipe.
         let input = std::mem::take(&mut self.input);
         let writer = std::thread::spawn(move || stdin.write_all(&input).is_ok());
         let output = child.wait_with_output().unwrap();

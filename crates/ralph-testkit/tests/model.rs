@@ -1,4 +1,4 @@
-//! The scripted model, asked with raw requests in every form.
+//! Tests of the scripted model with raw requests in every API format.
 
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const PROMPT: &str = "# Work\n\n## Assigned Task\n\n**Make the file** (t-0000a1)\n";
 const DONE: &str = "<task-done>t-0000a1</task-done>";
 
-/// The ways to be asked: a name, a path, and a body with a prompt, whether it is streamed and whether a tool has answered.
+/// Builds a request (path and body) from a prompt, whether it is streamed, and whether a tool has answered.
 type Ask = fn(&str, Streamed, Turn) -> (String, Value);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ fn body(answer: &str) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// All texts of a stream, put together.
+/// The joined texts of a stream.
 fn streamed_text(answer: &str) -> String {
     let events = answer.lines().filter_map(|line| line.strip_prefix("data: "));
     let events = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
@@ -152,7 +152,7 @@ fn a_file() -> Scenario {
 }
 
 #[test]
-fn a_file_is_written_with_the_agents_own_tool_and_the_task_is_done() {
+fn file_is_written_with_the_agents_own_tool() {
     let server = ModelServer::start([a_file()]).unwrap();
     for (name, ask) in WIRES {
         let first = body(&post(&server, &ask(PROMPT, Streamed::No, Turn::First)));
@@ -199,21 +199,21 @@ fn a_file_is_written_with_the_agents_own_tool_and_the_task_is_done() {
 }
 
 #[test]
-fn a_command_is_run_with_the_agents_own_shell() {
+fn command_is_run_with_the_agents_own_shell() {
     let server = ModelServer::start([Scenario::Runs("touch a".to_owned())]).unwrap();
     for (name, ask) in WIRES {
         let first = post(&server, &ask(PROMPT, Streamed::No, Turn::First));
         assert!(first.contains("touch a"), "{name}: {first}");
         let last = post(&server, &ask(PROMPT, Streamed::No, Turn::AfterTool));
         assert!(
-            last.contains("came to its end") && !last.contains("t-0000a1"),
+            last.contains("The command finished.") && !last.contains("t-0000a1"),
             "{name}: {last}"
         );
     }
 }
 
 #[test]
-fn a_service_fails_in_its_own_words() {
+fn failures_use_the_format_of_each_service() {
     let failures = [
         (Failure::Unauthorized, "401 401 401 401"),
         (Failure::RateLimited, "429 429 429 429"),
@@ -233,8 +233,8 @@ fn a_service_fails_in_its_own_words() {
             let answer = post(&server, &ask(PROMPT, Streamed::Yes, Turn::First));
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
             assert!(body(&answer)["error"]["message"].is_string(), "{name}: {answer}");
-            // What an account meets, it meets in every request; a prompt that is too long is that of the task, and it is
-            // too long to be summed up as well.
+            // Account-wide failures affect every request. A prompt that is too long also fails in a summary of it, but
+            // not in an unrelated request.
             let (target, mut summary) = ask(PROMPT, Streamed::No, Turn::First);
             summary["tools"] = json!([]);
             let summary = post(&server, &(target, summary));
@@ -258,7 +258,7 @@ fn a_service_fails_in_its_own_words() {
 }
 
 #[test]
-fn an_answer_may_end_in_every_other_way() {
+fn answers_can_end_in_every_other_way() {
     let ends = [
         (
             Scenario::RunsOutOfTokens,
@@ -290,7 +290,7 @@ fn an_answer_may_end_in_every_other_way() {
 }
 
 #[test]
-fn a_stream_that_is_cut_has_no_end_and_one_that_hangs_ends_with_the_server() {
+fn cut_stream_has_no_end_and_hanging_stream_ends_with_server() {
     let server = ModelServer::start([Scenario::CutsOff]).unwrap();
     for (name, ask) in WIRES {
         let answer = post(&server, &ask(PROMPT, Streamed::Yes, Turn::First));
@@ -319,7 +319,7 @@ fn a_stream_that_is_cut_has_no_end_and_one_that_hangs_ends_with_the_server() {
 }
 
 #[test]
-fn every_prompt_gets_a_scenario_of_its_own_and_the_last_one_stays() {
+fn each_prompt_gets_a_scenario_and_the_last_repeats() {
     let server = ModelServer::start([
         Scenario::Fails(Failure::ContextOverflow),
         Scenario::Says("It is {task}.".to_owned()),
@@ -337,21 +337,21 @@ fn every_prompt_gets_a_scenario_of_its_own_and_the_last_one_stays() {
 }
 
 #[test]
-fn what_is_about_no_task_gets_a_plain_answer() {
+fn requests_without_a_task_get_a_plain_answer() {
     let server = ModelServer::start([Scenario::Hangs]).unwrap();
     for (name, ask) in WIRES {
         let answer = post(&server, &ask("hello é", Streamed::Yes, Turn::First));
         assert_eq!(streamed_text(&answer), ANSWER, "{name}: {answer}");
-        // A title is made from the prompt, and without tools.
+        // A title request contains the prompt but offers no tools.
         let (target, mut title) = ask(PROMPT, Streamed::Yes, Turn::First);
         title["tools"] = json!([]);
         assert_eq!(streamed_text(&post(&server, &(target, title))), ANSWER, "{name}");
     }
-    let asked = server.take_asked();
+    let asked = server.take_requests();
     assert_eq!(asked.len(), 8);
     assert_eq!(asked[0].target, "/v1/messages?beta=true");
     assert!(asked[0].body.contains("hello é"));
-    assert_eq!(server.take_asked(), []);
+    assert_eq!(server.take_requests(), []);
     let schema =
         json!({ "properties": { "next_speaker": { "enum": ["model", "user"] }, "reasoning": { "type": "STRING" } } });
     let (target, mut next) = gemini("who?", Streamed::No, Turn::First);
@@ -362,7 +362,7 @@ fn what_is_about_no_task_gets_a_plain_answer() {
 }
 
 #[test]
-fn models_are_listed_tokens_counted_and_chunks_put_together() {
+fn lists_models_counts_tokens_and_reads_chunked_bodies() {
     let server = ModelServer::start([]).unwrap();
     let models = body(&raw(&server, "GET /v1/models HTTP/1.1\r\n\r\n"));
     assert_eq!(
@@ -381,5 +381,5 @@ fn models_are_listed_tokens_counted_and_chunks_put_together() {
     assert!(raw(&server, "HEAD / HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
     let chunked = "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"model\"\r\n4;x\r\n:\"m\"\r\n1\r\n}\r\n0\r\n\r\n";
     assert!(raw(&server, chunked).contains(ANSWER));
-    assert_eq!(server.take_asked()[0].body, r#"{"model":"m"}"#);
+    assert_eq!(server.take_requests()[0].body, r#"{"model":"m"}"#);
 }

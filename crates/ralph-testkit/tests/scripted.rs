@@ -1,4 +1,4 @@
-//! The scripted agent as a program.
+//! Tests of the scripted agent as a program.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use ralph_testkit::scripted::{
-    Script, ScriptedAgent, append, exit, if_prompt_holds, kill, run, say, say_in_chunks, write,
+    Script, ScriptedAgent, append, exit, if_prompt_contains, kill, run, say, say_in_chunks, write,
 };
 
 const PROMPT: &str = "# Work\n\n## Assigned Task\n\n- ID: `t-00002a`\n\n## More\n\nt-00002b: use port 8081\n";
@@ -31,7 +31,7 @@ fn play(agent: &ScriptedAgent, folder: &Path, prompt: &str) -> Output {
 }
 
 #[test]
-fn a_script_is_played_turn_by_turn_and_prompts_are_kept() {
+fn script_is_played_turn_by_turn_and_prompts_are_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Script::new()
         .turn([
@@ -41,7 +41,7 @@ fn a_script_is_played_turn_by_turn_and_prompts_are_kept() {
             exit(3),
         ])
         .turn([
-            if_prompt_holds("use port 8081", [say_in_chunks("knows ü", 20)], [say("forgot")]),
+            if_prompt_contains("use port 8081", [say_in_chunks("knows ü", 20)], [say("forgot")]),
             run("echo hidden > b.txt"),
         ])
         .install(&folder.path().join("agent"));
@@ -67,7 +67,7 @@ fn a_script_is_played_turn_by_turn_and_prompts_are_kept() {
 }
 
 #[test]
-fn agents_that_play_at_once_get_turns_of_their_own() {
+fn concurrent_agents_get_separate_turns() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Script::new()
         .turn([say("{turn}")])
@@ -83,7 +83,7 @@ fn agents_that_play_at_once_get_turns_of_their_own() {
 }
 
 #[test]
-fn a_signal_ends_it_before_the_rest() {
+fn signal_skips_the_remaining_actions() {
     let folder = tempfile::tempdir().unwrap();
     let agent = Script::new()
         .turn([kill(9), say("never")])

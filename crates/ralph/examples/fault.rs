@@ -1,14 +1,15 @@
 //! A library for `LD_PRELOAD` that makes the system calls of a real program fail, or kills it, at the n-th call that
-//! changes something on disk. It is how the tests reach every such moment, SQLite's own included.
+//! changes something on disk. Tests use it to reach every such moment, including those inside SQLite.
 //!
-//! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th on nothing more fits on the disk),
-//! `kill:N` (SIGKILL instead of ralph's own n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
-//! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
-//! nothing), `fills:N` (from ralph's n-th call on, for as long as the file named in `RALPH_FAULT_MARK` is there, nothing more
-//! fits below the folder named in `RALPH_FAULT_BELOW`, for ralph and for all whom it starts), `ask` (before each of ralph's
-//! own calls the test is asked through the pipes `ask` and `answer` in the folder named in `RALPH_FAULT_PIPES`, and answers
-//! `k` to kill it there). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether
-//! there was one. With `RALPH_FAULT_WITHOUT=swap` there is no rename with flags, with `RALPH_FAULT_WITHOUT=link` no hard link.
+//! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th call on the disk is full),
+//! `kill:N` (SIGKILL instead of ralph's own n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed
+//! over `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (the same, and the M-th call after it fails),
+//! `nosync` (fsync does nothing), `fills:N` (from ralph's n-th call on, as long as the file in `RALPH_FAULT_MARK`
+//! exists, the disk is full below the folder in `RALPH_FAULT_BELOW`, for ralph and all its child processes), `ask`
+//! (before each of ralph's own calls the test is asked through the pipes `ask` and `answer` in the folder
+//! `RALPH_FAULT_PIPES`; the answer `k` kills it there). At the n-th call, the file in `RALPH_FAULT_MARK` is created, so
+//! that a test knows whether it was reached. `RALPH_FAULT_WITHOUT=swap` disables renames with flags,
+//! `RALPH_FAULT_WITHOUT=link` hard links.
 #![expect(unsafe_code, reason = "this is the boundary to libc itself")]
 #![expect(
     missing_docs,
@@ -41,14 +42,14 @@ enum Fault {
     Ask,
 }
 
-/// What a call is made on.
+/// The target of a call.
 #[derive(Clone, Copy)]
 enum On {
     Descriptor(c_int),
     Path(c_int, *const c_char),
 }
 
-/// What a call needs from the disk.
+/// Whether a call needs disk space.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Space,
@@ -59,7 +60,7 @@ static FAULT: OnceLock<Fault> = OnceLock::new();
 static CALLS: AtomicI64 = AtomicI64::new(0);
 
 fn variable(name: &CStr) -> Option<&'static str> {
-    // SAFETY: the name ends with NUL; nobody changes the environment of these programs.
+    // SAFETY: the name ends with NUL; no one changes the environment of these programs.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
         return None;
@@ -115,10 +116,10 @@ fn kill() {
     unsafe { syscall(libc::SYS_kill, libc::getpid(), libc::SIGKILL) };
 }
 
-/// The pipes to the test, once they are open.
+/// The pipes to the test, once open.
 static PIPES: Mutex<Option<(c_long, c_long)>> = Mutex::new(None);
 
-/// Tells the test that a call comes, and waits for its answer. One thread asks at a time.
+/// Tells the test about a call and waits for its answer, one thread at a time.
 fn ask() -> Option<u8> {
     let mut pipes = PIPES.lock().unwrap_or_else(PoisonError::into_inner);
     let (ask, answer) =
@@ -149,19 +150,19 @@ fn open_pipe(name: &str, flags: c_int) -> c_long {
     }
 }
 
-/// Whether the disk is full, for whoever has that fault.
+/// Returns true while the mark file exists.
 fn is_marked() -> bool {
     let path = variable(c"RALPH_FAULT_MARK").and_then(|path| std::ffi::CString::new(path).ok());
     // SAFETY: the path ends with NUL.
     path.is_some_and(|path| unsafe { syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK) } == 0)
 }
 
-/// Whether this is ralph itself, and none of those whom it has started.
+/// Returns true if this is ralph itself and not a child process.
 fn is_ralph() -> bool {
     std::fs::read_link("/proc/self/exe").is_ok_and(|program| program.ends_with("ralph"))
 }
 
-/// Whether a call is about something in the folder that is full.
+/// Returns true if a call targets the full folder.
 fn is_below(on: On) -> bool {
     variable(c"RALPH_FAULT_BELOW").is_some_and(|folder| path_of(on).starts_with(folder))
 }
@@ -182,8 +183,8 @@ fn path_of(on: On) -> PathBuf {
     }
 }
 
-/// Counts a call; gives the errno with which it has to fail.
-fn strike(needs: Needs, on: On) -> Option<c_int> {
+/// Counts a call; returns the errno with which it must fail.
+fn count_call(needs: Needs, on: On) -> Option<c_int> {
     let fault = *FAULT.get_or_init(parse);
     let call = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
     let errno = match fault {
@@ -202,7 +203,7 @@ fn strike(needs: Needs, on: On) -> Option<c_int> {
             libc::EIO
         }
         Fault::Ask => {
-            // Whoever reads a database waits until its shared memory is laid out.
+            // Readers of a database wait until its shared memory is initialized.
             if !path_of(on).as_os_str().as_bytes().ends_with(b"-shm") && ask() == Some(b'k') {
                 kill();
             }
@@ -223,7 +224,7 @@ fn strike(needs: Needs, on: On) -> Option<c_int> {
     Some(errno)
 }
 
-/// Saves as an editor does: a whole new file takes the place of the old one.
+/// Saves like an editor: a new file replaces the old one.
 fn save() {
     let path = |name| variable(name).and_then(|path| std::ffi::CString::new(path).ok());
     if let (Some(new), Some(target)) = (path(c"RALPH_FAULT_SAVE"), path(c"RALPH_FAULT_TARGET")) {
@@ -241,7 +242,7 @@ fn save() {
     }
 }
 
-/// Whether the file system is to be without something.
+/// Returns true if the file system lacks a feature.
 fn is_without(what: &str) -> bool {
     variable(c"RALPH_FAULT_WITHOUT") == Some(what)
 }
@@ -251,7 +252,7 @@ fn set_errno(errno: c_int) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Standard output and the like are no disk.
+/// Standard streams are not on disk.
 fn on_disk(fd: c_int) -> bool {
     fd > 2
 }
@@ -260,11 +261,11 @@ macro_rules! interpose {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty, $needs:expr, $on:expr, $when:expr, $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $type),*) -> $result {
-            if $when && let Some(errno) = strike($needs, $on) {
+            if $when && let Some(errno) = count_call($needs, $on) {
                 set_errno(errno);
                 return -1;
             }
-            // SAFETY: the arguments are handed on as they came.
+            // SAFETY: the arguments are passed on unchanged.
             unsafe { $call as $result }
         }
     )*};
@@ -305,31 +306,31 @@ interpose! {
         syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
 }
 
-/// A rename with flags, which some file systems do not have.
+/// A rename with flags, which some file systems lack.
 unsafe fn exchange(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_long {
     if flags != 0 && is_without("swap") {
         set_errno(libc::EINVAL);
         return -1;
     }
-    // SAFETY: the arguments are handed on as they came.
+    // SAFETY: the arguments are passed on unchanged.
     unsafe { syscall(libc::SYS_renameat2, of, old, nf, new, flags) }
 }
 
-/// A hard link, which some file systems do not have.
+/// A hard link, which some file systems lack.
 unsafe fn hard_link(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_long {
     if is_without("link") {
         set_errno(libc::EPERM);
         return -1;
     }
-    // SAFETY: the arguments are handed on as they came.
+    // SAFETY: the arguments are passed on unchanged.
     unsafe { syscall(libc::SYS_linkat, of, old, nf, new, flags) }
 }
 
-/// A sync, or nothing where the fault is that there is none.
+/// A sync, or nothing with `nosync`.
 unsafe fn sync(number: c_long, fd: c_int) -> c_long {
     match FAULT.get_or_init(parse) {
         Fault::NoSync => 0,
-        // SAFETY: the descriptor is handed on as it came.
+        // SAFETY: the descriptor is passed on unchanged.
         _ => unsafe { syscall(number, fd) },
     }
 }

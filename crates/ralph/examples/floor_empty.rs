@@ -1,3 +1,3 @@
-//! A floor for `cargo xtask bench notes`: what it costs to start a Rust program that does nothing.
+//! A baseline for `cargo xtask bench notes`: starting a Rust program that does nothing.
 
 fn main() {}

@@ -1,4 +1,4 @@
-//! A floor for `cargo xtask bench notes`: what it costs to read a file whole, once, and to write it durably beside itself.
+//! A baseline for `cargo xtask bench notes`: reading a whole file and writing it durably next to itself. Usage:
 //! `floor_rewrite FILE COPY`
 
 use std::fs::{self, File};

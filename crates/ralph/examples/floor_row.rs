@@ -1,4 +1,4 @@
-//! A floor for `cargo xtask bench notes`: what it costs to open SQLite and read a row. `floor_row DATABASE NUMBER`
+//! A baseline for `cargo xtask bench notes`: opening SQLite and reading a row. Usage: `floor_row DATABASE NUMBER`
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a floor opens a database as anybody would, with nothing of ours around it"
+    reason = "a baseline opens the database without our code around it"
 )]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

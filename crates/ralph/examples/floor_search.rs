@@ -1,6 +1,5 @@
-//! A floor for `cargo xtask bench notes` and `bench learnings`: what it costs to open a database and run one FTS5 query for its
-//! ten best, among the notes of an index or among lessons.
-//! `floor_search DATABASE EXPRESSION [learnings]`
+//! A baseline for `cargo xtask bench notes` and `bench learnings`: opening a database and running one FTS5 query for
+//! its ten best notes or learnings. Usage: `floor_search DATABASE EXPRESSION [learnings]`
 
 use std::hint::black_box;
 
@@ -15,7 +14,7 @@ const LEARNINGS: &str = "SELECT tags, content FROM learnings JOIN
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a floor opens a database as anybody would, with nothing of ours around it"
+    reason = "a baseline opens the database without our code around it"
 )]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

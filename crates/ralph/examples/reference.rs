@@ -1,4 +1,4 @@
-//! Writes the reference pages under `docs/`, or with `--check` says which of them are out of date.
+//! Writes the reference pages under `docs/`; with `--check`, reports outdated ones.
 #![expect(clippy::print_stderr, reason = "a tool for developers")]
 
 use std::io::Write;

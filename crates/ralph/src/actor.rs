@@ -1,5 +1,5 @@
-//! Finds out who gives a command: a person, or something inside an iteration. This prevents accidents; it is not a security
-//! boundary, since a program that means to can hide where it comes from.
+//! Finds out whether a user or an agent inside an iteration runs a command. This prevents accidents; it is not a
+//! security boundary, since a program can hide where it comes from.
 
 use clap::Parser;
 use ralph_model::{Actor, RunId};
@@ -10,8 +10,9 @@ use crate::cli::{Cli, Command, Global};
 use crate::context::project_here;
 use crate::env;
 
-/// Who gives this command. It is an agent's when the marker of an iteration is in its environment or in that of a process
-/// above it, or when a process above it is a live run: all that a run starts is below it, and orphans are given to it.
+/// Returns who runs this command. It is an agent if this process or one of its ancestors has the marker of an iteration
+/// in its environment, or if an ancestor is a live run. Everything that a run starts is its descendant, since orphans
+/// are reparented to it.
 pub(crate) fn find(global: &Global) -> Actor {
     let own = env::iteration_marker().map(|_| inside(env::run_id().as_deref(), env::iteration().as_deref()));
     if let Some(known @ Actor::Agent { run: Some(_), .. }) = own {
@@ -34,29 +35,29 @@ pub(crate) fn find(global: &Global) -> Actor {
     if let Some(known @ Actor::Agent { run: Some(_), .. }) = marked {
         return known;
     }
-    // git hooks have the marker, but not the run. Without a marker the database is looked into only below this program:
-    // nothing else can be a run.
+    // Git hooks have the marker but not the run. Without a marker, the database is only read if an ancestor is this
+    // program: nothing else can be a run.
     let same_program: Vec<&Ancestor> = above.iter().filter(|above| above.is_same_program()).collect();
     let of_run = match same_program.is_empty() {
         true => None,
         false => live_run(global, &above),
     };
     let of_run = of_run.or(marked).or(own);
-    // The command may name another project, whose database does not know the run.
+    // The command may name another project, whose database does not have the run.
     let of_other_project = || same_program.into_iter().any(is_run).then(|| inside(None, None));
     of_run.or_else(of_other_project).unwrap_or(Actor::Person)
 }
 
-/// Whether a process of this program is `ralph run`.
+/// Returns true if this process is `ralph run`.
 fn is_run(process: &Ancestor) -> bool {
     let parsed = Cli::try_parse_from(process.arguments());
     parsed.is_ok_and(|cli| matches!(cli.command, Some(Command::Run(_))))
 }
 
-/// The live run among the processes above this one.
+/// Finds a live run among the ancestors of this process.
 fn live_run(global: &Global, above: &[Ancestor]) -> Option<Actor> {
     let project = project_here(global).ok()?;
-    let store = Store::open_to_look(&project.database()).ok()??;
+    let store = Store::open_read_only(&project.database()).ok()??;
     let host = ralph_process::host();
     let is_above = |open: &OpenIteration| {
         let process = (open.process.pid, open.process.started);

@@ -1,29 +1,29 @@
-//! Checklists in Markdown: which tasks a text says, and which of them are done.
+//! Parses and edits Markdown checklists.
 
 use ralph_model::Priority;
 use ralph_notes::Fences;
 use ralph_store::ImportItem;
 
-/// How much further in a part of an item stands than the item.
+/// Minimum indentation of a subitem, in columns.
 const STEP: usize = 2;
-/// How far a tab goes.
+/// Columns per tab stop.
 const TAB: usize = 4;
 
-/// The items of the checklists in a text, each after the item that it is a part of; none when there is no item.
+/// The items of all checklists in a text, each after its parent; none if there are no items.
 ///
-/// What is indented under an item and no item itself is its description, and a line that begins with `check:` names a command
-/// that must pass. Boxes in fences and comments are no items.
+/// Indented text under an item is its description, and a line `check: COMMAND` adds a check. Boxes in fences and
+/// comments are ignored.
 pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
     let items = read(text).items;
     (!items.is_empty()).then_some(items)
 }
 
-/// The lines that look like items and are none, as `- [] a` is, by their numbers from 1.
+/// Line numbers, from 1, of malformed items such as `- [] a`.
 pub(crate) fn missed_lines(text: &str) -> Vec<usize> {
     read(text).missed
 }
 
-/// The text with the boxes of these items ticked. Nothing else in it changes.
+/// Ticks the boxes of these items and changes nothing else.
 pub(crate) fn with_ticks(text: &str, items: &[usize]) -> String {
     let lines = read(text).item_lines;
     let to_tick: Vec<usize> = items.iter().filter_map(|item| lines.get(*item).copied()).collect();
@@ -62,12 +62,12 @@ fn read(text: &str) -> Reader {
 #[derive(Default)]
 struct Reader {
     items: Vec<ImportItem>,
-    /// The items that the next line could belong to, the innermost last: how far in each stands, and which it is.
+    /// The items that the next line could belong to, innermost last: indentation and index.
     open: Vec<(usize, usize)>,
     in_comment: bool,
-    /// The number of the line that is read.
+    /// Current line number.
     line: usize,
-    /// The numbers of the lines of the items.
+    /// Line number of each item.
     item_lines: Vec<usize>,
     missed: Vec<usize>,
 }
@@ -107,20 +107,20 @@ impl Reader {
         }
     }
 
-    /// A line that does not stand further in than an item ends it.
+    /// Closes the items that a line with this indentation ends.
     fn close(&mut self, indent: usize) {
         while self.open.last().is_some_and(|(outer, _)| outer + STEP > indent) {
             self.open.pop();
         }
     }
 
-    /// The item that a line belongs to.
+    /// The item that a line with this indentation belongs to.
     fn item_above(&mut self, indent: usize) -> Option<&mut ImportItem> {
         let (outer, item) = self.open.last()?;
         self.items.get_mut(*item).filter(|_| indent >= outer + STEP)
     }
 
-    /// Adds a line to the description of the item that it stands under.
+    /// Adds a line to the description of its item.
     fn describe(&mut self, line: &str, indent: usize) {
         let outer = self.open.last().map_or(0, |(outer, _)| *outer);
         let Some(item) = self.item_above(indent) else { return };
@@ -142,7 +142,7 @@ fn check(text: &str) -> Option<&str> {
     (!command.is_empty()).then_some(command)
 }
 
-/// How many columns of white space a line begins with.
+/// Columns of leading white space.
 fn columns_before(line: &str) -> usize {
     let mut columns = 0;
     for c in line.chars() {
@@ -155,11 +155,11 @@ fn columns_before(line: &str) -> usize {
     columns
 }
 
-/// A line without so many columns of white space at its beginning.
-fn without_columns(line: &str, most: usize) -> &str {
+/// Strips up to this many columns of leading white space.
+fn without_columns(line: &str, limit: usize) -> &str {
     let mut rest = line;
     let mut columns = 0;
-    while columns < most {
+    while columns < limit {
         let Some(shorter) = rest.strip_prefix([' ', '\t']) else {
             break;
         };
@@ -169,7 +169,7 @@ fn without_columns(line: &str, most: usize) -> &str {
     rest
 }
 
-/// What an item says, and whether its box is ticked; none for a line that is no item.
+/// Whether the box is ticked, and the title; none if the line is not an item.
 fn checkbox(text: &str) -> Option<(bool, &str)> {
     let after_box = after_bullet(text)?
         .strip_prefix([' ', '\t'])?
@@ -193,14 +193,14 @@ fn after_bullet(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether a line that is no item was probably meant as one: a box with nothing or another sign in it, or a blank that is
-/// missing around it. A link is none, nor a number in brackets.
+/// Whether a line is probably a malformed item: an empty box, another character in the box, or a missing space. Links
+/// and numbers in brackets are not.
 fn is_nearly_checkbox(text: &str) -> bool {
     let inside = after_bullet(text).and_then(|rest| rest.trim_start().strip_prefix('[')?.split_once(']'));
     inside.is_some_and(|(inside, title)| {
         let mut signs = inside.trim().chars();
-        let is_sign = |sign: char| matches!(sign, 'x' | 'X') || !sign.is_alphanumeric();
-        let is_box = signs.next().is_none_or(is_sign) && signs.next().is_none();
+        let is_mark = |sign: char| matches!(sign, 'x' | 'X') || !sign.is_alphanumeric();
+        let is_box = signs.next().is_none_or(is_mark) && signs.next().is_none();
         is_box && !title.trim().is_empty() && !title.starts_with(['(', '[', ':'])
     })
 }
@@ -209,7 +209,7 @@ fn is_nearly_checkbox(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// An item a line: how deep, ticked or not, title, description.
+    /// One line per item: depth, mark, title, description.
     fn outline(text: &str) -> Vec<String> {
         let items = parse_checklist(text).unwrap_or_default();
         let mut depths: Vec<usize> = Vec::new();
@@ -224,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn bullets_of_all_kinds_nest_by_their_indentation() {
+    fn items_nest_by_indentation() {
         let text = "# Plan\n\n- [ ] a\n  * [x] b\n\t+ [X] c\n    1. [ ] d\n- [ ] e\n2) [x]\tf\n";
         let expected = [". a", "-x b", "--x c", "--. d", ". e", "x f"].map(|line| format!("{line}: \"\""));
         assert_eq!(outline(text), expected);
     }
 
     #[test]
-    fn boxes_are_ticked_and_nothing_else_changes() {
+    fn ticking_changes_only_the_boxes() {
         let text = "# [ ] Plan\r\n- [ ] a [ ] b\r\n  * [x] c\n```\n- [ ] no\n```\n1. [ ] d";
         let ticked = "# [ ] Plan\r\n- [x] a [ ] b\r\n  * [x] c\n```\n- [ ] no\n```\n1. [x] d";
         assert_eq!(with_ticks(text, &[0, 2]), ticked);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_indented_under_an_item_is_its_description() {
+    fn indented_text_is_the_description() {
         let text =
             "- [ ] a\r\n  one\r\n\r\n    two\n  - plain\n  - [ ] b\n    of b\n  of a again\nnot of a\n  nobody's\n";
         assert_eq!(
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_line_under_an_item_is_a_command() {
+    fn check_line_adds_a_command() {
         let text = "check: nobody's\n- [ ] a\n  first\n  check: cargo test a\n  - check: `npm test`\n  check:\n  last\n\
                     - [ ] b\n  ```\n  check: no\n  ```\n  checked: no\n";
         let items = parse_checklist(text).unwrap();
@@ -259,13 +259,13 @@ mod tests {
     }
 
     #[test]
-    fn boxes_in_fences_and_comments_are_no_items() {
+    fn boxes_in_fences_and_comments_are_ignored() {
         let text = "```\n- [ ] no\n```\n<!--\n- [ ] no\n-->\n- [ ] a\n  ~~~\n  - [ ] no\n  ~~~\n  <!-- - [ ] no -->\n- [ ] b\n";
         assert_eq!(outline(text), [". a: \"~~~\\n- [ ] no\\n~~~\"", ". b: \"\""]);
     }
 
     #[test]
-    fn only_a_fence_that_is_closed_hides_boxes() {
+    fn only_closed_fences_hide_boxes() {
         let inline = "- [ ] a\n  ```cargo test``` must pass\n- [ ] b\n";
         assert_eq!(outline(inline), [". a: \"```cargo test``` must pass\"", ". b: \"\""]);
         let open = "- [ ] a\n  ```\n- [ ] b\n";
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_item_is_none() {
+    fn malformed_items_are_not_items() {
         for text in [
             "",
             "text",
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_probably_meant_as_an_item_is_told() {
+    fn malformed_items_are_reported() {
         let nearly = "- [] a\n-[ ] b\n* [-] c\n1. [x]d\n  - [  ] e\n- [✓] f\n";
         assert_eq!(missed_lines(nearly), [1, 2, 3, 4, 5, 6]);
         let others = "- [ ] a\n- [a](link)\n- [](link)\n- [1] b\n- [x]: c\n- [ ]\n- [todo] d\n```\n- [] e\n```\n<!-- - [] f -->\n[] g\n";
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_after_other_text_is_no_part_of_what_stood_before() {
+    fn other_text_closes_open_items() {
         assert_eq!(
             outline("- [ ] a\n- a group\n  - [ ] b\n# c\n    - [ ] d\n"),
             [". a: \"\"", ". b: \"\"", ". d: \"\""]

@@ -1,29 +1,26 @@
-//! The class of every command: what becomes of it inside an iteration.
+//! The class of every command, which decides what happens to it inside an iteration.
 
-/// What becomes of a command inside an iteration.
+/// What happens to a command inside an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// It changes nothing, and works.
+    /// Changes nothing; allowed.
     Read,
-    /// It works, and is refused with a flag that changes something.
+    /// Allowed, but refused with a flag that changes something.
     ReadUnlessChanging,
-    /// It stores something that names the agent as its author.
+    /// Stores something with the agent as its author.
     Note,
-    /// It proposes a task.
     TaskAdd,
-    /// It becomes a proposal, unless it concerns only what agents wrote.
+    /// Becomes a proposal, unless it only affects what agents wrote.
     Propose,
-    /// It is refused.
     Refused,
 }
 
 use Class::{Note, Propose, Read, ReadUnlessChanging, Refused, TaskAdd};
 
-/// Every command with its class.
 const CLASSES: &[(&str, Class)] = &[
     ("run", Refused),
     ("status", ReadUnlessChanging),
-    // With --supersedes it changes a note.
+    // With --supersedes it changes an existing note.
     ("remember", Propose),
     ("recall", Read),
     ("review", Refused),
@@ -82,7 +79,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("knowledge delete", Propose),
     ("knowledge restore", Refused),
     ("knowledge graph", Read),
-    // It is stored as a proposed learning.
+    // Stored as a proposed learning.
     ("learnings add", Note),
     ("learnings list", Read),
     ("learnings show", Read),
@@ -123,7 +120,7 @@ const CLASSES: &[(&str, Class)] = &[
     ("man", Read),
 ];
 
-/// The class of a command by its words; one that is not listed is refused.
+/// The class of a command by its words; an unknown command is refused.
 pub(crate) fn of(words: &str) -> Class {
     let found = CLASSES.iter().find(|(listed, _)| *listed == words);
     found.map_or(Refused, |(_, class)| *class)
@@ -138,7 +135,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// The commands that can be given: those without commands below them, and those that work without one.
+    /// The commands that can be run: those without subcommands, and those that work without one.
     fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
         let below: Vec<&clap::Command> = command.get_subcommands().collect();
         if below.is_empty() {
@@ -154,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_exactly_one_class() {
+    fn every_command_has_one_class() {
         let listed: Vec<&str> = CLASSES.iter().map(|(words, _)| *words).collect();
         let once: BTreeSet<&str> = listed.iter().copied().collect();
         assert_eq!(listed.len(), once.len(), "a command is listed twice");
         let all = leaves(&Cli::command(), "");
-        // ralph-orchestrator's spelling has the classes of `ralph memory`.
+        // The commands as ralph-orchestrator names them have the classes of `ralph memory`.
         let all: BTreeSet<&str> = all
             .iter()
             .map(|words| words.strip_prefix("tools ").unwrap_or(words))

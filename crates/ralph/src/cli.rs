@@ -1,4 +1,4 @@
-//! The command line as a whole; each command describes itself in its own file.
+//! The top level of the command line; each command describes itself in its own file.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,23 @@ use crate::commands::{
 };
 use crate::ui::ColorChoice;
 
-/// Memory for coding agents that work in a loop.
+/// Run coding agents in a loop, with memory.
 ///
-/// ralph keeps what was learned, decided and mended in plain Markdown that people, agents and git share, and never loses
-/// it: every change is locked, durable and on record.
+/// ralph works through a list of tasks with a coding agent and remembers what each iteration taught. Memories,
+/// guardrails and knowledge are Markdown files in your repository; tasks, learnings and the journal are in a local
+/// database.
 #[derive(Debug, Parser)]
 #[command(name = "ralph", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
-  ralph demo                            # what the memory is good for
-  ralph init                            # set this project up
-  ralph task add \"mend the login page\"  # something to be done
-  ralph run                             # an agent works on the tasks
-  ralph status                          # what was done, what waits for you
-  ralph review                          # what failed, and what to do
+  ralph demo                            # see it work without an agent
+  ralph init                            # set up this project
+  ralph task add \"Fix the login page\"   # add a task
+  ralph run                             # let an agent work on the tasks
+  ralph status                          # see progress and what needs attention
+  ralph review                          # decide on learnings and failed tasks
   ralph remember \"the tests fail without --locked\" --tags ci
-  ralph recall \"why do the tests fail\"  # what is known about it
-  ralph memory prime --budget 2000      # the notes for a session's beginning")]
+  ralph recall \"why do the tests fail\"  # search everything ralph remembers
+  ralph memory prime --budget 2000      # print memories for a new session")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -35,25 +36,25 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The project's folder, instead of the one found from the working folder upwards
+    /// Project root [default: found from the current directory upwards]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) root: Option<PathBuf>,
-    /// When to use colours, whatever the configuration says
+    /// When to use colors [default: from the configuration]
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub(crate) color: Option<ColorChoice>,
-    /// Whether `--` stood among the arguments, so that what follows is meant as it is.
+    /// Whether the arguments contain `--`, so that the text after it is taken literally.
     #[arg(skip)]
     pub(crate) text_after_dashes: bool,
-    /// Who gives the command. Commands that only read do not ask, and have a person here.
+    /// Who runs the command. It is not determined for read-only commands.
     #[arg(skip = Actor::Person)]
     pub(crate) actor: Actor,
-    /// The arguments, without the program's name, as an agent's proposal repeats them.
+    /// The arguments without the program's name, stored when an agent's command becomes a proposal.
     #[arg(skip)]
     pub(crate) arguments: Vec<String>,
-    /// What a person accepts as the input of a proposed command, instead of standard input.
+    /// The stored input of an accepted proposal, read instead of standard input.
     #[arg(skip)]
     pub(crate) input: Option<String>,
 }
@@ -67,35 +68,35 @@ pub(crate) enum Command {
     Review(review::ReviewArgs),
     Why(why::WhyArgs),
     Init(init::InitArgs),
-    /// Connect a coding agent with this project's notes
+    /// Connect a coding agent to this project
     #[command(subcommand)]
     Setup(setup::SetupCommand),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
     #[command(hide = true)]
     DemoAgent(demo::DemoAgentArgs),
-    /// Keep what is to be done: tasks, their parts, and what has to wait for what
+    /// Manage tasks, subtasks and dependencies
     #[command(subcommand)]
     Task(task::TaskCommand),
-    /// Keep what belongs together: features, with a specification, a plan and tasks
+    /// Manage features: a specification, a plan and tasks
     #[command(subcommand)]
     Feature(feature::FeatureCommand),
-    /// Keep what holds for the project: patterns, decisions, fixes, context
+    /// Manage memories: patterns, decisions, fixes and context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
-    /// Keep what holds for the current work: fixes, decisions, patterns
+    /// Manage guardrails for the current work
     #[command(subcommand)]
     Guardrails(guardrails::GuardrailsCommand),
-    /// Keep the state of the current work: what is done, what is next, what is in the way
+    /// Manage the scratchpad, the agent's working notes
     #[command(subcommand)]
     Scratchpad(scratchpad::ScratchpadCommand),
-    /// Keep what takes more than a line: long notes, each in a file of its own
+    /// Manage knowledge entries, one Markdown file each
     #[command(subcommand)]
     Knowledge(knowledge::KnowledgeCommand),
-    /// Keep what iterations teach: learnings, with what speaks for them
+    /// Manage learnings from past iterations
     #[command(subcommand)]
     Learnings(learnings::LearningsCommand),
-    /// Read what happened: every iteration, and how it ended
+    /// Read the journal of past iterations
     #[command(subcommand)]
     Journal(journal::JournalCommand),
     Diff(diff::DiffArgs),
@@ -106,13 +107,13 @@ pub(crate) enum Command {
     Stats(stats::StatsArgs),
     Prompt(prompt::PromptArgs),
     Config(config::ConfigArgs),
-    /// Take over what another tool has on record
+    /// Import data from another tool
     #[command(subcommand)]
     Import(import::ImportCommand),
-    /// The same commands as ralph-orchestrator spells them
+    /// Run commands under the names that ralph-orchestrator uses
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// What coding agents call at their events; `ralph setup` tells them to
+    /// Respond to a coding agent's hooks, installed by `ralph setup`
     #[command(subcommand)]
     Hook(hook::HookCommand),
     MergeDriver(merge_driver::MergeDriverArgs),
@@ -122,28 +123,28 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// `ralph memory`; a new file goes to .ralph/agent/memories.md
+    /// Manage memories; a new file is created at .ralph/agent/memories.md
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
 }
 
-/// How a result is written.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
     Table,
     /// For programs
     Json,
-    /// As it stands in the file
+    /// As written in the file
     Markdown,
     /// Only ids
     Quiet,
 }
 
-/// The format of a result, with its short form.
+/// The output format and its short form.
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgs {
-    /// How to write the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Short for --format json

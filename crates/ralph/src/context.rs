@@ -1,4 +1,4 @@
-//! What every command works with: the project, its configuration, the clock, the printer.
+//! The state that every command shares: the project, its configuration, the clock, the printer.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_memory::capture::{Findings, History, KnowledgeFolder, Notebook, Scratchpad, Stored};
-use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems, ShelfState};
+use ralph_memory::capture::{Findings, History, KnowledgeFolder, NoteRepository, Scratchpad, Stored};
 use ralph_memory::inject::{FeaturesFolder, Origins};
+use ralph_memory::note_index::{NoteFileState, NoteIndex, NoteIndexPlace, Problems};
 use ralph_model::config::{Config, Loaded, Restricted};
-use ralph_model::{Actor, Clock, Entropy, Shelf, count, first_line, preview};
+use ralph_model::{Actor, Clock, Entropy, NoteFileKind, count, first_line, preview};
 use ralph_notes::{Notice, Patience};
 use ralph_store::index::IndexError;
 use ralph_store::{Store, StoreError, Wait};
@@ -19,37 +19,36 @@ use crate::cli::Global;
 use crate::env;
 use crate::error::{CommandError, restore_hint};
 use crate::paths::{self, Project, Spelling};
+use crate::project_env::{ProgramClock, ProgramEntropy};
 use crate::settings;
 use crate::state_folder::StateFolder;
-use crate::surroundings::{ProgramClock, ProgramEntropy};
 use crate::ui::Ui;
 
-/// How long a command waits for another one before it says so.
+/// How long a command waits for a lock before it prints a notice.
 const WAIT_NOTICE: Duration = Duration::from_secs(2);
-/// How long a command waits for another one.
+/// How long a command waits for a lock.
 const WAIT_LIMIT: Duration = Duration::from_secs(120);
-/// How many vanished notes are named.
-const VANISHED_NAMED: usize = 5;
-/// How many columns of a note stand in a message.
+/// How many missing notes a warning lists.
+const MISSING_LISTED: usize = 5;
+/// The columns of a note that a message shows.
 const PREVIEW_COLUMNS: usize = 50;
 
-/// What every command works with.
+/// The state that every command shares.
 pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) project: Project,
-    /// The configuration without settings of the project that the user has to confirm first.
+    /// The configuration, without project settings that the user has yet to confirm.
     pub(crate) config: Config,
-    /// The same with them, for commands that ask, or show what is configured and run nothing.
+    /// The configuration including unconfirmed settings, for commands that ask for confirmation or run nothing.
     pub(crate) configured: Config,
-    /// The settings that the user has to confirm first.
+    /// The project settings that the user has yet to confirm.
     pub(crate) restricted: Vec<Restricted>,
     clock: ProgramClock,
     entropy: RefCell<ProgramEntropy>,
-    /// Whether `--` stood among the arguments, so that what follows is meant as it is.
+    /// Whether the arguments contain `--`, so that the text after it is taken literally.
     pub(crate) text_after_dashes: bool,
-    /// Who gives the command.
     pub(crate) actor: Actor,
-    /// What is read instead of standard input, where the command was proposed before.
+    /// The stored input of a proposed command, read instead of standard input.
     input: Option<String>,
     notice: Box<dyn Fn(Notice<'_>) + 'a>,
 }
@@ -60,28 +59,28 @@ impl<'a> Context<'a> {
         Self::of(project_here(global)?, global, ui)
     }
 
-    /// The same for a project that was found before.
+    /// Reads the configuration of a project.
     pub(crate) fn of(project: Project, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
         let loaded = settings::load(&project, ui)?;
         let (clock, entropy) = (ProgramClock::from_environment()?, ProgramEntropy::from_environment()?);
         Ok(Self {
             clock,
             entropy: RefCell::new(entropy),
-            ..Self::contained(project, loaded, global, ui)?
+            ..Self::checked(project, loaded, global, ui)?
         })
     }
 
-    /// Refuses files and folders that lead where they must not.
-    fn contained(mut project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
+    /// Checks first that no file or folder leads to a forbidden place.
+    fn checked(mut project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
         project.boundary = settings::boundary(&project, &loaded);
         match settings::misplaced(&project, &loaded).into_iter().next() {
             Some(misplaced) => Err(misplaced.into()),
-            None => Ok(Self::regardless(project, loaded, global, ui)),
+            None => Ok(Self::unchecked(project, loaded, global, ui)),
         }
     }
 
-    /// The same with a configuration that was read before, however wrong the files and the environment are.
-    pub(crate) fn regardless(project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Self {
+    /// Uses a configuration that was read before, without any checks of files or of the environment.
+    pub(crate) fn unchecked(project: Project, loaded: Loaded, global: &Global, ui: &'a Ui) -> Self {
         if global.color.is_none() {
             ui.configure(loaded.config.ui.color);
         }
@@ -98,17 +97,20 @@ impl<'a> Context<'a> {
             input: global.input.clone(),
             notice: Box::new(|notice| match notice {
                 Notice::Waiting(lock) => {
-                    ui.status(&format!("Waiting for another process that holds {} …", lock.display()));
+                    ui.status(&format!(
+                        "Waiting for a lock held by another process: {} …",
+                        lock.display()
+                    ));
                 }
                 Notice::Kept(text) => ui.warning(&format!(
-                    "Somebody saved the file at the same time, and that text could not be merged; it is kept in {}.",
+                    "Another program saved the file at the same time. Its version could not be merged and is in {}.",
                     text.display()
                 )),
             }),
         }
     }
 
-    /// The standard input, up to a size.
+    /// Reads standard input, up to a limit.
     pub(crate) fn read_input(&self, most_bytes: usize) -> Result<String, CommandError> {
         match &self.input {
             Some(input) => Ok(input.clone()),
@@ -116,59 +118,54 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The present moment.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &self.clock
     }
 
-    /// Today, in UTC.
     pub(crate) fn today(&self) -> Date {
         self.clock().now().to_zoned(TimeZone::UTC).date()
     }
 
-    /// Hands the randomness to a function.
     pub(crate) fn with_entropy<T>(&self, work: impl FnOnce(&mut dyn Entropy) -> T) -> T {
         work(&mut *self.entropy.borrow_mut())
     }
 
-    /// The notes of a shelf.
-    pub(crate) fn notebook(&self, shelf: Shelf, spelling: Spelling) -> Notebook<'_> {
-        let path = self.shelf_path(shelf, spelling);
-        Notebook {
-            shelf,
+    /// The notes file of a kind.
+    pub(crate) fn note_repository(&self, kind: NoteFileKind, spelling: Spelling) -> NoteRepository<'_> {
+        let path = self.note_file_path(kind, spelling);
+        NoteRepository {
+            file_kind: kind,
             log: self.project.log_of(&path),
             author: self.actor.author(),
-            catalogue: self.catalogue(spelling),
+            note_index: self.note_index(spelling),
             path,
-            surroundings: &self.project,
+            project_env: &self.project,
             clock: &self.clock,
             patience: self.patience(),
         }
     }
 
-    /// The long notes.
     pub(crate) fn knowledge(&self) -> KnowledgeFolder<'_> {
-        let catalogue = self.catalogue(Spelling::Own);
+        let note_index = self.note_index(Spelling::Own);
         KnowledgeFolder {
-            log: self.project.log_of(&catalogue.knowledge),
+            log: self.project.log_of(&note_index.knowledge),
             author: self.actor.author(),
-            catalogue,
-            surroundings: &self.project,
+            note_index,
+            project_env: &self.project,
             patience: self.patience(),
         }
     }
 
-    /// The working notes.
     pub(crate) fn scratchpad(&self) -> Scratchpad<'_> {
         let configured = self.config.scratchpad.path.as_deref();
         Scratchpad {
             path: self.project.scratchpad_file(configured),
-            surroundings: &self.project,
+            project_env: &self.project,
             patience: self.patience(),
         }
     }
 
-    /// The folder of what is written about features.
+    /// The folder with specifications and plans of features.
     pub(crate) fn features(&self) -> FeaturesFolder {
         FeaturesFolder {
             path: self.project.root.join(paths::FEATURES),
@@ -177,42 +174,41 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The database of facts to read, if there is one: to look something up nothing is made.
+    /// Opens the database for reading, if it exists. Reading never creates it.
     pub(crate) fn facts(&self) -> Result<Option<Store>, CommandError> {
-        Ok(Store::open_to_read(&self.project.fact_store(), Wait::Long)?)
+        Ok(Store::open_for_reading(&self.project.fact_store(), Wait::Long)?)
     }
 
-    /// Who wrote which notes. Where that cannot be read, all count as a person's.
+    /// The author of each note. If that cannot be read, the user counts as the author of all.
     pub(crate) fn origins(&self) -> Origins {
-        let store = Store::open_to_read(&self.project.fact_store(), Wait::Brief)
+        let store = Store::open_for_reading(&self.project.fact_store(), Wait::Brief)
             .ok()
             .flatten();
         let written = store.and_then(|store| store.notes_written_in_iterations().ok());
         written.unwrap_or_default().into_iter().collect()
     }
 
-    /// The folder of the project outside of it; the project gets an id where it has none.
+    /// The project's folder outside the repository; gives the project an id if it has none.
     pub(crate) fn make_state_folder(&self) -> Result<StateFolder, CommandError> {
         // Two projects never share an id, so that of a test is random too.
         StateFolder::make(&self.project, &mut ProgramEntropy::Machine, &self.patience())
     }
 
-    /// The same where nothing is put into it now.
+    /// Creates the state folder, or warns if it cannot be created.
     pub(crate) fn make_state_folder_or_warn(&self) {
         if let Err(error) = self.make_state_folder() {
-            self.ui
-                .warning(&format!("There will be no backups: {}.", error.message()));
+            self.ui.warning(&format!("Backups are disabled: {}.", error.message()));
         }
     }
 
-    /// Warns of learnings that were passed over because they cannot be read.
-    pub(crate) fn tell_unreadable(&self, store: &Store) {
+    /// Warns of learnings that were skipped because they cannot be read.
+    pub(crate) fn warn_of_unreadable(&self, store: &Store) {
         for learning in store.newly_unreadable_learnings() {
-            self.ui.warning(&format!("{}.", learning.passed_over()));
+            self.ui.warning(&format!("{}.", learning.skipped_warning()));
         }
     }
 
-    /// How long to wait for others who change a file.
+    /// How long to wait for other processes that lock a file.
     pub(crate) fn patience(&self) -> Patience<'_> {
         Patience {
             notice_after: WAIT_NOTICE,
@@ -222,11 +218,11 @@ impl<'a> Context<'a> {
     }
 
     /// The index of all notes.
-    pub(crate) fn catalogue(&self, spelling: Spelling) -> CataloguePlace<'_> {
-        CataloguePlace {
+    pub(crate) fn note_index(&self, spelling: Spelling) -> NoteIndexPlace<'_> {
+        NoteIndexPlace {
             database: self.project.index(),
-            shelves: [Shelf::Memories, Shelf::Guardrails]
-                .map(|shelf| (shelf, self.shelf_path(shelf, spelling)))
+            file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
+                .map(|kind| (kind, self.note_file_path(kind, spelling)))
                 .to_vec(),
             knowledge: self.project.root.join(paths::KNOWLEDGE),
             home: &self.project,
@@ -234,110 +230,111 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn shelf_path(&self, shelf: Shelf, spelling: Spelling) -> PathBuf {
-        let configured = match shelf {
-            Shelf::Memories => self.config.memories.path.as_deref(),
-            Shelf::Guardrails => self.config.guardrails.path.as_deref(),
+    fn note_file_path(&self, kind: NoteFileKind, spelling: Spelling) -> PathBuf {
+        let configured = match kind {
+            NoteFileKind::Memories => self.config.memories.path.as_deref(),
+            NoteFileKind::Guardrails => self.config.guardrails.path.as_deref(),
         };
-        self.project.shelf_file(shelf, configured, spelling)
+        self.project.notes_path(kind, configured, spelling)
     }
 
-    /// Asks the catalogue about a shelf, and says what a reader should know about its file.
+    /// Queries the note index about one notes file, and warns about problems in that file.
     pub(crate) fn ask<T>(
         &self,
-        notebook: &Notebook<'_>,
-        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+        note_repository: &NoteRepository<'_>,
+        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        self.ask_all(std::slice::from_ref(notebook), question)
+        self.ask_all(std::slice::from_ref(note_repository), question)
     }
 
-    /// The same for several shelves, of which there is at least one.
+    /// Queries the note index about several notes files (at least one), and warns about problems in them.
     pub(crate) fn ask_all<T>(
         &self,
-        notebooks: &[Notebook<'_>],
-        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+        repositories: &[NoteRepository<'_>],
+        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        let place = match notebooks.first() {
-            Some(notebook) => notebook.catalogue.clone(),
-            None => self.catalogue(Spelling::Own),
+        let place = match repositories.first() {
+            Some(note_repository) => note_repository.note_index.clone(),
+            None => self.note_index(Spelling::Own),
         };
-        let (answer, states) = Catalogue::ask(&place, &shelves_of(notebooks), |catalogue| {
-            Ok((question(catalogue)?, states_of(notebooks, catalogue)))
+        let (answer, states) = NoteIndex::ask(&place, &kinds_of(repositories), |note_index| {
+            Ok((question(note_index)?, states_of(repositories, note_index)))
         })?;
-        self.report_states(notebooks, states);
+        self.report_states(repositories, states);
         Ok(answer)
     }
 
-    /// Asks the catalogue about long notes, and about shelves if there are any, and says what a reader should know about
-    /// the files of the shelves.
+    /// Queries the note index about knowledge entries and the given notes files, and warns about problems in those
+    /// files.
     pub(crate) fn ask_knowledge<T>(
         &self,
-        notebooks: &[Notebook<'_>],
-        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+        repositories: &[NoteRepository<'_>],
+        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        let place = self.catalogue(Spelling::Own);
-        let (answer, states) = Catalogue::ask_knowledge(&place, &shelves_of(notebooks), |catalogue| {
-            Ok((question(catalogue)?, states_of(notebooks, catalogue)))
+        let place = self.note_index(Spelling::Own);
+        let (answer, states) = NoteIndex::ask_knowledge(&place, &kinds_of(repositories), |note_index| {
+            Ok((question(note_index)?, states_of(repositories, note_index)))
         })?;
-        self.report_states(notebooks, states);
+        self.report_states(repositories, states);
         Ok(answer)
     }
 
-    fn report_states(&self, notebooks: &[Notebook<'_>], states: Vec<Option<ShelfState>>) {
-        for (notebook, state) in notebooks.iter().zip(states) {
+    fn report_states(&self, repositories: &[NoteRepository<'_>], states: Vec<Option<NoteFileState>>) {
+        for (note_repository, state) in repositories.iter().zip(states) {
             if let Some(state) = state {
-                self.report_problems(notebook, &state.problems);
-                self.report_findings(notebook, &notebook.look(state.stamp));
+                self.report_problems(note_repository, &state.problems);
+                self.report_findings(note_repository, &note_repository.detect_changes(state.stamp));
             }
         }
     }
 
-    /// Says what is wrong in a file that was read.
-    pub(crate) fn report_problems(&self, notebook: &Notebook<'_>, problems: &Problems) {
-        let shown = self.project.shown(&notebook.path);
+    /// Warns about problems in a file that was read.
+    pub(crate) fn report_problems(&self, note_repository: &NoteRepository<'_>, problems: &Problems) {
+        let shown = self.project.shown(&note_repository.path);
         for (line, what) in &problems.named {
             self.ui.warning(&format!("{shown}:{line}: {what}."));
         }
         let more = problems.total.saturating_sub(problems.named.len());
         if more > 0 {
             let more = count(more, "more problem", "more problems");
-            let command = notebook.shelf.words().command;
+            let command = note_repository.file_kind.words().command;
             self.ui
                 .warning(&format!("{shown} has {more}; `{command} validate` lists all."));
         }
     }
 
-    /// Says which notes vanished from a file.
-    pub(crate) fn report_findings(&self, notebook: &Notebook<'_>, findings: &Findings) {
+    /// Warns about notes that disappeared from a file.
+    pub(crate) fn report_findings(&self, note_repository: &NoteRepository<'_>, findings: &Findings) {
         if findings.vanished.is_empty() {
             return;
         }
-        let gone = count(findings.vanished.len(), "note is", "notes are");
-        let shown = self.project.shown(&notebook.path);
+        let missing = count(findings.vanished.len(), "note is", "notes are");
+        let shown = self.project.shown(&note_repository.path);
         self.ui.warning(&format!(
-            "{gone} gone from {shown} without having been deleted; an old version of the file may have been saved over it."
+            "{missing} missing from {shown} but not deleted; an older version of the file may have been saved over it."
         ));
-        for note in findings.vanished.iter().take(VANISHED_NAMED) {
+        for note in findings.vanished.iter().take(MISSING_LISTED) {
             let text = preview(first_line(&note.content), PREVIEW_COLUMNS);
             self.ui.status(&format!("  {}  {text}", note.id));
         }
-        let command = notebook.shelf.words().command;
+        let command = note_repository.file_kind.words().command;
         self.ui.hint(&format!(
-            "`{command} restore ID` brings one back, `{command} restore --list` lists them."
+            "`{command} restore ID` restores one, `{command} restore --list` lists them."
         ));
     }
 
-    /// Says what a person should know about a change beside that it was made.
-    pub(crate) fn report_stored(&self, notebook: &Notebook<'_>, stored: &Stored) {
-        self.report_findings(notebook, &stored.findings);
+    /// Warns about side effects of a change.
+    pub(crate) fn report_stored(&self, note_repository: &NoteRepository<'_>, stored: &Stored) {
+        self.report_findings(note_repository, &stored.findings);
         self.report_history(&stored.history);
     }
 
-    /// Says so where a change is not in the log.
+    /// Warns if a change was not recorded in the log.
     pub(crate) fn report_history(&self, history: &History) {
         if let History::NotRecorded(error) = history {
-            self.ui
-                .warning(&format!("The note is safe, but its history was not recorded: {error}."));
+            self.ui.warning(&format!(
+                "The note was saved, but its history was not recorded: {error}."
+            ));
             match error {
                 StoreError::Foreign { .. } => self.hint_at_import(),
                 StoreError::Lost { backup, .. } => self.ui.hint(&format!("{}.", restore_hint(backup))),
@@ -346,34 +343,37 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says what to do about a database of another tool.
+    /// Explains what to do about another tool's database.
     pub(crate) fn hint_at_import(&self) {
         self.ui
-            .hint("`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.");
+            .hint("If it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise move it away.");
     }
 }
 
-fn shelves_of(notebooks: &[Notebook<'_>]) -> Vec<Shelf> {
-    notebooks.iter().map(|notebook| notebook.shelf).collect()
+fn kinds_of(repositories: &[NoteRepository<'_>]) -> Vec<NoteFileKind> {
+    repositories
+        .iter()
+        .map(|note_repository| note_repository.file_kind)
+        .collect()
 }
 
-fn states_of(notebooks: &[Notebook<'_>], catalogue: &Catalogue) -> Vec<Option<ShelfState>> {
-    let states = notebooks
+fn states_of(repositories: &[NoteRepository<'_>], note_index: &NoteIndex) -> Vec<Option<NoteFileState>> {
+    let states = repositories
         .iter()
-        .map(|notebook| catalogue.shelf(notebook.shelf).cloned());
+        .map(|note_repository| note_index.file_kind(note_repository.file_kind).cloned());
     states.collect()
 }
 
-/// The project that `--root` names, else the one around the working folder.
+/// The project at `--root`, else the one that contains the working directory.
 pub(crate) fn project_here(global: &Global) -> Result<Project, CommandError> {
     find_project(global, || {
         env::working_folder().map_err(|error| {
-            CommandError::new(format!("cannot tell the working folder: {error}")).hint("pass --root FOLDER")
+            CommandError::new(format!("cannot determine the current directory: {error}")).hint("pass --root FOLDER")
         })
     })
 }
 
-/// The project that `--root` names, else the one around a folder.
+/// The project at `--root`, else the one that contains a folder.
 pub(crate) fn find_project(
     global: &Global,
     folder: impl FnOnce() -> Result<PathBuf, CommandError>,

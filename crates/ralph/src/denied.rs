@@ -1,11 +1,11 @@
-//! What an agent was not allowed to do, in words, with the line that permits it.
+//! Formats denied actions of agents, with the line that permits them.
 
 use ralph_model::{Denial, first_line, preview};
 
-/// How many columns of a command are shown.
+/// Columns of a command.
 const ABOUT_COLUMNS: usize = 60;
 
-/// A denial, and below it the line that permits it.
+/// A denial, with the line that permits it below.
 pub(crate) fn lines(denial: &Denial) -> Vec<String> {
     let permit = denial.permit.iter().map(|line| format!("  to permit it: {line}"));
     std::iter::once(denied(denial)).chain(permit).collect()

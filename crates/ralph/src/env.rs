@@ -1,17 +1,15 @@
-//! Every environment variable that ralph reads, and the only place that reads one.
+//! Every environment variable that ralph reads, and the only code that reads them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// A variable and what it does.
 pub(crate) struct Variable {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// What it does, as a sentence.
+    /// A sentence for the reference page.
     pub(crate) about: &'static str,
 }
 
-/// The variables beside those of the configuration, which are named after their keys.
+/// All variables except those named after configuration keys.
 pub(crate) const VARIABLES: &[Variable] = &[
     NO_COLOR,
     COLUMNS,
@@ -35,108 +33,88 @@ pub(crate) const VARIABLES: &[Variable] = &[
     SEED,
 ];
 
-/// Whether colours are unwanted.
 const NO_COLOR: Variable = Variable {
     name: "NO_COLOR",
-    about: "When set to anything, output has no colours, unless `--color always` is given.",
+    about: "When set to anything, disables colors unless `--color always` is given.",
 };
-/// The width to write tables in.
 const COLUMNS: Variable = Variable {
     name: "COLUMNS",
-    about: "The width of tables, in columns, where the terminal does not tell it.",
+    about: "The width of tables, in columns, if the terminal does not report its own.",
 };
-/// The kind of terminal.
 const TERM: Variable = Variable {
     name: "TERM",
-    about: "The kind of terminal. Where it is `dumb` or not set, `run` shows lines alone, and `review` a list.",
+    about: "The kind of terminal. If `dumb` or unset, `run` prints plain lines and `review` a list.",
 };
-/// Whether a build machine runs this.
 const CI: Variable = Variable {
     name: "CI",
-    about: "When set to anything but `false`, `run` shows lines alone, and `review` a list.",
+    about: "When set to anything but `false`, `run` prints plain lines and `review` a list.",
 };
-/// The language of everything.
 const LC_ALL: Variable = Variable {
     name: "LC_ALL",
-    about: "The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set says whether the terminal shows more than ASCII signs.",
+    about: "The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set decides whether output may go beyond ASCII.",
 };
-/// The language of signs.
 const LC_CTYPE: Variable = Variable {
     name: "LC_CTYPE",
     about: "See `LC_ALL`.",
 };
-/// The language.
 const LANG: Variable = Variable {
     name: "LANG",
     about: "See `LC_ALL`.",
 };
-/// The editor for a screen.
 const VISUAL: Variable = Variable {
     name: "VISUAL",
-    about: "The editor that `memory edit` opens, and `review` by the key `e`.",
+    about: "The editor that `memory edit` and the key `e` in `review` open.",
 };
-/// The editor.
 const EDITOR: Variable = Variable {
     name: "EDITOR",
-    about: "The editor when `VISUAL` is not set; without both `memory edit` opens `vi` at a terminal, and `review` asks for lines.",
+    about: "The editor if `VISUAL` is not set. Without both, `memory edit` opens `vi` and `review` reads lines.",
 };
-/// The pager.
 const PAGER: Variable = Variable {
     name: "PAGER",
-    about: "The pager that the key `p` opens the prompt in while `run` goes on; without it the prompt is printed.",
+    about: "The pager in which the key `p` shows the prompt during `run`; without it the prompt is printed.",
 };
-/// Where programs are looked for.
 const PATH: Variable = Variable {
     name: "PATH",
-    about: "Where `setup` and `doctor` look whether an agent will find `ralph`, and `doctor` for agents.",
+    about: "Where `setup` and `doctor` look for `ralph`, and `doctor` for agents.",
 };
-/// The person's folder.
 const HOME: Variable = Variable {
     name: "HOME",
-    about: "Without it git and agents do not find their settings, which `doctor` says.",
+    about: "Where git and agents find their settings; `doctor` reports if it is missing.",
 };
-/// The folder of the user's configuration.
 const XDG_CONFIG_HOME: Variable = Variable {
     name: "XDG_CONFIG_HOME",
-    about: "Where your own configuration is, in `ralph/config.toml`; `~/.config` when it is not set.",
+    about: "The folder of the user configuration, `ralph/config.toml`; `~/.config` if not set.",
 };
-/// The folder of what programs remember.
 const XDG_STATE_HOME: Variable = Variable {
     name: "XDG_STATE_HOME",
-    about: "Where confirmed commands and backups of the database are kept; `~/.local/state` when it is not set.",
+    about: "The folder of confirmed commands and database backups; `~/.local/state` if not set.",
 };
-/// The folder of a session of Claude Code.
 const CLAUDE_PROJECT_DIR: Variable = Variable {
     name: "CLAUDE_PROJECT_DIR",
-    about: "The folder whose project `hook` works in when the agent does not name one. Claude Code sets it.",
+    about: "The project folder for `hook` if the agent does not name one. Claude Code sets it.",
 };
-/// The marker of an iteration.
 const MARKER: Variable = Variable {
     name: ralph_process::MARKER_VARIABLE,
-    about: "The marker of an iteration. `run` sets it; a command that has it acts as the agent.",
+    about: "The marker of an iteration. `run` sets it; commands that have it run as the agent.",
 };
-/// The run that a command belongs to.
 pub(crate) const RUN_ID: Variable = Variable {
     name: "RALPH_RUN_ID",
-    about: "The run of an iteration, which is recorded with what the agent stores. `run` sets it.",
+    about: "The id of the current run, recorded with everything the agent stores. `run` sets it.",
 };
-/// The iteration that a command belongs to.
 pub(crate) const ITERATION: Variable = Variable {
     name: "RALPH_ITERATION",
-    about: "The number of an iteration, which is recorded with what the agent stores. `run` sets it.",
+    about: "The number of the current iteration, recorded with everything the agent stores. `run` sets it.",
 };
-/// The fixed present.
 const NOW: Variable = Variable {
     name: "RALPH_NOW",
-    about: "Takes this RFC 3339 time for the present. For tests.",
+    about: "Uses this RFC 3339 time as the current time. For tests.",
 };
-/// The fixed randomness.
 const SEED: Variable = Variable {
     name: "RALPH_SEED",
-    about: "Makes ids from this number instead of at random. For tests.",
+    about: "Derives ids from this number instead of at random. For tests.",
 };
 
-/// The value of a variable; one that is empty or not Unicode counts as not set.
+/// The value of a variable; an empty or non-Unicode value counts as unset.
 pub(crate) fn read(name: &str) -> Option<String> {
     #[expect(
         clippy::disallowed_methods,
@@ -145,27 +123,23 @@ pub(crate) fn read(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Whether colours are unwanted.
 pub(crate) fn no_color() -> bool {
     read(NO_COLOR.name).is_some()
 }
 
-/// The width that the environment asks for.
 pub(crate) fn columns() -> Option<usize> {
     read(COLUMNS.name)?.parse().ok()
 }
 
-/// The kind of terminal.
 pub(crate) fn terminal_kind() -> Option<String> {
     read(TERM.name)
 }
 
-/// Whether a build machine runs this.
 pub(crate) fn is_ci() -> bool {
     read(CI.name).is_some_and(|value| value != "false")
 }
 
-/// Whether the terminal shows all signs.
+/// Returns true if the locale is UTF-8.
 pub(crate) fn has_unicode() -> bool {
     let language = read(LC_ALL.name)
         .or_else(|| read(LC_CTYPE.name))
@@ -174,49 +148,46 @@ pub(crate) fn has_unicode() -> bool {
     language.ends_with("utf8") || language.contains("utf8@")
 }
 
-/// The person's pager, if they named one.
 pub(crate) fn pager() -> Option<String> {
     read(PAGER.name).filter(|pager| !pager.trim().is_empty())
 }
 
-/// The person's editor, if they named one.
+/// The user's editor, if set.
 pub(crate) fn editor() -> Option<String> {
     read(VISUAL.name).or_else(|| read(EDITOR.name))
 }
 
-/// The folders that programs are looked for in.
+/// The folders of the PATH.
 pub(crate) fn program_folders() -> Vec<PathBuf> {
     read(PATH.name).map_or_else(Vec::new, |path| std::env::split_paths(&path).collect())
 }
 
-/// The user's home folder.
 pub(crate) fn home() -> Option<PathBuf> {
     read(HOME.name).map(PathBuf::from)
 }
 
-/// Whether the person has a folder.
 pub(crate) fn has_home() -> bool {
     home().is_some()
 }
 
-/// The folder for what programs remember of a person's choices.
+/// The user's state folder.
 pub(crate) fn state_folder() -> Option<PathBuf> {
     user_folder(&XDG_STATE_HOME, ".local/state")
 }
 
-/// The folder of the user's configuration.
+/// The user's configuration folder.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     user_folder(&XDG_CONFIG_HOME, ".config")
 }
 
-/// A folder of the user's that a variable names; a relative path does not count.
+/// A user folder named by a variable; relative paths are ignored.
 fn user_folder(variable: &Variable, usual: &str) -> Option<PathBuf> {
     let named = read(variable.name).map(PathBuf::from);
     let named = named.filter(|folder| folder.is_absolute());
     named.or_else(|| Some(home()?.join(usual)))
 }
 
-/// Everything, for those that agents and gates inherit it.
+/// All variables, for agents and gates that inherit them.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     #[expect(
         clippy::disallowed_methods,
@@ -225,7 +196,7 @@ pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// The variables that begin like ours: their names, and whether their values are text.
+/// The variables with our prefix, and whether their values are Unicode.
 pub(crate) fn variables_like_ours() -> Vec<(String, bool)> {
     #[expect(
         clippy::disallowed_methods,
@@ -240,40 +211,40 @@ pub(crate) fn variables_like_ours() -> Vec<(String, bool)> {
     ours
 }
 
-/// The folder that Claude Code works in.
+/// Claude Code's project folder.
 pub(crate) fn claude_project() -> Option<PathBuf> {
     read(CLAUDE_PROJECT_DIR.name).map(PathBuf::from)
 }
 
-/// What the markers of the demo's own commands begin with: they are in no iteration.
+/// The prefix of markers of the demo's own commands, which are not in an iteration.
 pub(crate) const DEMO_MARKER: &str = "demo-";
 
-/// The marker of the iteration that the command is in.
+/// The marker of the current iteration.
 pub(crate) fn iteration_marker() -> Option<String> {
     read(MARKER.name).filter(|marker| !marker.starts_with(DEMO_MARKER))
 }
 
-/// The run that the command is in.
+/// The current run.
 pub(crate) fn run_id() -> Option<String> {
     read(RUN_ID.name)
 }
 
-/// The iteration that the command is in.
+/// The current iteration.
 pub(crate) fn iteration() -> Option<String> {
     read(ITERATION.name)
 }
 
-/// The time that a test fixes.
+/// The time fixed by a test.
 pub(crate) fn now() -> Option<String> {
     read(NOW.name)
 }
 
-/// The seed that a test fixes.
+/// The seed fixed by a test.
 pub(crate) fn seed() -> Option<String> {
     read(SEED.name)
 }
 
-/// The folder that the command was started in.
+/// The current directory.
 pub(crate) fn working_folder() -> std::io::Result<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
     std::env::current_dir()

@@ -1,28 +1,26 @@
-//! The one error that reaches the person: a line that says what, where and why, a hint that mends it, an exit code.
+//! The error type that reaches the user: a message, a hint and an exit code.
 
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Refusal};
-use ralph_memory::catalogue::CatalogueError;
+use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NoteRepositoryError, Refusal};
+use ralph_memory::note_index::NoteIndexError;
 use ralph_model::LearningStatus;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
 use ralph_store::{FeatureError, LearningError, Part, StoreError, TaskError};
 
-/// What kind of failure it is; it decides the exit code.
+/// The kind of failure; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The arguments are wrong.
     Usage,
-    /// It could not be done.
+    /// The command could not be completed.
     Failure,
-    /// Nobody reads the output any more, which is no failure.
+    /// The reader of the output is gone, which is not a failure.
     OutputClosed,
 }
 
-/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
@@ -31,7 +29,7 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// It could not be done.
+    /// The command could not be completed.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Failure,
@@ -40,7 +38,6 @@ impl CommandError {
         }
     }
 
-    /// The arguments are wrong.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Usage,
@@ -48,34 +45,31 @@ impl CommandError {
         }
     }
 
-    /// With a line that says how to mend it.
+    /// Adds a hint on how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With the name of what it is about in front.
+    /// Prefixes the message with a name.
     pub(crate) fn about(mut self, name: &str) -> Self {
         self.message = format!("{name}: {}", self.message);
         self
     }
 
-    /// What happened.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The lines to print; none when there is nobody to read them.
+    /// The message and the hint; `None` if no one reads the output.
     pub(crate) fn lines(&self) -> Option<(&str, Option<&str>)> {
         (self.kind != Kind::OutputClosed).then_some((&self.message, self.hint.as_deref()))
     }
 
-    /// The exit code of the program.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
 
-    /// The same as a number.
     pub(crate) fn code(&self) -> u8 {
         match self.kind {
             Kind::Usage => 2,
@@ -86,7 +80,7 @@ impl CommandError {
 }
 
 impl From<io::Error> for CommandError {
-    /// Errors of standard input and output; files have errors of their own that name them.
+    /// Errors of standard input and output. File errors have types of their own that name the file.
     fn from(error: io::Error) -> Self {
         let kind = match error.kind() {
             io::ErrorKind::BrokenPipe => Kind::OutputClosed,
@@ -94,7 +88,7 @@ impl From<io::Error> for CommandError {
         };
         Self {
             kind,
-            ..Self::new(format!("cannot read the input or write the output: {error}"))
+            ..Self::new(format!("cannot read standard input or write output: {error}"))
         }
     }
 }
@@ -111,8 +105,8 @@ impl From<FileError> for CommandError {
     }
 }
 
-impl From<CatalogueError> for CommandError {
-    fn from(error: CatalogueError) -> Self {
+impl From<NoteIndexError> for CommandError {
+    fn from(error: NoteIndexError) -> Self {
         Self::new(error.to_string())
     }
 }
@@ -124,8 +118,8 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign { path } => {
                 let path = path.display();
                 Self::new(message).hint(format!(
-                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv {path} {path}.other`, \
-                     and ralph starts a history of its own"
+                    "if it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise \
+                     `mv {path} {path}.other`; ralph then starts a new history"
                 ))
             }
             StoreError::Lost { backup, .. } => Self::new(message).hint(restore_hint(&backup)),
@@ -140,7 +134,7 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// What to do about a database that is missing although it has a backup.
+/// The hint for a database that is missing although it has a backup.
 pub(crate) fn restore_hint(backup: &Path) -> String {
     let folder = backup.parent().unwrap_or(backup).display();
     format!("`ralph doctor --restore-backup` restores it; to start over without it, delete {folder}")
@@ -150,24 +144,30 @@ impl From<TaskError> for CommandError {
     fn from(error: TaskError) -> Self {
         let message = error.to_string();
         match error {
-            TaskError::Unknown { .. } => Self::new(message).hint("`ralph task list --all` shows what there is"),
-            TaskError::NotDeleted { .. } => Self::new(message).hint("`ralph task restore --list` shows what there is"),
+            TaskError::Unknown { .. } => Self::new(message).hint("`ralph task list --all` lists all tasks"),
+            TaskError::NotDeleted { .. } => Self::new(message).hint("`ralph task restore --list` lists deleted tasks"),
             TaskError::ParentDeleted { parent, .. } => {
-                Self::new(message).hint(format!("`ralph task restore {parent}` brings that back first"))
+                Self::new(message).hint(format!("`ralph task restore {parent}` restores it first"))
             }
-            TaskError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
-            TaskError::Ring { .. } => Self::new(message).hint("leave one of these out"),
-            TaskError::Claimed { .. } => Self::new(message).hint("stop that run, or wait until it is through with it"),
-            TaskError::HasOpenParts { .. } => Self::new(message).hint("it is done by itself when they are"),
-            TaskError::HasParts { task } => Self::new(message).hint(format!(
-                "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
+            TaskError::Ambiguous { .. } => Self::new(message).hint("use a longer prefix of the id"),
+            TaskError::DependencyCycle { .. } => Self::new(message).hint("remove one of these dependencies"),
+            TaskError::Claimed { .. } => {
+                Self::new(message).hint("stop that run, or wait until it has finished the task")
+            }
+            TaskError::HasOpenSubtasks { .. } => {
+                Self::new(message).hint("it becomes done when all its subtasks are done")
+            }
+            TaskError::HasSubtasks { task } => Self::new(message).hint(format!(
+                "`ralph task tree {task}` shows them; `ralph task reset {task} --all` reopens the failed ones"
             )),
-            TaskError::Proposed { task } => Self::new(message).hint(format!("`ralph review --accept {task}` accepts it")),
+            TaskError::Proposed { task } => {
+                Self::new(message).hint(format!("`ralph review --accept {task}` accepts it"))
+            }
             TaskError::NotProposed { .. } => Self::new(message),
-            TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
+            TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` lists all features"),
             TaskError::TwoFeatures { feature, other, .. } => Self::usage(message).hint(format!(
-                "say `--feature {other}`, or give it another parent; `ralph task update PARENT --feature {feature}` moves a \
-                 task with all of its parts"
+                "use `--feature {other}`, or another parent; `ralph task update PARENT --feature {feature}` moves a task \
+                 with its subtasks"
             )),
             TaskError::Store(error) => error.into(),
         }
@@ -178,8 +178,8 @@ impl From<FeatureError> for CommandError {
     fn from(error: FeatureError) -> Self {
         let message = error.to_string();
         match error {
-            FeatureError::Unknown { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
-            FeatureError::Ambiguous { .. } => Self::new(message).hint("give more of the id, or the name"),
+            FeatureError::Unknown { .. } => Self::new(message).hint("`ralph feature list` lists all features"),
+            FeatureError::Ambiguous { .. } => Self::new(message).hint("use a longer prefix of the id, or the name"),
             FeatureError::Taken { name, .. } => {
                 Self::new(message).hint(format!("`ralph feature show {name}` shows it"))
             }
@@ -194,38 +194,42 @@ impl From<LearningError> for CommandError {
         let message = error.to_string();
         match error {
             LearningError::Unknown { .. } => {
-                Self::new(message).hint("`ralph learnings list --all` shows what there is")
+                Self::new(message).hint("`ralph learnings list --all` lists all learnings")
             }
-            LearningError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
+            LearningError::Ambiguous { .. } => Self::new(message).hint("use a longer prefix of the id"),
             LearningError::NotPruned { .. } => {
-                Self::new(message).hint("`ralph learnings restore --list` shows what can be brought back")
+                Self::new(message).hint("`ralph learnings restore --list` lists what can be restored")
             }
             LearningError::SaysTheSame { id, other, .. } => Self::new(message).hint(format!(
-                "`ralph learnings show {other}` shows it; `ralph learnings supersede {id} {other}` puts it in the place of {id}"
+                "`ralph learnings show {other}` shows it; `ralph learnings supersede {id} {other}` replaces {id}"
             )),
             LearningError::OtherNumbers { .. } => {
-                Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
+                Self::new(message).hint("`ralph learnings add` stores your text as a new learning")
             }
             LearningError::UnreadFigures { id, .. } => Self::new(message).hint(format!(
-                "`ralph learnings update {id} --iterations N --seconds S` changes the figures alone"
+                "`ralph learnings update {id} --iterations N --seconds S` changes only the figures"
             )),
             LearningError::NoFigures { id, .. } => Self::new(message).hint(format!(
                 "`ralph learnings update {id} --content TEXT` changes what it says"
             )),
-            LearningError::SettlesItself { .. } => Self::new(message).hint("name two learnings of which both hold"),
+            LearningError::SettlesItself { .. } => Self::new(message).hint("name two active learnings"),
             LearningError::SupersedesItself { .. } => {
                 Self::new(message).hint("name the old learning first, then the new one")
             }
-            LearningError::SupersedesInARing { new, .. } => {
-                Self::new(message).hint(format!("`ralph learnings promote {new}` gives it its place back"))
+            LearningError::SupersedesInACycle { new, .. } => {
+                Self::new(message).hint(format!("`ralph learnings promote {new}` activates it again"))
             }
             LearningError::SupersededItself { by, .. } => Self::new(message).hint(format!("name {by} instead")),
             LearningError::IsOut { id, status } => {
-                let verb = if status == LearningStatus::Pruned { "restore" } else { "promote" };
+                let verb = if status == LearningStatus::Pruned {
+                    "restore"
+                } else {
+                    "promote"
+                };
                 Self::new(message).hint(format!("`ralph learnings {verb} {id}` brings it back"))
             }
             LearningError::Store(error) => error.into(),
-            // These say themselves what mends them.
+            // The other messages already say how to fix it.
             _ => Self::new(message),
         }
     }
@@ -235,7 +239,9 @@ impl From<Refusal> for CommandError {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.to_string();
         match refusal {
-            Refusal::Secret { .. } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
+            Refusal::Secret { .. } => {
+                Self::usage(message).hint("remove it, or pass --allow-secret if it is not a secret")
+            }
             _ => Self::usage(message),
         }
     }
@@ -272,41 +278,41 @@ impl From<serde_json::Error> for CommandError {
     }
 }
 
-impl From<NotebookError> for CommandError {
-    fn from(error: NotebookError) -> Self {
+impl From<NoteRepositoryError> for CommandError {
+    fn from(error: NoteRepositoryError) -> Self {
         let message = error.to_string();
         match error {
-            NotebookError::Refused { refusal, .. } => Self {
+            NoteRepositoryError::Refused { refusal, .. } => Self {
                 message,
                 ..refusal.into()
             },
-            NotebookError::Exists { .. } => {
-                Self::new(message).hint("--force starts anew and keeps the old file as .bak")
+            NoteRepositoryError::Exists { .. } => {
+                Self::new(message).hint("--force creates a new file and keeps the old one as .bak")
             }
-            NotebookError::NotFound { shelf, .. } => {
-                let command = shelf.words().command;
+            NoteRepositoryError::NotFound { file_kind, .. } => {
+                let command = file_kind.words().command;
                 Self::new(message).hint(format!(
-                    "`{command} list` shows what there is, `{command} restore --list` what is gone"
+                    "`{command} list` shows all entries, `{command} restore --list` deleted ones"
                 ))
             }
-            NotebookError::IsSign { .. } => {
-                Self::new(message).hint("`ralph guardrails migrate` makes entries of all Signs, which can be changed")
+            NoteRepositoryError::IsSign { .. } => {
+                Self::new(message).hint("`ralph guardrails migrate` converts all Signs to entries, which can be edited")
             }
-            NotebookError::PromotedDifferently { id, .. } => Self::new(message).hint(format!(
+            NoteRepositoryError::PromotedDifferently { id, .. } => Self::new(message).hint(format!(
                 "bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete {id}`"
             )),
-            NotebookError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
-            NotebookError::Twice { .. } => {
-                Self::new(message).hint("give one of them another id, or remove it, in the file")
+            NoteRepositoryError::Ambiguous { .. } => Self::new(message).hint("use a longer prefix of the id"),
+            NoteRepositoryError::Twice { .. } => {
+                Self::new(message).hint("edit the file: change the id of one of them, or remove it")
             }
-            NotebookError::NothingToRestore { shelf, .. } => {
-                let command = shelf.words().command;
+            NoteRepositoryError::NothingToRestore { file_kind, .. } => {
+                let command = file_kind.words().command;
                 Self::new(message).hint(format!("`{command} show ID --history` lists the versions"))
             }
-            NotebookError::File(_)
-            | NotebookError::Log(_)
-            | NotebookError::HeldBack { .. }
-            | NotebookError::ChangedMeanwhile { .. } => Self::new(message),
+            NoteRepositoryError::File(_)
+            | NoteRepositoryError::Log(_)
+            | NoteRepositoryError::CannotPromote { .. }
+            | NoteRepositoryError::ChangedMeanwhile { .. } => Self::new(message),
         }
     }
 }

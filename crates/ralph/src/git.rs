@@ -1,5 +1,5 @@
-//! What git's files say of a folder: which worktree it is in, and which commit is checked out. Git itself is not
-//! started: every command would have to wait for it.
+//! Reads from git's files which worktree a folder is in and which commit is checked out. Git itself is not started,
+//! because every command would have to wait for it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,21 +7,19 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::secrets::mask;
 
-/// The worktree that a folder is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worktree {
-    /// Its top folder.
     pub(crate) top: PathBuf,
     /// The name of a linked worktree; empty for the main one.
     pub(crate) name: String,
-    /// The top folder of the main worktree: `top` itself where there is no other.
+    /// The top folder of the main worktree; equals `top` for the main worktree itself.
     pub(crate) main: PathBuf,
     git: PathBuf,
     common: PathBuf,
 }
 
 impl Worktree {
-    /// The worktree of a folder, if it is in one.
+    /// The worktree that contains a folder.
     pub(crate) fn of(folder: &Path) -> Option<Self> {
         let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
         let dot_git = top.join(".git");
@@ -61,7 +59,6 @@ impl Worktree {
         })
     }
 
-    /// The top folders of the main worktree and of all linked ones.
     pub(crate) fn all_tops(&self) -> Vec<PathBuf> {
         let linked = fs::read_dir(self.common.join("worktrees"))
             .into_iter()
@@ -75,13 +72,13 @@ impl Worktree {
         std::iter::once(self.main.clone()).chain(tops).collect()
     }
 
-    /// The folder that all worktrees of the repository share.
+    /// The git folder that all worktrees of the repository share.
     pub(crate) fn common(&self) -> &Path {
         &self.common
     }
 
-    /// What is checked out: the branch, and the commit where it can be read. A commit alone would not tell a checkout of
-    /// the branch that this one began at.
+    /// What is checked out: the branch, and the commit if it can be read. The commit alone would not distinguish two
+    /// branches at the same commit.
     pub(crate) fn head(&self) -> Option<String> {
         let head = fs::read_to_string(self.git.join("HEAD")).ok()?;
         let head = head.trim();
@@ -89,7 +86,7 @@ impl Worktree {
             return Some(head.to_owned());
         };
         if branch == "refs/heads/.invalid" {
-            // The references are in tables, whose list changes with every one of them.
+            // The references are in reftables, whose list changes with every reference.
             let tables = fs::read_to_string(self.git.join("reftable/tables.list")).ok()?;
             return Some(tables.split_whitespace().collect::<Vec<_>>().join(" "));
         }
@@ -98,11 +95,11 @@ impl Worktree {
             .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())
             .map(|commit| commit.trim().to_owned());
         let commit = loose.or_else(|| self.packed(branch)).unwrap_or_default();
-        // What is checked out is recorded with runs and notes.
+        // The result is recorded with runs and notes.
         Some(format!("{} {commit}", mask(branch)))
     }
 
-    /// The commit that is checked out, where it can be read.
+    /// The commit that is checked out, if it can be read.
     pub(crate) fn commit(&self) -> Option<String> {
         let head = self.head()?;
         let commit = head.split(' ').next_back()?;
@@ -110,7 +107,7 @@ impl Worktree {
         is_commit.then(|| commit.to_owned())
     }
 
-    /// The branches whose names begin so, in order, as far as git keeps them in files.
+    /// The branches with this prefix, sorted, as far as git stores them in files.
     pub(crate) fn branches(&self, prefix: &str) -> Vec<String> {
         let (folder, name) = prefix.rsplit_once('/').unwrap_or(("", prefix));
         let loose = fs::read_dir(self.common.join("refs/heads").join(folder));

@@ -1,10 +1,10 @@
-//! What a command may do inside an iteration. Every command has one class; for an agent it works, becomes a proposal, or is
-//! refused. This prevents accidents and is not a security boundary.
+//! Decides what a command may do inside an iteration. Every command has a class; for an agent it is allowed, becomes a
+//! proposal, or is refused. This prevents accidents and is not a security boundary.
 
 use std::process::ExitCode;
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{Actor, Shelf};
+use ralph_model::{Actor, NoteFileKind};
 use ralph_store::{LearningError, NewProposal, ProposedCommand, Store, Wait};
 
 use crate::classes::Class;
@@ -18,7 +18,7 @@ use crate::commands::journal::JournalCommand;
 use crate::commands::knowledge::{self, KnowledgeCommand};
 use crate::commands::learnings::LearningsCommand;
 use crate::commands::memory::MemoryCommand;
-use crate::commands::notes::{NotesCommand, OnShelf};
+use crate::commands::notes::{NoteFamily, NotesCommand};
 use crate::commands::scratchpad::ScratchpadCommand;
 use crate::commands::setup::SetupCommand;
 use crate::commands::task::{TaskCommand, store_to_write};
@@ -28,7 +28,7 @@ use crate::paths::Spelling;
 use crate::ui::Ui;
 use crate::{actor, classes, commands};
 
-/// Finds out who gives a command, and runs it, proposes it or refuses it.
+/// Finds out who runs a command, then runs, proposes or refuses it.
 pub(crate) fn run(ui: &Ui, mut global: Global, command: Option<Command>) -> Result<ExitCode, CommandError> {
     let Some(command) = command else {
         return commands::run(ui, &global, None);
@@ -58,7 +58,7 @@ pub(crate) fn run(ui: &Ui, mut global: Global, command: Option<Command>) -> Resu
     }
 }
 
-/// The error for a command that agents may not give, with what they do instead.
+/// The error for a command that agents may not run, and what they can do instead.
 fn refusal(words: &str) -> CommandError {
     let refused = CommandError::new(format!("`ralph {words}` is refused inside an iteration"));
     let hint = match words {
@@ -68,27 +68,27 @@ fn refusal(words: &str) -> CommandError {
             "report your own task with <task-done>ID</task-done> or <task-failed>ID reason</task-failed>; \
              `ralph task add` proposes a new one"
         }
-        _ => "a person runs it outside the run",
+        _ => "only the user can run it, outside the run",
     };
     refused.hint(hint)
 }
 
-/// A name in a command, and the id that it means.
+/// A name in a command and the id that it refers to.
 struct Target {
     named: String,
     id: String,
 }
 
-/// What a command would change that is not the agent's own; none where it may be carried out.
+/// Returns what a command would change that belongs to the user; `None` if the command may run.
 fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Option<Vec<Target>>, CommandError> {
     let context = Context::new(global, ui)?;
-    let (shelf, spelling, named) = match command {
+    let (kind, spelling, named) = match command {
         Command::Learnings(command @ LearningsCommand::Restore(_)) if command.targets().is_empty() => return Ok(None),
         Command::Learnings(learnings) => return targets_of_learnings(&context, learnings).map(Some),
         Command::Knowledge(KnowledgeCommand::Delete(args)) => {
-            let (named, id) = (args.name().to_owned(), knowledge::file_meant(&context, args.name())?);
-            // What a person has just edited by hand is not the agent's any more.
-            context.knowledge().look(context.clock().now());
+            let (named, id) = (args.name().to_owned(), knowledge::resolve_file(&context, args.name())?);
+            // A note that the user has edited by hand no longer belongs to the agent.
+            context.knowledge().detect_changes(context.clock().now());
             return not_all_own(&context, vec![Target { named, id }]);
         }
         Command::Memory(MemoryCommand::Notes(notes))
@@ -101,29 +101,31 @@ fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Optio
             return Err(no_change_named());
         }
         Command::Remember(args) => match args.supersedes() {
-            Some((old, shelf)) => (shelf, Spelling::Own, vec![old]),
+            Some((old, kind)) => (kind, Spelling::Own, vec![old]),
             None => return Ok(None),
         },
-        Command::Memory(memory) => (Shelf::Memories, Spelling::Own, memory.targets()),
-        Command::Tools(ToolsCommand::Memory(memory)) => (Shelf::Memories, Spelling::Orchestrator, memory.targets()),
+        Command::Memory(memory) => (NoteFileKind::Memories, Spelling::Own, memory.targets()),
+        Command::Tools(ToolsCommand::Memory(memory)) => {
+            (NoteFileKind::Memories, Spelling::Orchestrator, memory.targets())
+        }
         Command::Guardrails(GuardrailsCommand::Notes(notes)) if notes.adds_rule() => return Ok(Some(Vec::new())),
-        Command::Guardrails(guardrails) => (Shelf::Guardrails, Spelling::Own, guardrails.targets()),
+        Command::Guardrails(guardrails) => (NoteFileKind::Guardrails, Spelling::Own, guardrails.targets()),
         _ => return Ok(None),
     };
     if named.is_empty() {
         return Ok(None);
     }
-    let notebook = context.notebook(shelf, spelling);
-    let reading = notebook.read()?;
-    // What a person has just edited by hand is not the agent's any more.
-    context.report_findings(&notebook, &notebook.look(reading.stamp()));
+    let note_repository = context.note_repository(kind, spelling);
+    let reading = note_repository.read()?;
+    // A note that the user has edited by hand no longer belongs to the agent.
+    context.report_findings(&note_repository, &note_repository.detect_changes(reading.stamp()));
     let document = reading.document();
     let mut targets = Vec::new();
     for named in named {
-        let id = match notebook.select(&document, named) {
+        let id = match note_repository.select(&document, named) {
             Ok(entry) => document.id(entry).to_owned(),
             Err(error) => {
-                let versions = notebook.history(named)?;
+                let versions = note_repository.history(named)?;
                 let mut ids: Vec<String> = versions.iter().map(|version| version.note.id.to_string()).collect();
                 ids.dedup();
                 match <[String; 1]>::try_from(ids) {
@@ -139,12 +141,13 @@ fn proposed_targets(ui: &Ui, global: &Global, command: &Command) -> Result<Optio
 }
 
 fn no_change_named() -> CommandError {
-    CommandError::usage("inside an iteration an edit names what to change").hint("use --content, --tags or --type")
+    CommandError::usage("inside an iteration, `edit` needs the new values as options")
+        .hint("use --content, --tags or --type")
 }
 
-/// The targets, unless only agents ever wrote them.
+/// The targets, or `None` if only agents ever wrote them.
 fn not_all_own(context: &Context<'_>, targets: Vec<Target>) -> Result<Option<Vec<Target>>, CommandError> {
-    let store = Store::open_to_read(&context.project.database(), Wait::Long)?;
+    let store = Store::open_for_reading(&context.project.database(), Wait::Long)?;
     for target in &targets {
         let is_own = match &store {
             Some(store) => store.is_written_by_agents(&target.id)?,
@@ -161,7 +164,7 @@ fn targets_of_learnings(context: &Context<'_>, command: &LearningsCommand) -> Re
     let named = command.targets();
     let Some(first) = named.first() else {
         return Err(CommandError::new(
-            "inside an iteration a proposal names the learnings by their ids",
+            "inside an iteration, name the learnings by their ids",
         ));
     };
     let unknown = || LearningError::Unknown {
@@ -177,7 +180,7 @@ fn targets_of_learnings(context: &Context<'_>, command: &LearningsCommand) -> Re
     found.collect()
 }
 
-/// Stores the command for a person to decide about.
+/// Stores the command for the user to accept or reject.
 fn propose(ui: &Ui, global: &Global, words: &str, targets: &[Target]) -> Result<ExitCode, CommandError> {
     let context = Context::new(global, ui)?;
     let full = |argument: &String| {
@@ -208,12 +211,12 @@ fn propose(ui: &Ui, global: &Global, words: &str, targets: &[Target]) -> Result<
     let id = context.with_entropy(|entropy| store.propose(&new, entropy, now))?;
     context
         .ui
-        .status("It was not carried out: a person accepts or rejects it in `ralph review`.");
+        .status("Not run: waiting for the user to accept or reject it in `ralph review`.");
     context.ui.result("📨", &format!("Proposed: {id}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a command that reads changes something, by its flags.
+/// Returns true if the flags of a read-only command make it change something.
 fn changes(command: &Command) -> bool {
     match command {
         Command::Status(args) => args.changes(),
@@ -225,7 +228,7 @@ fn changes(command: &Command) -> bool {
     }
 }
 
-/// The words of a command, as its class is listed under.
+/// The words of a command, as listed in `classes`.
 fn words(command: &Command) -> &'static str {
     match command {
         Command::Run(_) => "run",
@@ -345,7 +348,7 @@ fn words_of_memory(command: &MemoryCommand) -> &'static str {
     }
 }
 
-fn words_of_notes<S: OnShelf>(command: &NotesCommand<S>, words: NoteWords) -> &'static str {
+fn words_of_notes<S: NoteFamily>(command: &NotesCommand<S>, words: NoteWords) -> &'static str {
     let [add, search, list, show, edit, delete, restore, validate] = words;
     match command {
         NotesCommand::Add(_) => add,

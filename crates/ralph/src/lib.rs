@@ -1,11 +1,11 @@
-//! The `ralph` command: parse the arguments, find the project, act, print.
+//! The `ralph` command: parses the arguments, finds the project, acts and prints.
 //!
-//! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
-//! knows where files are.
+//! Each command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only
+//! `paths.rs` knows where files are.
 
+mod accept_task;
 mod actor;
 mod backup_hint;
-mod by_hand;
 mod changed_file;
 mod checklist;
 mod classes;
@@ -18,26 +18,26 @@ mod error;
 mod git;
 mod git_ignores;
 mod inside;
-mod kept_prompt;
 mod merge_setup;
 mod numbers;
 mod paths;
-mod pause_words;
+mod pause_text;
 mod probe;
 mod programs;
+mod project_env;
 mod quick;
+mod ralph_yml;
+mod recorded_prompt;
 pub mod reference;
 mod settings;
 mod shorthand;
 mod state_folder;
 mod stories;
-mod surroundings;
 mod table;
-mod takeover;
 mod task_list;
+mod text_editor;
 mod text_file;
 mod ui;
-mod waiting_work;
 mod when;
 mod wrap;
 
@@ -49,7 +49,7 @@ use clap::Parser;
 use crate::cli::Cli;
 use crate::ui::Ui;
 
-/// Runs the command with these arguments, the program's name first.
+/// Runs the command with these arguments, which start with the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = shorthand::expanded(arguments.into_iter().collect());
     let text_after_dashes = arguments.iter().any(|argument| argument == "--");

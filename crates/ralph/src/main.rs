@@ -1,4 +1,4 @@
-//! The `ralph` command: hands the arguments over and returns the exit code.
+//! The `ralph` binary.
 
 use std::process::ExitCode;
 

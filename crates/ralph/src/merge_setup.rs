@@ -1,8 +1,8 @@
-//! Whether git merges notes through ralph: the attribute of the files, and the command in git's configuration.
+//! Sets up git to merge notes through ralph: the attribute of the files and the driver in git's configuration.
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 use ralph_notes::resolve;
 use ralph_process::git::ask_git;
 
@@ -12,84 +12,83 @@ use crate::paths::{Project, Spelling};
 
 /// The file of git's attributes.
 pub(crate) const ATTRIBUTES: &str = ".gitattributes";
-/// The line that git gives to a shell: what both sides came from, our version (which the result replaces), theirs, the
-/// path.
+/// The command that git passes to a shell: `%O` is the common ancestor, `%A` our version (replaced by the result), `%B`
+/// theirs, `%P` the path.
 ///
-/// Git takes every exit code up to 128 but 0 for a conflict, also that of a shell that finds no `ralph`; our version would
-/// then stand in the file, unmarked, and theirs would be gone with the commit. So whatever is not an exit code of
-/// `ralph merge-driver` (no such program, one that does not know the command, another one of that name) leads to git's
-/// own merge of texts, which leaves markers.
+/// Git treats every exit code from 1 to 128 as a conflict, including that of a shell that does not find `ralph`. Our
+/// version would then stay in the file without markers, and theirs would be lost with the commit. So any exit code that
+/// `ralph merge-driver` does not use (no such program, an old version, another program of that name) falls back to
+/// git's own text merge, which leaves markers.
 pub(crate) const DRIVER: &str = "ralph merge-driver %O %A %B %P; ended=$?; \
     case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; \
     git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B";
-/// What earlier versions registered.
 const OUTDATED_DRIVERS: [&str; 1] = ["ralph merge-driver %O %A %B %P"];
 
-/// The name of the driver in attributes and configuration.
+/// The driver's name in attributes and configuration.
 const NAME: &str = "ralph";
 const NAME_KEY: &str = "merge.ralph.name";
 const DRIVER_KEY: &str = "merge.ralph.driver";
-/// What git shows a person of the driver.
+/// The description that git shows.
 const ABOUT: &str = "notes, entry by entry";
 
-/// Where git is told how to merge notes.
+/// How git is configured to merge notes.
 #[derive(Debug)]
 pub(crate) struct MergeSetup {
     top: PathBuf,
     files: Vec<MergedFile>,
-    /// The command in git's configuration, if there is one.
+    /// The driver in git's configuration, if any.
     driver: Option<String>,
 }
 
-/// A file of notes as git sees it.
+/// A notes file as git sees it.
 #[derive(Debug)]
 struct MergedFile {
-    /// Its path from the top of the worktree.
+    /// The path from the top of the worktree.
     path: String,
-    /// Its `merge` attribute.
+    /// The `merge` attribute.
     attribute: String,
 }
 
-/// What became of the command in git's configuration.
+/// The result of registering the driver in git's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Registered {
-    /// There was none.
-    Anew,
-    /// It was that of an earlier version.
+pub(crate) enum Registration {
+    Added,
+    /// Replaced the driver of an earlier version.
     Updated,
-    /// It stays.
-    AsItWas,
+    Unchanged,
 }
 
-impl Registered {
-    /// What was done, where anything was.
+impl Registration {
+    /// Describes the change, if there was one.
     pub(crate) fn done(self) -> Option<String> {
         let verb = match self {
-            Self::Anew => "set",
+            Self::Added => "set",
             Self::Updated => "updated",
-            Self::AsItWas => return None,
+            Self::Unchanged => return None,
         };
         Some(format!("{verb} {DRIVER_KEY} in git's configuration"))
     }
 }
 
 impl MergeSetup {
-    /// Looks how git merges the notes of this project; `None` where there is no worktree.
+    /// Reads how git merges the notes of this project; `None` without a worktree.
     ///
-    /// The error is a sentence: git is not installed, or does not answer.
-    pub(crate) fn look(context: &Context<'_>) -> Result<Option<Self>, String> {
+    /// # Errors
+    ///
+    /// A sentence: git is not installed or failed.
+    pub(crate) fn inspect(context: &Context<'_>) -> Result<Option<Self>, String> {
         let Some(worktree) = &context.project.worktree else {
             return Ok(None);
         };
-        if attributes_are_no_file(&context.project) {
+        if attributes_is_not_a_file(&context.project) {
             return Err(format!("{ATTRIBUTES} is not a file"));
         }
         let top = worktree.top.clone();
         let mut paths: Vec<String> = Vec::new();
-        for shelf in [Shelf::Memories, Shelf::Guardrails] {
-            let file = context.notebook(shelf, Spelling::Own).path;
+        for kind in [NoteFileKind::Memories, NoteFileKind::Guardrails] {
+            let file = context.note_repository(kind, Spelling::Own).path;
             let resolved = resolve(&file).unwrap_or(file);
-            // A file elsewhere is not merged by this repository.
+            // This repository does not merge files outside of it.
             paths.extend(
                 resolved
                     .strip_prefix(&top)
@@ -122,17 +121,17 @@ impl MergeSetup {
         }))
     }
 
-    /// Whether git merges all notes through ralph.
+    /// Returns true if git merges all notes through ralph.
     pub(crate) fn is_complete(&self) -> bool {
         self.missing_lines().is_empty() && self.other_attributes().is_empty() && self.driver.as_deref() == Some(DRIVER)
     }
 
-    /// The file of attributes at the top of the worktree.
+    /// The attributes file at the top of the worktree.
     pub(crate) fn attributes_file(&self) -> PathBuf {
         self.top.join(ATTRIBUTES)
     }
 
-    /// The lines of attributes for files that have none.
+    /// The missing attribute lines.
     pub(crate) fn missing_lines(&self) -> Vec<String> {
         let missing = self.files.iter().filter(|file| file.attribute == "unspecified");
         missing
@@ -140,7 +139,7 @@ impl MergeSetup {
             .collect()
     }
 
-    /// Files that somebody wants merged in another way, as `path merge=way`.
+    /// Files with another merge attribute, as `path merge=way`.
     pub(crate) fn other_attributes(&self) -> Vec<String> {
         let others = self
             .files
@@ -151,25 +150,25 @@ impl MergeSetup {
             .collect()
     }
 
-    /// The command that somebody else set under our name.
+    /// A driver under our name that is not ours.
     pub(crate) fn other_driver(&self) -> Option<&str> {
         let is_ours = |driver: &str| driver == DRIVER || OUTDATED_DRIVERS.contains(&driver);
         self.driver.as_deref().filter(|driver| !is_ours(driver))
     }
 
-    /// Whether there is no command in git's configuration, or that of an earlier version.
+    /// Returns true if the driver is missing or outdated.
     pub(crate) fn needs_registering(&self) -> bool {
         self.driver
             .as_deref()
             .is_none_or(|driver| OUTDATED_DRIVERS.contains(&driver))
     }
 
-    /// Puts the command into the configuration of the repository, unless it is there or somebody set another one.
-    pub(crate) fn register(&self) -> Result<Registered, String> {
+    /// Registers the driver in the repository's configuration, unless it is there or the user set another one.
+    pub(crate) fn register(&self) -> Result<Registration, String> {
         let registered = match self.driver.as_deref() {
-            None => Registered::Anew,
-            Some(driver) if OUTDATED_DRIVERS.contains(&driver) => Registered::Updated,
-            Some(_) => return Ok(Registered::AsItWas),
+            None => Registration::Added,
+            Some(driver) if OUTDATED_DRIVERS.contains(&driver) => Registration::Updated,
+            Some(_) => return Ok(Registration::Unchanged),
         };
         for (key, value) in [(NAME_KEY, ABOUT), (DRIVER_KEY, DRIVER)] {
             if ask_git(&self.top, &["config", "--local", key, value], "")?.is_none() {
@@ -180,13 +179,13 @@ impl MergeSetup {
     }
 }
 
-/// Whether something else than a file stands where git looks for attributes: it would wait for a pipe for ever.
-pub(crate) fn attributes_are_no_file(project: &Project) -> bool {
+/// Returns true if `.gitattributes` is not a regular file: git would wait forever on a pipe.
+pub(crate) fn attributes_is_not_a_file(project: &Project) -> bool {
     let file = project.worktree.as_ref().map(|tree| tree.top.join(ATTRIBUTES));
     file.is_some_and(|file| file.exists() && !file.is_file())
 }
 
-/// A path as a pattern of git's attributes that matches only this file.
+/// Escapes a path as an attributes pattern that matches only this file.
 fn pattern(path: &str) -> String {
     let top = if path.contains('/') { "" } else { "/" };
     let escaped = format!("{top}{}", literal(path));
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_matches_its_file_and_no_other() {
+    fn patterns_match_only_their_file() {
         for (path, expected) in [
             (".agent/memories.md", ".agent/memories.md"),
             ("memories.md", "/memories.md"),

@@ -1,4 +1,4 @@
-//! Numbers on the command line, refused in words of our own.
+//! Parses whole numbers on the command line, with consistent error messages.
 
 use std::str::FromStr;
 
@@ -16,9 +16,7 @@ fn whole_number<N: FromStr + PartialOrd + From<u8>>(text: &str, least: u8) -> Re
     let digits = text.trim();
     match digits.parse::<N>() {
         Ok(number) if number >= N::from(least) => Ok(number),
-        Err(_) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err("it is too large".to_owned())
-        }
-        _ => Err(format!("allowed is a whole number from {least}")),
+        Err(_) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => Err("too large".to_owned()),
+        _ => Err(format!("expected a whole number from {least}")),
     }
 }

@@ -1,4 +1,4 @@
-//! Where everything is: the project's root, its files, its database. The only place that spells these paths.
+//! Where everything is: the project's root, its files, its database. The only module that knows these paths.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
@@ -8,9 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ralph_loop::{IterationFolder, PROJECT_FILE, is_alive};
-use ralph_memory::capture::{LogPlace, Surroundings};
-use ralph_memory::catalogue::CatalogueHome;
-use ralph_model::{RunId, Shelf};
+use ralph_memory::capture::{LogPlace, ProjectEnv};
+use ralph_memory::note_index::NoteIndexHome;
+use ralph_model::{NoteFileKind, RunId};
 use ralph_notes::{Boundary, FileError, create_folder, lock_path, real_path, resolve, write_new_file};
 use ralph_process::git::Git;
 use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store};
@@ -20,53 +20,44 @@ use crate::git::Worktree;
 use crate::git_ignores::literal;
 use crate::state_folder::StateFolder;
 
-/// The configuration.
 pub(crate) const CONFIG: &str = ".ralph.toml";
-/// The user's configuration, in the folder of all of their configuration.
+/// The user configuration, below the user's configuration folder.
 pub(crate) const USER_CONFIG: &str = "ralph/config.toml";
-/// The folder of notes.
 pub(crate) const AGENT: &str = ".agent";
 /// The folder of everything else.
 pub(crate) const RALPH: &str = ".ralph";
-/// Long notes.
 pub(crate) const KNOWLEDGE: &str = ".ralph/knowledge";
-/// What and how of features.
+/// Specifications and plans of features.
 pub(crate) const FEATURES: &str = ".ralph/features";
-/// The skills of an earlier tool.
+/// Skills of an earlier tool.
 pub(crate) const OLD_SKILLS: &str = ".ralph/skills";
-/// The skills of Claude Code.
+/// Skills of Claude Code.
 pub(crate) const SKILLS: &str = ".claude/skills";
-/// What a project has that uses Claude Code.
+/// Files that show that a project uses Claude Code.
 pub(crate) const CLAUDE_SIGNS: [&str; 2] = [".claude", "CLAUDE.md"];
-/// Where agents look for skills, each in a folder of its own.
+/// The folders in which agents look for skills, each in its own folder.
 pub(crate) const SKILL_FOLDERS: [&str; 2] = [SKILLS, ".agents/skills"];
-/// The file of a skill, in its folder.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// The settings of Claude Code for a project.
 pub(crate) const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 /// The skill that explains ralph.
 pub(crate) const CLAUDE_SKILL: &str = ".claude/skills/ralph/SKILL.md";
-/// What went wrong in a hook, where nobody could be told.
+/// The record of hook failures, which have no terminal to report to.
 pub(crate) const HOOK_TROUBLE: &str = ".ralph/hook-trouble.json";
-/// The settings of an earlier tool.
+/// Settings of an earlier tool.
 pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
-/// Where an earlier tool keeps its lessons.
+/// The learnings of an earlier tool.
 pub(crate) const EARLIER_KNOWLEDGE: &str = ".aiwg/knowledge";
-/// The configuration of ralph-orchestrator.
 pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
-/// The working notes.
 pub(crate) const SCRATCHPAD: &str = "scratchpad.md";
-/// The facts.
 const DATABASE: &str = "progress.db";
-/// The folders of runs.
 const RUNS: &str = "runs";
-/// The search index.
 const INDEX: &str = "index.db";
-/// What keeps a second run out.
+/// The lock that prevents a second run.
 const RUN_LOCK: &str = "run.lock";
-/// The lock of the long notes.
+/// The lock of the knowledge folder.
 const KNOWLEDGE_LOCK: &str = ".ralph/knowledge/.lock";
-/// What git must not keep, from the project's root; the lock of each note file comes on top.
+/// Paths that git must ignore, from the project's root. The lock of each notes file is added to these.
 pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
     ".ralph/index.db*",
@@ -78,28 +69,28 @@ pub(crate) const IGNORED: &[&str] = &[
     ".agent/scratchpad.md",
 ];
 
-/// Which spelling of the command is used; it decides where a new file goes.
+/// The spelling of the command; it decides where a new file is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// `ralph memory`.
     Own,
-    /// `ralph tools memory`, as ralph-orchestrator has it.
+    /// `ralph tools memory`, as in ralph-orchestrator.
     Orchestrator,
 }
 
-/// A project: its root, and the git worktree it is in.
+/// A project: its root and its git worktree.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
-    /// What its files must stay in.
+    /// The boundary that its files must stay in.
     pub(crate) boundary: Boundary,
     pub(crate) worktree: Option<Worktree>,
-    /// The root in the checkout of a task, where the command is given in one.
+    /// The root inside a task's checkout, if the command runs in one.
     pub(crate) checkout: Option<PathBuf>,
 }
 
 impl Project {
-    /// The branch that is checked out; none without git, or for a commit without a branch.
+    /// The current branch; `None` without git or on a detached HEAD.
     pub(crate) fn branch(&self) -> Option<String> {
         self.worktree.as_ref()?;
         let head = Git::question(&self.root).run(["symbolic-ref", "--quiet", "HEAD"]);
@@ -107,7 +98,6 @@ impl Project {
         head.trim().strip_prefix("refs/heads/").map(str::to_owned)
     }
 
-    /// The project with this root.
     pub(crate) fn at(root: PathBuf) -> Self {
         Self {
             worktree: Worktree::of(&root),
@@ -117,7 +107,7 @@ impl Project {
         }
     }
 
-    /// The project whose task's checkout has this top folder; none where it is not a checkout, or the project is missing.
+    /// The project that a task's checkout belongs to; `None` if the folder is not a checkout or the project is missing.
     fn of_checkout(top: &Path) -> Option<Self> {
         let line = std::fs::read(top.join(".git").join(PROJECT_FILE)).ok()?;
         let root = PathBuf::from(OsStr::from_bytes(line.strip_suffix(b"\n")?));
@@ -133,8 +123,9 @@ impl Project {
         Some(project)
     }
 
-    /// The project that a folder is in. The checkout of a task belongs to its project. Otherwise: upwards, as far as the first folder with `.git`, the nearest with a
-    /// configuration, else the nearest with anything of ours or git's, else the folder itself.
+    /// Finds the project of a folder. A task's checkout belongs to its project. Otherwise the search goes up to the
+    /// first folder with `.git`: the nearest folder with a configuration wins, then the nearest with `.agent`, `.ralph`
+    /// or `.git`, then the folder itself.
     pub(crate) fn around(folder: &Path) -> Self {
         let mut within: Vec<&Path> = Vec::new();
         for ancestor in folder.ancestors() {
@@ -155,13 +146,12 @@ impl Project {
         Self::at(root.to_path_buf())
     }
 
-    /// The file of a shelf: the configured one, else the first that exists, else where a new one goes.
-    pub(crate) fn shelf_file(&self, shelf: Shelf, configured: Option<&Path>, spelling: Spelling) -> PathBuf {
-        self.note_file(shelf.file_name(), configured, spelling)
+    /// The notes file of a kind: the configured one, else the first that exists, else the place for a new one.
+    pub(crate) fn notes_path(&self, kind: NoteFileKind, configured: Option<&Path>, spelling: Spelling) -> PathBuf {
+        self.note_file(kind.file_name(), configured, spelling)
     }
 
-    /// The scratchpad, found in the same way.
-    /// Each checkout has its own, at the same place.
+    /// The scratchpad, found the same way. Each checkout has its own, at the same relative path.
     pub(crate) fn scratchpad_file(&self, configured: Option<&Path>) -> PathBuf {
         let file = self.note_file(SCRATCHPAD, configured, Spelling::Own);
         match (&self.checkout, file.strip_prefix(&self.root)) {
@@ -176,7 +166,7 @@ impl Project {
         }
         self.candidates(name)
             .into_iter()
-            // One that cannot be looked at may be there, and passing it over would hide its notes.
+            // A path that cannot be checked may exist, and skipping it would hide its notes.
             .find(|path| path.try_exists().unwrap_or(true) || path.is_symlink())
             .unwrap_or_else(|| match spelling {
                 Spelling::Own => self.root.join(AGENT).join(name),
@@ -184,7 +174,7 @@ impl Project {
             })
     }
 
-    /// Where a file of notes is looked for, in this order.
+    /// The places where a notes file is searched, in this order.
     pub(crate) fn candidates(&self, name: &str) -> [PathBuf; 3] {
         [
             self.root.join(AGENT).join(name),
@@ -193,7 +183,7 @@ impl Project {
         ]
     }
 
-    /// Where ralph-orchestrator keeps a file, and where it kept it.
+    /// The current and the former place of a file in ralph-orchestrator.
     pub(crate) fn orchestrator_files(&self, name: &str) -> [PathBuf; 2] {
         [
             self.root.join(RALPH).join("agent").join(name),
@@ -201,7 +191,7 @@ impl Project {
         ]
     }
 
-    /// Where the log of a file is kept: in the main worktree, for all worktrees together.
+    /// Where the log of a file is kept: in the main worktree, shared by all worktrees.
     pub(crate) fn log_of(&self, file: &Path) -> LogPlace {
         let path = file.strip_prefix(&self.root).unwrap_or(file);
         LogPlace {
@@ -213,22 +203,21 @@ impl Project {
         }
     }
 
-    /// The search index, which each worktree has for itself.
+    /// The search index; each worktree has its own.
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join(RALPH).join(INDEX)
     }
 
-    /// Where the database of facts would be if this worktree did not share one.
+    /// Where the database would be if this worktree did not share one.
     pub(crate) fn own_database(&self) -> PathBuf {
         self.root.join(RALPH).join(DATABASE)
     }
 
-    /// The database of facts.
     pub(crate) fn database(&self) -> PathBuf {
         self.home().join(RALPH).join(DATABASE)
     }
 
-    /// The database of facts and its backups.
+    /// The database and its backups.
     pub(crate) fn fact_store(&self) -> DatabasePlace {
         DatabasePlace {
             path: self.database(),
@@ -236,12 +225,12 @@ impl Project {
         }
     }
 
-    /// Makes the folder of the database where it is missing.
+    /// Creates the folder of the database if it is missing.
     pub(crate) fn create_home(&self) -> Result<(), FileError> {
         self.prepare_database_folder(&self.home().join(RALPH))
     }
 
-    /// The root of the project in the main worktree, whose database all worktrees share.
+    /// The project root in the main worktree, whose database all worktrees share.
     pub(crate) fn home(&self) -> PathBuf {
         self.worktree.as_ref().map_or_else(
             || self.root.clone(),
@@ -252,29 +241,28 @@ impl Project {
         )
     }
 
-    /// What an iteration left. Each worktree has its own runs.
+    /// The folder of an iteration's files. Each worktree has its own runs.
     pub(crate) fn iteration_folder(&self, run: &RunId, iteration: u32) -> IterationFolder {
         IterationFolder::of(&self.runs(), run, iteration)
     }
 
-    /// What keeps a second run out of this worktree.
+    /// The lock that prevents a second run in this worktree.
     pub(crate) fn run_lock(&self) -> PathBuf {
         Self::run_lock_in(&self.root)
     }
 
-    /// The folders of this worktree's runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.root.join(RALPH).join(RUNS)
     }
 
-    /// The files and folders that each worktree has for itself, beside its notes and the index, which it can do without.
+    /// The files and folders of each worktree, except its notes and the index, which can be rebuilt.
     pub(crate) fn own_places(&self) -> Vec<PathBuf> {
         let ralph = [RALPH, KNOWLEDGE, FEATURES, HOOK_TROUBLE].map(|path| self.root.join(path));
         ralph.into_iter().chain([self.runs()]).collect()
     }
 
-    /// Files and folders of ours that are nobody's work: databases with what lies beside them, runs, locks.
-    pub(crate) fn machinery(&self) -> Vec<PathBuf> {
+    /// Internal files and folders, which are not part of anyone's work: databases, runs, locks.
+    pub(crate) fn internal_paths(&self) -> Vec<PathBuf> {
         let ralph = self.root.join(RALPH);
         let beside = |name: &str| ["", "-wal", "-shm", "-journal"].map(|end| ralph.join(format!("{name}{end}")));
         let trouble = self.root.join(HOOK_TROUBLE);
@@ -287,12 +275,12 @@ impl Project {
             .collect()
     }
 
-    /// The folders of ours and the files of the database that others than their owner can read. Another tool's database is
-    /// none of ours. No connection of this process to the database may be open.
-    pub(crate) fn open_to_others(&self) -> Vec<PathBuf> {
+    /// Our folders and database files that other users can read. Another tool's database is excluded. No connection of
+    /// this process to the database may be open.
+    pub(crate) fn readable_by_others(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.home().join(RALPH), self.root.join(RALPH)];
         paths.dedup();
-        if Store::is_there(&self.database()) {
+        if Store::exists(&self.database()) {
             let folder = self.home().join(RALPH);
             paths.extend(["", "-wal", "-shm"].map(|ending| folder.join(format!("{DATABASE}{ending}"))));
         }
@@ -300,10 +288,10 @@ impl Project {
         paths.into_iter().filter(is_open).collect()
     }
 
-    /// Keeps others than their owner from reading these folders and databases.
-    pub(crate) fn close_all_to_others(&self) -> Result<(), CommandError> {
-        for path in self.open_to_others() {
-            close_to_others(&path).map_err(|error| {
+    /// Makes these folders and databases private to their owner.
+    pub(crate) fn restrict_permissions(&self) -> Result<(), CommandError> {
+        for path in self.readable_by_others() {
+            restrict(&path).map_err(|error| {
                 CommandError::new(format!(
                     "cannot keep others from reading {}: {error}",
                     self.shown(&path)
@@ -313,7 +301,6 @@ impl Project {
         Ok(())
     }
 
-    /// The roots of this project in all worktrees of its repository.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let Some(tree) = &self.worktree else {
             return vec![self.root.clone()];
@@ -324,26 +311,26 @@ impl Project {
         tree.all_tops().into_iter().map(|top| top.join(inside)).collect()
     }
 
-    /// What keeps a second run out of the worktree with this root.
+    /// The run lock of the worktree with this root.
     pub(crate) fn run_lock_in(root: &Path) -> PathBuf {
         root.join(RALPH).join(RUN_LOCK)
     }
 
-    /// The name of the linked worktree that this is; empty for the main one.
+    /// The name of this linked worktree; empty for the main one.
     pub(crate) fn worktree_name(&self) -> &str {
         self.worktree.as_ref().map_or("", |tree| tree.name.as_str())
     }
 
-    /// A path as a person wants to read it: from the root where it lies below.
+    /// A path for display: relative to the root if it is below it.
     pub(crate) fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
         path.strip_prefix(&self.root).unwrap_or(path).display()
     }
 }
 
-/// Notes work without `init`, so nobody may have told git to leave the database and the locks alone. A database that was
-/// committed comes back old with the next checkout, and a committed lock stands in a checkout's way. So the folders that
-/// ralph makes without `init` get an ignore file, which ignores itself too.
-impl Surroundings for Project {
+/// Notes work without `init`, so git may not know that it should ignore the database and the locks. A committed
+/// database would be reset to an old version by a checkout, and a committed lock would block a checkout. So folders
+/// that ralph creates without `init` get an ignore file, which also ignores itself.
+impl ProjectEnv for Project {
     fn head(&self) -> Option<String> {
         self.worktree.as_ref()?.head()
     }
@@ -362,7 +349,11 @@ impl Surroundings for Project {
             .collect();
         let locked_before = lock_path(&resolve(file)?).exists();
         if !locked_before && ours.iter().any(|path| path == folder) && !self.ignores_locks() {
-            let files = [Shelf::Memories.file_name(), Shelf::Guardrails.file_name(), SCRATCHPAD];
+            let files = [
+                NoteFileKind::Memories.file_name(),
+                NoteFileKind::Guardrails.file_name(),
+                SCRATCHPAD,
+            ];
             let lines: Vec<String> = files
                 .into_iter()
                 .flat_map(transient_names)
@@ -401,13 +392,12 @@ impl Surroundings for Project {
     }
 }
 
-/// Where ralph keeps its facts it may keep an index too; a linked worktree, whose facts are in the main one, gets a folder
-/// for it.
-impl CatalogueHome for Project {
+/// The index goes next to the database; a linked worktree, whose database is in the main one, gets a folder for it.
+impl NoteIndexHome for Project {
     fn prepare_index(&self) -> bool {
         let folder = self.root.join(RALPH);
         let is_outside = self.boundary.outside(&self.index()).is_some();
-        !is_outside && Store::is_there(&self.database()) && self.prepare_database_folder(&folder).is_ok()
+        !is_outside && Store::exists(&self.database()) && self.prepare_database_folder(&folder).is_ok()
     }
 
     fn leads_outside(&self, file: &Path) -> Option<PathBuf> {
@@ -416,7 +406,7 @@ impl CatalogueHome for Project {
 }
 
 impl Project {
-    /// Refuses a path that leads outside the project: an agent may have made a link since the command began.
+    /// Refuses a path that leads outside the project: an agent may have created a link since the command started.
     pub(crate) fn refuse_outside(&self, path: &Path) -> Result<(), FileError> {
         match self.boundary.outside(path) {
             Some(leads_to) => Err(FileError::outside(path, &leads_to)),
@@ -424,7 +414,7 @@ impl Project {
         }
     }
 
-    /// The same for a file of the repository, whose top may be above the project.
+    /// Like `refuse_outside`, for a file of the repository, whose top may be above the project.
     pub(crate) fn refuse_outside_repository(&self, path: &Path) -> Result<(), FileError> {
         let top = self.worktree.as_ref().map_or(&self.root, |tree| &tree.top);
         match Boundary::new(top, &[]).outside(path) {
@@ -433,7 +423,7 @@ impl Project {
         }
     }
 
-    /// Where a path leads, if that is in git's own folder or a file that ralph keeps for itself: notes would destroy it.
+    /// Where a path leads, if that is git's own folder or an internal file of ralph: notes would destroy it.
     pub(crate) fn reserved(&self, path: &Path) -> Option<PathBuf> {
         let real = real_path(path);
         let from_root = real.strip_prefix(real_path(&self.root)).unwrap_or(&real);
@@ -445,19 +435,19 @@ impl Project {
         (is_in_git || is_own || from_root == Path::new(CONFIG)).then_some(real)
     }
 
-    /// Whether `init` has told git about the locks.
+    /// Returns true if `init` has added the locks to the ignore file.
     fn ignores_locks(&self) -> bool {
-        self.ignores(&format!("{AGENT}/{}.lock", Shelf::Memories.file_name()))
+        self.ignores(&format!("{AGENT}/{}.lock", NoteFileKind::Memories.file_name()))
     }
 
-    /// Whether a line stands in the project's ignore file.
+    /// Returns true if the project's ignore file has a line.
     fn ignores(&self, line: &str) -> bool {
         std::fs::read_to_string(self.root.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
     }
 }
 
-/// Whether ralph keeps a file of its folder for itself; the path is from that folder.
+/// Returns true for an internal file; the path is relative to ralph's folder.
 fn is_own_file(path: &Path) -> bool {
     let first = path.iter().next().unwrap_or_default().to_string_lossy();
     [DATABASE, INDEX].iter().any(|name| first.starts_with(name))
@@ -466,24 +456,24 @@ fn is_own_file(path: &Path) -> bool {
         || Path::new(RALPH).join(path) == Path::new(HOOK_TROUBLE)
 }
 
-/// Creates a folder that only its owner can enter, where there is none.
+/// Creates a folder that only its owner can enter, if it is missing.
 fn create_private(folder: &Path) -> Result<(), FileError> {
     if folder.is_dir() {
         return Ok(());
     }
     create_folder(folder)?;
-    // One that cannot be changed is reported by doctor.
-    drop(close_to_others(folder));
+    // If this fails, `ralph doctor` reports it.
+    drop(restrict(folder));
     Ok(())
 }
 
-/// Takes the rights of group and others from a file or folder.
-fn close_to_others(path: &Path) -> io::Result<()> {
+/// Removes the permissions of group and others.
+fn restrict(path: &Path) -> io::Result<()> {
     let mode = std::fs::metadata(path)?.permissions().mode();
     std::fs::set_permissions(path, Permissions::from_mode(mode & 0o700))
 }
 
-/// Whether two paths lead to the same thing, which is there.
+/// Returns true if both paths exist and lead to the same file.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
@@ -491,18 +481,18 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// What stands beside a note file now and then: its lock, and the new file before it takes its place. As ignore lines.
+/// Temporary files next to a notes file, as ignore lines: its lock, and the new version before it replaces the file.
 fn transient_names(name: &str) -> [String; 2] {
     let name = literal(name);
     [format!("{name}.lock"), format!(".{name}.ralph-*")]
 }
 
-/// What a file that is not in git is kept as when it is cleared. As an ignore line.
+/// Ignore line for the backups that `scratchpad clear` keeps.
 fn kept_names(name: &str) -> String {
     format!("{}.bak*", literal(name))
 }
 
-/// The names of what stands in a folder, in order.
+/// The names in a folder, sorted.
 pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     let entries = std::fs::read_dir(folder)?;
     let mut names = entries
@@ -512,7 +502,7 @@ pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Writes an ignore file where there is none. It is a convenience: where it cannot be written, the note matters more.
+/// Writes an ignore file if there is none. Errors are ignored: storing the note matters more.
 fn write_ignore_file(folder: &Path, lines: &[String]) {
     let text = format!(
         "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n{}\n",
@@ -523,27 +513,27 @@ fn write_ignore_file(folder: &Path, lines: &[String]) {
     }
 }
 
-/// The ignore lines for what stands beside a note file now and then, from the root.
+/// The ignore lines for temporary files next to a notes file, relative to the root.
 pub(crate) fn transient_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
     let resolved = resolve(file).unwrap_or_else(|_| file.to_owned());
     lines_beside(project, &resolved, |name| transient_names(name).to_vec())
 }
 
-/// The ignore lines for the scratchpad, wherever it is, and for what stands beside it.
+/// The ignore lines for the scratchpad and for the files next to it.
 pub(crate) fn scratchpad_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
     let mut lines = lines_beside(project, file, |name| vec![literal(name), kept_names(name)]);
     lines.extend(transient_ignore_lines(project, file));
     lines
 }
 
-/// Ignore lines for names in the folder of a file, and in no other folder; none for a file outside the project.
+/// Ignore lines for names in the folder of a file and in no other; empty for a file outside the project.
 fn lines_beside(project: &Project, file: &Path, names: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let (Ok(inside), Some(name)) = (file.strip_prefix(&project.root), file.file_name()) else {
         return Vec::new();
     };
     let folder = inside.parent().unwrap_or(Path::new(""));
     let folder = literal(&folder.to_string_lossy());
-    // Without a slash at the top a line would count in every folder.
+    // Without a leading slash, a line at the top would apply to every folder.
     let names = names(&name.to_string_lossy()).into_iter();
     names.map(|name| format!("{folder}/{name}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Starts a program to find out whether it speaks ACP. It gets no prompt, and nothing of it is left.
+//! Starts a program to find out whether it speaks ACP. It gets no prompt, and all its processes are ended.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,20 +15,20 @@ use ralph_model::config::CommandLine;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
-use crate::surroundings::{ProgramClock, ProgramEntropy};
+use crate::project_env::{ProgramClock, ProgramEntropy};
 
-/// How long a program may take to answer in ACP if that is what it speaks.
+/// How long a program may take to answer the ACP handshake.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
-/// How much it may print until it has.
+/// How much it may print until then.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
-/// What a program is started with to say who it is.
-pub(crate) struct Visit {
+/// The environment that a probed program starts with.
+pub(crate) struct Probe {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) marker: String,
 }
 
-impl Visit {
+impl Probe {
     pub(crate) fn new(context: &Context<'_>) -> Result<Self, CommandError> {
         let mut entropy = ProgramEntropy::from_environment()?;
         Ok(Self {
@@ -52,7 +52,7 @@ impl Visit {
         }
     }
 
-    /// Whether a program of which nothing is known answers in ACP.
+    /// Returns true if an unknown program answers the ACP handshake.
     pub(crate) fn speaks_acp(
         &self,
         folder: &Path,
@@ -60,7 +60,7 @@ impl Visit {
         stop: &AtomicBool,
     ) -> Result<bool, CommandError> {
         let turn = self.turn(folder, Access::ReadOnly);
-        let met = acp_agent(command)?.get_to_know(&turn, LIMIT, stop);
+        let met = acp_agent(command)?.probe(&turn, LIMIT, stop);
         Ok(met.is_ok_and(|met| met.protocol.is_some()))
     }
 }

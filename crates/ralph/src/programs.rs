@@ -1,4 +1,4 @@
-//! Which programs a shell finds, `ralph` itself among them. Nothing is run.
+//! Finds programs as a shell would, `ralph` itself included. Runs nothing.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use crate::env;
 
-/// Which `ralph` is found by those who call it by its name.
+/// The `ralph` that a shell finds by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// This one.
     This,
-    /// Another file.
     Other(PathBuf),
-    /// None.
     NotFound,
 }
 
-/// How much of a script is read for its interpreter.
+/// The bytes of a script that are read to find its interpreter.
 const FIRST_LINE_BYTES: u64 = 512;
 
-/// The program that a command's first word means to one who starts it in this folder. The error is a sentence without its
-/// end.
+/// The program that a command's first word refers to when started in this folder.
+///
+/// # Errors
+///
+/// A sentence without its period.
 pub(crate) fn find_program(word: &str, folder: &Path) -> Result<PathBuf, String> {
     let file = if word.contains('/') {
         let file = folder.join(word);
@@ -34,7 +34,7 @@ pub(crate) fn find_program(word: &str, folder: &Path) -> Result<PathBuf, String>
         }
         file
     } else {
-        // Agents find this program by its name, wherever it is.
+        // Agents find this program by name, wherever it is.
         let beside = std::env::current_exe().ok().map(|this| this.with_file_name(word));
         let found = on_path(word).or(beside.filter(|file| can_run(file)));
         found.ok_or_else(|| format!("{word} is not on the PATH"))?
@@ -48,7 +48,7 @@ pub(crate) fn find_program(word: &str, folder: &Path) -> Result<PathBuf, String>
     }
 }
 
-/// The interpreter that a script names in its first line and that is not there.
+/// The interpreter in a script's first line, if it does not exist.
 fn missing_interpreter(file: &Path) -> Option<String> {
     let mut beginning = Vec::new();
     let opened = std::fs::File::open(file).ok()?;
@@ -60,7 +60,7 @@ fn missing_interpreter(file: &Path) -> Option<String> {
     if interpreter.starts_with('/') && !can_run(Path::new(interpreter)) {
         return Some(interpreter.to_owned());
     }
-    // `env` looks for it on the PATH; with options it does more than that.
+    // `env` searches the PATH; with options it does more than that.
     let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
     let sought = words
         .next()
@@ -68,7 +68,6 @@ fn missing_interpreter(file: &Path) -> Option<String> {
     on_path(sought).is_none().then(|| sought.to_owned())
 }
 
-/// The `ralph` that a shell finds.
 pub(crate) fn find_ralph() -> Program {
     let Some(found) = on_path("ralph") else {
         return Program::NotFound;
@@ -80,13 +79,13 @@ pub(crate) fn find_ralph() -> Program {
     }
 }
 
-/// The program of a name that a shell finds.
+/// Searches the PATH for a program.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let mut candidates = env::program_folders().into_iter().map(|folder| folder.join(name));
     candidates.find(|file| can_run(file))
 }
 
-/// Whether a file is a program.
+/// Returns true if a file is executable.
 pub(crate) fn can_run(file: &Path) -> bool {
     let metadata = std::fs::metadata(file);
     metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)

@@ -1,8 +1,8 @@
-//! Parses the commands that agents and scripts call all the time.
+//! A fast path for the commands that agents and scripts run all the time.
 //!
-//! To parse anything, clap wants every command described, which takes longer than most commands take. Here only the one
-//! that is asked for is described. Whatever is not plainly right (help, a typo, a flag in front) is left to the whole
-//! description, which knows how to say it.
+//! To parse anything, clap needs every command built, which takes longer than most commands run. This module builds
+//! only the requested one. Anything unusual (help, a typo, a leading flag) is left to the full parser, which has the
+//! right messages.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use clap::{Args, Command, FromArgMatches};
 use crate::cli::{Cli, Global};
 use crate::commands::{hook, knowledge, memory, notes, recall, remember};
 
-/// Parses arguments, the program's name first, if they are plainly right.
+/// Parses arguments, which start with the program's name; `None` for anything unusual.
 pub(crate) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let mut words = arguments.iter().skip(1).map(|word| word.to_str());
     let (first, second) = (words.next()??, words.next().flatten());
@@ -27,8 +27,8 @@ pub(crate) fn parse(arguments: &[OsString]) -> Option<Cli> {
         ("hook", Some(event)) => Command::new("hook").subcommand(hook::HookCommand::describe(event)?),
         _ => return None,
     };
-    let described = Global::augment_args(Command::new("ralph")).subcommand(command);
-    let matches = described.try_get_matches_from(arguments).ok()?;
+    let parser = Global::augment_args(Command::new("ralph")).subcommand(command);
+    let matches = parser.try_get_matches_from(arguments).ok()?;
     Cli::from_arg_matches(&matches).ok()
 }
 
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_mean_the_same_either_way() {
+    fn quick_and_full_parser_agree() {
         for line in [
             "ralph recall docker --explain --type fix --json",
             "ralph recall -- -x",
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_left_to_the_whole_description() {
+    fn unusual_arguments_are_left_to_the_full_parser() {
         for line in [
             "ralph",
             "ralph --help",

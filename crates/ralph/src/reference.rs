@@ -1,4 +1,4 @@
-//! The reference pages under `docs/`, written from the code so that they cannot disagree with it.
+//! Generates the reference pages under `docs/` from the code.
 
 use clap::{Command, CommandFactory};
 use ralph_model::config;
@@ -6,7 +6,7 @@ use ralph_model::config;
 use crate::cli::Cli;
 use crate::env;
 
-/// Every page: its file name and its text.
+/// Returns every page: its file name and its text.
 #[must_use]
 pub fn pages() -> Vec<(&'static str, String)> {
     vec![
@@ -33,7 +33,7 @@ fn describe(text: &mut String, command: &Command, name: &str) {
         help.join("\n").trim_end()
     ));
     if name == "ralph tools memory" {
-        // The same commands as `ralph memory`, which stand above.
+        // The same commands as `ralph memory`, which are listed above.
         return;
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
@@ -49,7 +49,7 @@ fn environment() -> String {
         text.push_str(&format!("| `{}` | {} |\n", variable.name, variable.about));
     }
     text.push_str(
-        "\nEvery key of the configuration has a variable that goes before the file:\n\n| variable | key |\n|---|---|\n",
+        "\nEvery configuration key has a variable that overrides the file:\n\n| variable | key |\n|---|---|\n",
     );
     for (name, key) in config::environment_names() {
         text.push_str(&format!("| `{name}` | `{}` |\n", key.full_name()));
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said of every command that is shown, by its name.
+    /// Visits every visible command with its full name.
     fn each_command(check: &mut dyn FnMut(&str, &Command)) {
         fn walk(command: &Command, name: &str, check: &mut dyn FnMut(&str, &Command)) {
             check(name, command);
@@ -75,9 +75,9 @@ mod tests {
         walk(&Cli::command(), "ralph", check);
     }
 
-    /// Terminals have different widths: a break within a paragraph is right for one of them alone.
+    /// Terminals have different widths, so a line break within a paragraph is wrong for most of them.
     #[test]
-    fn paragraphs_of_help_are_broken_by_the_terminal_alone() {
+    fn help_paragraphs_have_no_line_breaks() {
         each_command(&mut |name, command| {
             let texts = [
                 command.get_after_help(),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_that_does_something_has_examples() {
+    fn every_leaf_command_has_examples() {
         let mut without = Vec::new();
         each_command(&mut |name, command| {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(without, Vec::<String>::new());
     }
 
-    /// The calls of ralph in an example: other programs, redirections and comments are left out.
+    /// The ralph invocations in an example, without other programs, redirections and comments.
     fn calls(example: &str) -> Vec<Vec<String>> {
         let example = example.split(" # ").next().unwrap_or_default();
         let parts = example.split(" | ").flat_map(|part| part.split(" && "));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_commands_that_ralph_takes() {
+    fn examples_parse() {
         let mut refused = Vec::new();
         let mut seen = 0;
         each_command(&mut |name, command| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_fit_a_terminal_of_eighty_columns() {
+    fn examples_fit_eighty_columns() {
         let mut wrong = Vec::new();
         each_command(&mut |name, command| {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

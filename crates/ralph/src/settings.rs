@@ -1,8 +1,9 @@
-//! Reads the configuration: the user's file, the project's and the environment; and keeps the project's files beneath it.
+//! Reads the configuration from the user's file, the project's file and the environment, and keeps the project's files
+//! inside its boundary.
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 use ralph_model::config::{Inspected, Loaded, Origin, Sources};
 use ralph_notes::{Boundary, read_file};
 
@@ -11,7 +12,7 @@ use crate::error::CommandError;
 use crate::paths::{self, Project, Spelling};
 use crate::ui::Ui;
 
-/// The texts of both files, with the names that messages use; none where there is no file.
+/// The texts of both files, with the names used in messages; `None` for a missing file.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     pub(crate) user: Option<(String, String)>,
@@ -35,13 +36,13 @@ impl Texts {
         }
     }
 
-    /// Everything that can be said about the configuration, usable or not.
+    /// Parses the configuration and collects all errors and warnings.
     pub(crate) fn inspect(&self) -> Inspected {
         self.sources(&env::read).inspect()
     }
 }
 
-/// Reads the configuration and warns about what has no effect.
+/// Reads the configuration and warns about settings without effect.
 pub(crate) fn load(project: &Project, ui: &Ui) -> Result<Loaded, CommandError> {
     let texts = Texts::read(project)?;
     let loaded = texts.sources(&env::read).load()?;
@@ -53,12 +54,12 @@ pub(crate) fn load(project: &Project, ui: &Ui) -> Result<Loaded, CommandError> {
     Ok(loaded)
 }
 
-/// The user's own file; none where there is no folder for it.
+/// The user's configuration file; `None` if there is no folder for it.
 pub(crate) fn user_file() -> Option<PathBuf> {
     env::config_folder().map(|folder| folder.join(paths::USER_CONFIG))
 }
 
-/// The user's own file, its name and its text; none where there is no such file.
+/// The name and text of the user's file, if it exists.
 pub(crate) fn read_user_text() -> Result<Option<(String, String)>, CommandError> {
     let Some(path) = user_file() else { return Ok(None) };
     let name = path.display().to_string();
@@ -66,7 +67,7 @@ pub(crate) fn read_user_text() -> Result<Option<(String, String)>, CommandError>
     Ok(text.map(|text| (name, text)))
 }
 
-/// The text of the project's file; none where there is no such file.
+/// The text of the project's file, if it exists.
 pub(crate) fn read_project_text(project: &Project) -> Result<Option<String>, CommandError> {
     read_text(&project.root.join(paths::CONFIG), paths::CONFIG)
 }
@@ -81,7 +82,7 @@ fn read_text(path: &Path, name: &str) -> Result<Option<String>, CommandError> {
     })
 }
 
-/// The boundary of a project: the folders that the user allows, and the paths that the user set, are inside.
+/// The boundary of a project. It includes the folders that the user allows and the paths that the user set.
 pub(crate) fn boundary(project: &Project, loaded: &Loaded) -> Boundary {
     let mut allowed = allowed_outside(project, loaded);
     allowed.extend(project.checkout.clone());
@@ -102,7 +103,7 @@ fn allowed_outside(project: &Project, loaded: &Loaded) -> Vec<PathBuf> {
     allowed.chain(set_by_user).collect()
 }
 
-/// A path with `~` for the user's home.
+/// Expands `~` to the user's home.
 fn expanded(project: &Project, path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), env::home()) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -119,24 +120,24 @@ fn configured_paths(loaded: &Loaded) -> [(&'static str, Option<&Path>); 3] {
     ]
 }
 
-/// A file or folder of the project that leads where it must not.
+/// A file or folder of the project that leads to a forbidden place.
 pub(crate) struct Misplaced {
-    /// What leads there: a key of the configuration, or a path from the root.
+    /// A configuration key, or a path from the root.
     what: String,
     leads_to: PathBuf,
     place: Place,
 }
 
-/// A place that files of the project must not lead to.
+/// A place that project files must not lead to.
 #[derive(Clone, Copy)]
 enum Place {
     Outside,
-    /// A file of git's or of ralph's own.
+    /// A file of git or an internal file of ralph.
     Reserved,
 }
 
 impl Misplaced {
-    /// What is wrong, as the end of a sentence that may have the place in front.
+    /// Describes the problem, without a leading place or a period.
     pub(crate) fn sentence(&self) -> String {
         let (what, leads_to) = (&self.what, self.leads_to.display());
         match self.place {
@@ -145,7 +146,6 @@ impl Misplaced {
         }
     }
 
-    /// What the user can do.
     pub(crate) fn remedy(&self) -> String {
         match self.place {
             Place::Outside => {
@@ -163,7 +163,7 @@ impl From<Misplaced> for CommandError {
     }
 }
 
-/// The files and folders that lead where they must not. The project's boundary is known.
+/// Finds files and folders that lead to a forbidden place. The project's boundary must be set.
 pub(crate) fn misplaced(project: &Project, loaded: &Loaded) -> Vec<Misplaced> {
     let [memories, guardrails, scratchpad] = configured_paths(loaded);
     let mut found = Vec::new();
@@ -177,10 +177,13 @@ pub(crate) fn misplaced(project: &Project, loaded: &Loaded) -> Vec<Misplaced> {
         let misplaced = outside.or_else(reserved);
         found.extend(misplaced.map(|(place, leads_to)| Misplaced { what, leads_to, place }));
     };
-    for (shelf, (key, path)) in [(Shelf::Memories, memories), (Shelf::Guardrails, guardrails)] {
+    for (kind, (key, path)) in [
+        (NoteFileKind::Memories, memories),
+        (NoteFileKind::Guardrails, guardrails),
+    ] {
         let key = path.map(|_| key);
         for spelling in [Spelling::Own, Spelling::Orchestrator] {
-            check_notes(key, project.shelf_file(shelf, path, spelling));
+            check_notes(key, project.notes_path(kind, path, spelling));
         }
     }
     let (key, path) = scratchpad;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// The families, and what each does without a verb.
+/// The families and their default verbs.
 const FAMILIES: [(&str, &str); 8] = [
     ("task", "list"),
     ("feature", "list"),
@@ -14,7 +14,7 @@ const FAMILIES: [(&str, &str); 8] = [
     ("learnings", "list"),
 ];
 
-/// The arguments with short forms written out. The program's name is the first of them.
+/// Expands short forms in the arguments, which start with the program's name.
 pub(crate) fn expanded(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let place = first_word(&arguments);
     if arguments.get(place).is_some_and(|word| word == "help") {
@@ -26,7 +26,7 @@ pub(crate) fn expanded(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Where the first word is that is not an option of every command.
+/// Position of the first word that is not a global option.
 fn first_word(arguments: &[OsString]) -> usize {
     let mut place = 1;
     while let Some(argument) = arguments.get(place).filter(|argument| is_option(argument)) {
@@ -36,7 +36,8 @@ fn first_word(arguments: &[OsString]) -> usize {
     place
 }
 
-/// The verb of a family that is given none. Options may follow; with anything else a person means more.
+/// The default verb of a family without a verb. Only options may follow; any other word is a mistake for clap to
+/// report.
 fn missing_verb(words: &[OsString]) -> Option<&'static str> {
     let (family, rest) = words.split_first()?;
     let (_, verb) = FAMILIES.iter().find(|(name, _)| family == name)?;
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_forms_are_written_out() {
+    fn short_forms_are_expanded() {
         for (given, expected) in [
             ("ralph task", "ralph task list"),
             ("ralph task --json", "ralph task list --json"),

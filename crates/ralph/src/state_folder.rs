@@ -1,9 +1,9 @@
-//! The identity of a project, and the folder outside of it in which ralph keeps what must survive the project's own files:
-//! backups of the fact store, and the checkouts of tasks.
+//! The identity of a project, and its folder in the user's state folder, which holds what must survive the project's
+//! own files: database backups and the checkouts of tasks.
 //!
-//! In git the id is random. It lives in git's common folder, so that linked worktrees share it and clones do not, together
-//! with the project's path, which tells a project that was moved from one that was copied. The folder names the path of the
-//! one project that it belongs to, so that of several copies only one keeps the id. Git itself is not started.
+//! In git, the id is random. It is stored in git's common folder, together with the project's path, so linked worktrees
+//! share it and clones do not. The path tells a moved project from a copied one. The state folder records the path of
+//! the project that owns it, so of several copies only one keeps the id. Git itself is not started.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,16 +20,16 @@ use crate::env;
 use crate::error::CommandError;
 use crate::paths::Project;
 
-/// The folder of ours in the user's state folder, and in git's.
+/// Our folder in the user's state folder and in git's folder.
 const OURS: &str = "ralph";
-/// The file in git's folder that holds the id of the project at the top of the repository.
+/// The file in git's folder with the id of the project at the top of the repository.
 const ID_FILE: &str = "project";
-/// The file in a project's folder that names the path of the project.
+/// The file in a state folder with the path of the project that owns it.
 const OWNER_FILE: &str = "project";
-/// How many hexadecimal digits an id has.
+/// The number of hexadecimal digits in an id.
 const ID_DIGITS: usize = 32;
 
-/// What a project is called outside of it.
+/// The id of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProjectId(String);
 
@@ -48,21 +48,22 @@ impl ProjectId {
     }
 }
 
-/// The folder of a project in the user's state folder. It need not exist.
+/// A project's folder in the user's state folder. It need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateFolder {
     path: PathBuf,
 }
 
 impl StateFolder {
-    /// The folder of a project; none where the user has none, or the project has no id yet. Nothing is created.
+    /// Finds the folder of a project; `None` if the user has no state folder or the project has no id yet. Creates
+    /// nothing.
     pub(crate) fn find(project: &Project) -> Option<Self> {
         let place = IdPlace::of(project)?;
         Self::of(&place.known()?)
     }
 
-    /// The folder of a project, which gets an id where it has none. In git the folder is created with the path of the project,
-    /// else by what is put into it.
+    /// Finds the folder of a project, creating an id if needed. In git, the folder is created together with its owner
+    /// file; otherwise it is created when something is stored in it.
     pub(crate) fn make(
         project: &Project,
         entropy: &mut dyn Entropy,
@@ -77,12 +78,12 @@ impl StateFolder {
         })
     }
 
-    /// The folder of the fact store's backups.
+    /// The folder of database backups.
     pub(crate) fn backups(&self) -> PathBuf {
         self.path.join("backups")
     }
 
-    /// The folder of the tasks' checkouts.
+    /// The folder of task checkouts.
     pub(crate) fn work(&self) -> PathBuf {
         self.path.join("work")
     }
@@ -92,17 +93,17 @@ impl StateFolder {
         Some(Self { path })
     }
 
-    /// The path of the project that it belongs to.
+    /// The path of the project that owns this folder.
     fn owner(&self) -> Option<PathBuf> {
         path_on_line(&fs::read(self.path.join(OWNER_FILE)).ok()?)
     }
 }
 
-/// Where the id of a project is.
+/// Where the id of a project is stored.
 struct IdPlace {
-    /// The real path of the folder that holds the fact store's folder: with linked worktrees the main one.
+    /// The real path of the project root; in linked worktrees, that of the main one.
     real_path: PathBuf,
-    /// The file with the id; none without git.
+    /// The file with the id; `None` without git.
     file: Option<PathBuf>,
 }
 
@@ -110,7 +111,7 @@ impl IdPlace {
     fn of(project: &Project) -> Option<Self> {
         let home = project.home();
         let file = project.worktree.as_ref().map(|tree| {
-            // A repository may hold several projects, each in a folder of its own.
+            // A repository may contain several projects, each in a folder of its own.
             let name = match home.strip_prefix(&tree.main) {
                 Ok(inside) if inside.as_os_str().is_empty() => ID_FILE.to_owned(),
                 Ok(inside) => format!("{ID_FILE}-{}", hex_digest(inside, 16)),
@@ -124,7 +125,7 @@ impl IdPlace {
         })
     }
 
-    /// The id that the project has already.
+    /// The existing id of the project.
     fn known(&self) -> Option<ProjectId> {
         let Some(file) = &self.file else {
             return Some(ProjectId::of_path(&self.real_path));
@@ -135,7 +136,7 @@ impl IdPlace {
         (!self.is_of_another(&recorded.id, &owner)).then_some(recorded.id)
     }
 
-    /// The id of the project, recorded with its present path.
+    /// Returns the id of the project, recorded with its current path.
     fn make(&self, entropy: &mut dyn Entropy, patience: &Patience<'_>) -> Result<ProjectId, CommandError> {
         let Some(file) = &self.file else {
             return Ok(ProjectId::of_path(&self.real_path));
@@ -153,7 +154,7 @@ impl IdPlace {
         }
         let mut made = ProjectId::random(entropy);
         change_file(file, patience, |bytes| {
-            // Another process may have recorded one meanwhile.
+            // Another process may have recorded an id since.
             match Recorded::parse(bytes) {
                 Some(recorded) if self.claim(&recorded.id, &recorded.path, patience)? => made = recorded.id,
                 _ => drop(self.claim(&made, &self.real_path, patience)?),
@@ -167,8 +168,9 @@ impl IdPlace {
         Ok(made)
     }
 
-    /// Makes this project the owner of an id's folder, under the folder's lock, unless another project is; says whether it is.
-    /// A folder without an owner belongs to the project at the path that was recorded with the id.
+    /// Makes this project the owner of an id's folder, under the folder's lock, unless another project owns it; returns
+    /// whether this project is the owner. A folder without an owner belongs to the project at the path recorded with
+    /// the id.
     fn claim(&self, id: &ProjectId, recorded: &Path, patience: &Patience<'_>) -> Result<bool, CommandError> {
         let Some(folder) = StateFolder::of(id) else {
             return Ok(!self.is_of_another(id, recorded));
@@ -191,8 +193,8 @@ impl IdPlace {
         Ok(is_ours)
     }
 
-    /// Whether an id is that of another project, which is still at the path of the owner, with the same id in a file of its
-    /// own. Otherwise this is that project, moved, or the first of its copies that asks.
+    /// Returns true if an id belongs to another project, which still exists at the owner's path with the same id in its
+    /// own file. Otherwise this is the same project after a move, or the first copy to ask.
     fn is_of_another(&self, id: &ProjectId, owner: &Path) -> bool {
         if owner == self.real_path {
             return false;
@@ -207,7 +209,7 @@ impl IdPlace {
     }
 }
 
-/// What the file with an id holds: the id, a line break, the project's real path, a line break.
+/// The contents of an id file: the id, a newline, the project's real path, a newline.
 struct Recorded {
     id: ProjectId,
     path: PathBuf,
@@ -228,7 +230,7 @@ impl Recorded {
     }
 }
 
-/// A path with a line break behind it, which is the only one that does not belong to the path.
+/// A path followed by a newline. Other newlines belong to the path.
 fn line_of(path: &Path) -> Vec<u8> {
     [path.as_os_str().as_bytes(), b"\n"].concat()
 }
@@ -237,7 +239,7 @@ fn path_on_line(bytes: &[u8]) -> Option<PathBuf> {
     bytes.strip_suffix(b"\n").map(|path| OsStr::from_bytes(path).into())
 }
 
-/// Whether two paths lead to one file, as through two mounts of a folder.
+/// Returns true if two paths lead to the same file, for example through two mounts.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     identity(one).is_some_and(|one| identity(other) == Some(one))

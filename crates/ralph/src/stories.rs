@@ -1,13 +1,13 @@
-//! User stories in JSON, as a `prd.json` has them: which tasks they are, and which of them are done.
+//! Parses user stories in JSON, as in a `prd.json`, into tasks.
 
 use ralph_model::{Priority, preview};
 use ralph_store::ImportItem;
 use serde_json::Value;
 
-/// How many columns of a value that is wrong are shown.
+/// Columns of an invalid value in an error.
 const VALUE_COLUMNS: usize = 40;
 
-/// A story. What it has beyond this is not for tasks.
+/// The fields of a story that tasks use.
 struct Story {
     id: String,
     title: String,
@@ -19,15 +19,15 @@ struct Story {
 }
 
 impl Story {
-    /// Reads a story; what is not said is empty. The error is a sentence without its end.
+    /// Reads a story; missing fields are empty. Errors have no final period.
     fn read(place: usize, value: &Value) -> Result<Self, String> {
         let Value::Object(object) = value else {
-            return Err(format!("story {place} is {}; allowed is an object", shown(value)));
+            return Err(format!("story {place} is {}; expected an object", shown(value)));
         };
         let title = match object.get("title") {
             Some(Value::String(title)) => title.split_whitespace().collect::<Vec<_>>().join(" "),
             Some(Value::Null) | None => String::new(),
-            Some(other) => return Err(format!("story {place}: title is {}; allowed is a text", shown(other))),
+            Some(other) => return Err(format!("story {place}: title is {}; expected a text", shown(other))),
         };
         if title.is_empty() {
             return Err(format!("story {place} has no title"));
@@ -67,15 +67,15 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// What a field holds; none when it is not there.
-    fn read<T>(&self, name: &str, allowed: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
+    /// The value of a field; none if it is missing.
+    fn read<T>(&self, name: &str, expected: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
         let Some(value) = self.object.get(name).filter(|value| !value.is_null()) else {
             return Ok(None);
         };
         let (place, title) = (self.place, preview(self.title, VALUE_COLUMNS));
         let wrong = || {
             format!(
-                "story {place} ({title:?}): {name} is {}; allowed is {allowed}",
+                "story {place} ({title:?}): {name} is {}; expected {expected}",
                 shown(value)
             )
         };
@@ -99,17 +99,17 @@ fn shown(value: &Value) -> String {
     preview(&value.to_string(), VALUE_COLUMNS)
 }
 
-/// The tasks of the stories in a text. The error is a sentence without its end.
+/// Parses stories into tasks. Errors have no final period.
 pub(crate) fn parse_stories(text: &str) -> Result<Vec<ImportItem>, String> {
-    let whole: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let whole: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
     let list = match whole {
         Value::Array(list) => list,
         Value::Object(mut object) => match ["userStories", "stories"].iter().find_map(|key| object.remove(*key)) {
             Some(Value::Array(list)) => list,
-            Some(_) => return Err("its stories are no list".to_owned()),
-            None => return Err("it has no \"userStories\"".to_owned()),
+            Some(_) => return Err("its stories are not a list".to_owned()),
+            None => return Err("no \"userStories\"".to_owned()),
         },
-        _ => return Err("it holds no list of stories".to_owned()),
+        _ => return Err("no list of stories".to_owned()),
     };
     let items = list.iter().enumerate();
     items
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_story_is_a_task_with_its_criteria() {
+    fn story_becomes_a_task() {
         let text = r#"{"project": "x", "userStories": [
             {"id": "US-001", "title": "Log in", "description": "As a user …", "acceptanceCriteria": ["a", "b"],
              "priority": 1, "passes": true, "notes": "mind the tests"},
@@ -174,30 +174,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_stories_are_errors() {
         for (text, expected) in [
-            ("{", "it is not JSON: EOF while parsing an object at line 1 column 1"),
-            ("{}", "it has no \"userStories\""),
-            ("3", "it holds no list of stories"),
-            (r#"{"stories": {}}"#, "its stories are no list"),
+            ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
+            ("{}", "no \"userStories\""),
+            ("3", "no list of stories"),
+            (r#"{"stories": {}}"#, "its stories are not a list"),
             (r#"[{"title": "a"}, {"id": "US-2"}]"#, "story 2 has no title"),
-            ("[3]", "story 1 is 3; allowed is an object"),
-            (r#"[{"title": 4}]"#, "story 1: title is 4; allowed is a text"),
+            ("[3]", "story 1 is 3; expected an object"),
+            (r#"[{"title": 4}]"#, "story 1: title is 4; expected a text"),
             (
                 r#"[{"title": "a"}, {"title": "b", "priority": "high"}]"#,
-                r#"story 2 ("b"): priority is "high"; allowed is a whole number from 0"#,
+                r#"story 2 ("b"): priority is "high"; expected a whole number from 0"#,
             ),
             (
                 r#"[{"title": "a", "priority": -1}]"#,
-                r#"story 1 ("a"): priority is -1; allowed is a whole number from 0"#,
+                r#"story 1 ("a"): priority is -1; expected a whole number from 0"#,
             ),
             (
                 r#"[{"title": "a", "acceptanceCriteria": ["x", 1]}]"#,
-                r#"story 1 ("a"): acceptanceCriteria is ["x",1]; allowed is a list of texts"#,
+                r#"story 1 ("a"): acceptanceCriteria is ["x",1]; expected a list of texts"#,
             ),
             (
                 r#"[{"title": "a", "passes": "no"}]"#,
-                r#"story 1 ("a"): passes is "no"; allowed is true or false"#,
+                r#"story 1 ("a"): passes is "no"; expected true or false"#,
             ),
         ] {
             assert_eq!(parse_stories(text).unwrap_err(), expected, "{text}");

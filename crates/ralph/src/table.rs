@@ -1,11 +1,10 @@
-//! The one table printer: columns by display width, within the width that there is.
+//! Formats tables by display width, within the width of the terminal.
 
 use ralph_model::{display_width, preview};
 
-/// What stands between two columns.
 const GAP: &str = "  ";
-/// The least that a column is narrowed to.
-const LEAST_WIDTH: usize = 12;
+/// The least width of a cut column.
+const MIN_WIDTH: usize = 12;
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
@@ -14,40 +13,39 @@ pub(crate) struct Column {
     pub(crate) fit: Fit,
 }
 
-/// What happens to a column when there is not enough room.
+/// How a column adapts when the table is too wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// It is shown whole.
     Whole,
-    /// It is shown whole as long as the others have room, else left out; the last such column goes first.
+    /// Whole if the others have space, else left out; the last such column goes first.
     Optional,
-    /// It takes what the others leave, and is cut there.
+    /// Cut to the remaining width.
     Cut,
-    /// It is shown whole as long as the others have room, else cut to so many columns, before any optional column goes.
+    /// Whole if the others have space, else cut to this width, before any optional column is left out.
     Narrow(usize),
-    /// It is shown where all others are whole as well, else left out.
+    /// Shown only if all columns are whole.
     Wide,
 }
 
-/// How the text of a cut column gets its shape.
+/// Cuts and paints the text of a cut column.
 pub(crate) trait Shape {
-    /// The part of a text that is shown within so many columns.
+    /// The part of a text that is shown.
     fn cut(&self, text: &str, columns: usize) -> String {
         preview(text, columns)
     }
 
-    /// What is done to that part before it is printed; it must not change how wide it is.
+    /// Styles that part without changing its width.
     fn paint(&self, cut: &str) -> String {
         cut.to_owned()
     }
 }
 
-/// The beginning of a text, as it is.
+/// The beginning of a text, unstyled.
 pub(crate) struct Plain;
 
 impl Shape for Plain {}
 
-/// The lines of a table, the first of them the titles. Without a width nothing is cut.
+/// The lines of a table, titles first. Without a width nothing is cut.
 pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, shape: &dyn Shape) -> Vec<String> {
     let widths = fit(columns, &natural_widths(columns, rows), width);
     let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
@@ -56,11 +54,11 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usiz
     std::iter::once(titles).chain(rows).collect()
 }
 
-/// Whether the columns that are shown whole leave room for those that are cut.
+/// Whether the whole columns leave enough space for the cut ones.
 pub(crate) fn fits(columns: &[Column], rows: &[Vec<String>], width: usize) -> bool {
     let least = |(column, natural): (&Column, usize)| match column.fit {
         Fit::Whole => natural + GAP.len(),
-        Fit::Cut => natural.min(LEAST_WIDTH) + GAP.len(),
+        Fit::Cut => natural.min(MIN_WIDTH) + GAP.len(),
         Fit::Optional | Fit::Wide => 0,
         Fit::Narrow(columns) => natural.min(columns) + GAP.len(),
     };
@@ -68,7 +66,7 @@ pub(crate) fn fits(columns: &[Column], rows: &[Vec<String>], width: usize) -> bo
     least <= width + GAP.len()
 }
 
-/// How wide each column is when nothing is cut.
+/// The width of each column if nothing is cut.
 fn natural_widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
     let natural = |(index, column): (usize, &Column)| {
         let cells = rows
@@ -80,8 +78,7 @@ fn natural_widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
     columns.iter().enumerate().map(natural).collect()
 }
 
-/// The columns that have a word in any of these rows, and what stands in them: a person has no use for the others. Programs
-/// find what they look for at the same place each time, so they get all.
+/// Drops columns that are empty in all rows, for people. Programs get all columns, so that positions are stable.
 pub(crate) fn without_blank(columns: &[Column], rows: &[Vec<String>]) -> (Vec<Column>, Vec<Vec<String>>) {
     let has_words = |index: usize| {
         rows.iter()
@@ -99,12 +96,12 @@ pub(crate) fn without_blank(columns: &[Column], rows: &[Vec<String>]) -> (Vec<Co
     )
 }
 
-/// The width of each column; none for one that is left out.
+/// The width of each column; none if it is left out.
 fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Option<usize>> {
     let mut widths: Vec<Option<usize>> = natural.iter().copied().map(Some).collect();
     let Some(width) = width else { return widths };
     let is_cut = |index: usize| columns.get(index).is_some_and(|column| column.fit == Fit::Cut);
-    let room_for_cut = |widths: &[Option<usize>]| {
+    let space_for_cut = |widths: &[Option<usize>]| {
         let shown = widths.iter().flatten().count();
         let fixed: usize = widths
             .iter()
@@ -119,34 +116,33 @@ fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Optio
         cut.map(|(_, width)| (*width).min(most)).sum()
     };
     for Concession { column, left, text } in concessions(columns) {
-        if room_for_cut(&widths).is_some_and(|room| room >= wanted(text)) {
+        if space_for_cut(&widths).is_some_and(|space| space >= wanted(text)) {
             continue;
         }
         if let Some(width) = widths.get_mut(column) {
             *width = width.map(|natural| natural.min(left)).filter(|width| *width > 0);
         }
     }
-    let room = room_for_cut(&widths).unwrap_or_default().max(LEAST_WIDTH);
+    let space = space_for_cut(&widths).unwrap_or_default().max(MIN_WIDTH);
     let cut = (0..columns.len()).filter(|index| is_cut(*index)).count().max(1);
     for (index, width) in widths.iter_mut().enumerate() {
         if is_cut(index) {
-            *width = width.map(|natural| natural.min(room / cut));
+            *width = width.map(|natural| natural.min(space / cut));
         }
     }
     widths
 }
 
-/// What is given up where there is no room.
+/// One step to make a table narrower.
 struct Concession {
-    /// The column's place.
     column: usize,
-    /// How much of it stays.
+    /// The width that is kept.
     left: usize,
-    /// How much of the texts is to be seen before it stays.
+    /// The step is skipped if cut columns already have this width.
     text: usize,
 }
 
-/// What is given up, one after another, until the texts have room.
+/// The steps in order, until the cut columns have enough space.
 fn concessions(columns: &[Column]) -> Vec<Concession> {
     let all = |wanted: &dyn Fn(Fit) -> Option<(usize, usize)>| -> Vec<Concession> {
         let columns = columns.iter().enumerate();
@@ -156,10 +152,10 @@ fn concessions(columns: &[Column]) -> Vec<Concession> {
     };
     let wide = all(&|fit| (fit == Fit::Wide).then_some((0, usize::MAX)));
     let narrow = all(&|fit| match fit {
-        Fit::Narrow(left) => Some((left, LEAST_WIDTH * 2)),
+        Fit::Narrow(left) => Some((left, MIN_WIDTH * 2)),
         _ => None,
     });
-    let optional = all(&|fit| (fit == Fit::Optional).then_some((0, LEAST_WIDTH * 2)));
+    let optional = all(&|fit| (fit == Fit::Optional).then_some((0, MIN_WIDTH * 2)));
     wide.into_iter()
         .chain(narrow)
         .chain(optional.into_iter().rev())
@@ -219,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_fits_where_no_line_is_wider_than_there_is_room() {
+    fn fits_iff_no_line_exceeds_the_width() {
         for width in 4..40 {
             let widest = table(Some(width)).lines().map(display_width).max().unwrap();
             assert_eq!(fits(COLUMNS, &rows(), width), widest <= width, "{width}");
@@ -228,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_makes_room_before_anything_else_does() {
+    fn narrow_and_wide_columns_shrink_first() {
         let first = |fit, width| {
             let columns = [Column { title: "NAME", fit }, COLUMNS[1], COLUMNS[2]];
             let rows = [["a-name-that-is-long", "x", "a text"]].map(|row| row.map(str::to_owned).to_vec());
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_without_a_word_is_left_out() {
+    fn blank_columns_are_dropped() {
         let rows = [["a-1", "", "one"], ["b-22", "", ""]].map(|row| row.map(str::to_owned).to_vec());
         let (columns, rows) = without_blank(COLUMNS, &rows);
         assert_eq!(
@@ -265,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_cut_first_and_optional_columns_go_when_that_is_not_enough() {
+    fn text_is_cut_before_optional_columns_are_dropped() {
         assert_eq!(
             table(Some(40)),
             "ID    TAGS    TEXT\na-1   日本語  a text that is longer tha…\nb-22  x       short"

@@ -1,4 +1,4 @@
-//! Files that are lists of tasks: checklists and user stories, and the task that stands for such a file.
+//! Task lists in files: checklists and user stories, and the task that represents such a file.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::paths::Project;
 use crate::stories::parse_stories;
 use crate::ui::Ui;
 
-/// How many lines are named that only look like tasks.
+/// How many malformed lines are listed.
 const MISSED_NAMED: usize = 5;
 
-/// The items of a file that is a list; none when it is something else.
+/// The items of a list; none if the file is not a list.
 pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem>>, CommandError> {
     let text = text.trim_start_matches('\u{feff}');
     let extension = Path::new(name).extension();
@@ -26,10 +26,10 @@ pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem
         let has_parts = || items.iter().flatten().any(|part| part.parent == Some(place));
         if !item.checks.is_empty() && has_parts() {
             return Err(CommandError::new(format!(
-                "nothing was imported from {name}: `{}` has parts, so its check would never run",
+                "nothing was imported from {name}: `{}` has subtasks, so its check would never run",
                 item.title
             ))
-            .hint("move the check below one of its parts"));
+            .hint("move the check below one of its subtasks"));
         }
     }
     Ok(items)
@@ -40,7 +40,7 @@ pub(crate) fn checks_of(items: &[ImportItem]) -> Vec<String> {
     items.iter().flat_map(|item| item.checks.iter().cloned()).collect()
 }
 
-/// Warns of lines that were probably meant as tasks and are none.
+/// Warns about lines that look like malformed tasks.
 pub(crate) fn warn_of_missed(ui: &Ui, name: &str, text: &str) {
     let missed = missed_lines(text);
     if missed.is_empty() {
@@ -52,20 +52,20 @@ pub(crate) fn warn_of_missed(ui: &Ui, name: &str, text: &str) {
         more => format!(" and {more} more"),
     };
     let lines = match missed.as_slice() {
-        [line] => format!("line {line} looks like a task and is none"),
-        _ => format!("lines {}{more} look like tasks and are none", numbers.join(", ")),
+        [line] => format!("line {line} looks like a malformed task"),
+        _ => format!("lines {}{more} look like malformed tasks", numbers.join(", ")),
     };
     ui.warning(&format!(
         "{name}: {lines}; a task is a line like `- [ ] Let users log in`."
     ));
 }
 
-/// The stories of a file that can be nothing else.
+/// The stories of a JSON file.
 pub(crate) fn stories_of(name: &str, text: &str) -> Result<Vec<ImportItem>, CommandError> {
     parse_stories(text).map_err(|why| CommandError::new(format!("nothing was imported from {name}: {why}")))
 }
 
-/// The title of the task that stands for a file: its path from the project's root, whichever way it was typed.
+/// The title of the task for a file: its path relative to the project's root, however it was typed.
 pub(crate) fn title_of_file(project: &Project, path: &Path) -> String {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let whole = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
@@ -76,8 +76,8 @@ pub(crate) fn title_of_file(project: &Project, path: &Path) -> String {
     }
 }
 
-/// The task that an earlier run of the same file made. What stood in a list stays done when all of it is; a prompt that
-/// came to its end begins anew.
+/// The task that an earlier run of the same file created. A finished list keeps its task; a finished prompt starts
+/// anew.
 pub(crate) fn task_of_file(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
     let tasks = store.tasks(&TaskFilter {
         which: Which::All,

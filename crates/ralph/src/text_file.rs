@@ -1,4 +1,4 @@
-//! Texts that are handed over as files.
+//! Reads text from files, pipes and standard input.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use ralph_notes::read_file;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The text of a file or a pipe, named from the working folder; `-` stands for standard input.
+/// Reads a file or pipe, relative to the working directory; `-` reads standard input.
 pub(crate) fn read_text(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
     if name == "-" {
         return context.read_input(MAX_NOTE_BYTES);
@@ -23,15 +23,13 @@ pub(crate) fn read_text(context: &Context<'_>, name: &str) -> Result<String, Com
             return read_all(File::open(&path).map_err(failed)?, MAX_NOTE_BYTES);
         }
         Source::Neither => {
-            return Err(
-                CommandError::new(format!("cannot read {name}: it is neither a file nor a pipe"))
-                    .hint("`-` reads standard input"),
-            );
+            return Err(CommandError::new(format!("cannot read {name}: not a file or a pipe"))
+                .hint("use `-` for standard input"));
         }
         Source::File => {}
     }
     let Some(text) = read_file(&path)? else {
-        return Err(CommandError::new(format!("there is no file {name}")));
+        return Err(CommandError::new(format!("file not found: {name}")));
     };
     String::from_utf8(text.bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -39,14 +37,14 @@ pub(crate) fn read_text(context: &Context<'_>, name: &str) -> Result<String, Com
     })
 }
 
-/// All that comes in as text; more than this many bytes are refused before they fill the memory.
-pub(crate) fn read_all(source: impl Read, most: usize) -> Result<String, CommandError> {
+/// Reads all text up to a limit, so that an endless input cannot fill the memory.
+pub(crate) fn read_all(source: impl Read, limit: usize) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    source.take(limit).read_to_end(&mut bytes)?;
-    if bytes.len() > most {
+    let max_read = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    source.take(max_read).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
         return Err(CommandError::usage(format!(
-            "the input has more than {most} bytes, which is all that a note holds"
+            "the input is longer than the limit of {limit} bytes"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
@@ -55,13 +53,13 @@ pub(crate) fn read_all(source: impl Read, most: usize) -> Result<String, Command
     })
 }
 
-/// Where a text may come from.
+/// The kind of a text source.
 enum Source {
-    /// A file, or nothing that could be looked at, or a folder: who reads it says what is wrong.
+    /// A file, a folder or nothing: reading it gives the right error.
     File,
-    /// What another program writes: a named pipe, `<(…)` of a shell, standard input by its name.
+    /// A named pipe, a shell's `<(…)`, or standard input by its path.
     Pipe,
-    /// A device that may have no end, a socket.
+    /// A socket or a device, which may be endless.
     Neither,
 }
 

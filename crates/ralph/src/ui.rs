@@ -1,11 +1,11 @@
-//! The only place that prints. Data goes to standard output, everything said about it to standard error. What is drawn in
-//! place at the bottom of a terminal stands below all that.
+//! The only module that prints. Data goes to standard output, messages to standard error. A live block at the bottom of
+//! the terminal stays below both.
 
 mod asker;
 mod block;
+mod conversation;
 mod dialogue;
-mod person;
-pub(crate) mod stage;
+pub(crate) mod shared_terminal;
 mod terminal;
 
 use std::cell::Cell;
@@ -26,54 +26,52 @@ use crate::text_file::read_all;
 use crate::wrap::{hung, wrapped_around_commands};
 
 pub(crate) use asker::{Asker, Key, Pressed};
-pub(crate) use block::Why;
-pub(crate) use dialogue::{Dialogue, Heard};
+pub(crate) use block::RedrawReason;
 #[cfg(test)]
-pub(crate) use person::LONGEST_LINE;
-pub(crate) use person::{AtDialogue, Ending, Person, lines_of};
+pub(crate) use conversation::LONGEST_LINE;
+pub(crate) use conversation::{Conversation, TerminalConversation, TextEnd, read_lines};
+pub(crate) use dialogue::{Answer, Dialogue};
 
-/// The least and the most columns of a text that stands below a title, however wide the screen is.
+/// The least and the most columns of a text below a title, on a screen of any width.
 const LEAST_TEXT: usize = 20;
 const MOST_TEXT: usize = 100;
-/// The width of tables on a terminal that does not tell its own.
+/// The width of tables if the terminal does not report its own.
 const DEFAULT_WIDTH: usize = 120;
-/// The width of tables where no terminal is: whoever reads a pipe, an agent mostly, wants the line whole, not a wall of text.
+/// The width of tables in a pipe. Its reader, usually an agent, wants whole lines.
 const PIPE_WIDTH: usize = 500;
-/// How many different invisible characters a warning names.
+/// How many different invisible characters a warning lists.
 const INVISIBLE_NAMED: usize = 5;
-/// The longest answer to a question.
 const MAX_ANSWER_BYTES: u64 = 4096;
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
-/// A line, and how it is set apart.
+/// A line and its style.
 pub(crate) type Line = (Option<Style>, String);
 
-/// How something is set apart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     /// A title or an id.
     Strong,
-    /// Something of less interest.
+    /// Something less important.
     Faint,
-    /// What was looked for.
+    /// A search match.
     Match,
     /// A failure.
     Error,
-    /// Something to look at.
+    /// Something that needs attention.
     Warning,
-    /// A line that is added.
+    /// An added line.
     Added,
-    /// A line that is taken away.
+    /// A removed line.
     Removed,
 }
 
@@ -91,15 +89,14 @@ impl Style {
     }
 }
 
-/// How what is drawn looks.
+/// The colors and characters of drawn output.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct Theme {
     pub(crate) color: bool,
-    pub(crate) signs: Signs,
+    pub(crate) charset: Charset,
 }
 
-impl Look {
-    /// Sets a text apart.
+impl Theme {
     pub(crate) fn paint(self, style: Option<Style>, text: &str) -> String {
         style
             .filter(|_| !text.is_empty())
@@ -107,19 +104,18 @@ impl Look {
     }
 }
 
-/// Which signs a terminal shows.
+/// The characters that a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signs {
-    /// All.
+pub(crate) enum Charset {
+    /// All of Unicode.
     Unicode,
-    /// Those that have a key.
     Ascii,
 }
 
-impl Signs {
-    /// A text in these signs.
+impl Charset {
+    /// Replaces characters that this charset does not have.
     pub(crate) fn of(self, text: &str) -> String {
-        let sign = |c: char| match c {
+        let ascii = |c: char| match c {
             c if c.is_ascii() => c,
             '·' => '|',
             '…' => '~',
@@ -127,7 +123,7 @@ impl Signs {
         };
         match self {
             Self::Unicode => text.to_owned(),
-            Self::Ascii => text.chars().map(sign).collect(),
+            Self::Ascii => text.chars().map(ascii).collect(),
         }
     }
 }
@@ -139,18 +135,18 @@ pub(crate) struct Ui {
     err_is_terminal: bool,
     out_color: Cell<bool>,
     err_color: Cell<bool>,
-    speech: Speech,
+    verbosity: Verbosity,
 }
 
-/// Whether anything is said beside the data.
+/// Whether messages are printed beside the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speech {
-    Aloud,
+enum Verbosity {
+    Normal,
     Silent,
 }
 
 impl Ui {
-    /// Looks at the terminal once; the choice is that of a flag.
+    /// Inspects the terminal once; the choice is that of `--color`.
     pub(crate) fn new(choice: Option<ColorChoice>) -> Self {
         let out_is_terminal = io::stdout().is_terminal();
         let err_is_terminal = io::stderr().is_terminal();
@@ -164,19 +160,19 @@ impl Ui {
             err_is_terminal,
             out_color: Cell::new(color(out_is_terminal)),
             err_color: Cell::new(color(err_is_terminal)),
-            speech: Speech::Aloud,
+            verbosity: Verbosity::Normal,
         }
     }
 
-    /// One that prints data and says nothing about it: for what other programs call.
+    /// Prints data but no messages: for commands that other programs call.
     pub(crate) fn silent() -> Self {
         Self {
-            speech: Speech::Silent,
+            verbosity: Verbosity::Silent,
             ..Self::new(Some(ColorChoice::Never))
         }
     }
 
-    /// Takes the choice of the configuration, which no flag has overridden. `NO_COLOR` is a person's, so it wins.
+    /// Applies the configured choice, if no flag overrides it. `NO_COLOR` is set by the user, so it wins.
     pub(crate) fn configure(&self, choice: Color) {
         let color = match choice {
             Color::Always => !env::no_color(),
@@ -187,9 +183,9 @@ impl Ui {
         self.err_color.set(color);
     }
 
-    /// Prints data: exactly, or with invisible characters shown where a person reads it.
+    /// Prints data: exactly, or on a terminal with invisible characters made visible.
     pub(crate) fn data(&self, text: &str) -> Result<(), CommandError> {
-        stage::clear();
+        shared_terminal::clear();
         let text = match self.out_is_terminal {
             true => show_invisible(text),
             false => text.into(),
@@ -199,26 +195,26 @@ impl Ui {
         Ok(out.flush()?)
     }
 
-    /// Prints a line of data, on a terminal with a sign in front.
-    pub(crate) fn result(&self, sign: &str, line: &str) -> Result<(), CommandError> {
+    /// Prints a line of data, on a terminal with an icon in front.
+    pub(crate) fn result(&self, icon: &str, line: &str) -> Result<(), CommandError> {
         if self.out_is_terminal {
-            self.data(&format!("{sign} {line}\n"))
+            self.data(&format!("{icon} {line}\n"))
         } else {
             self.data(&format!("{line}\n"))
         }
     }
 
-    /// Whether a person reads what is printed.
+    /// Returns true if standard output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.out_is_terminal
     }
 
-    /// A sign on a terminal, a word elsewhere.
-    pub(crate) fn sign_or_word(&self, sign: &'static str, word: &'static str) -> &'static str {
-        if self.out_is_terminal { sign } else { word }
+    /// An icon on a terminal, a word elsewhere.
+    pub(crate) fn icon_or_word(&self, icon: &'static str, word: &'static str) -> &'static str {
+        if self.out_is_terminal { icon } else { word }
     }
 
-    /// Prints text of a note to be read: on a terminal its control characters are shown, not obeyed.
+    /// Prints the text of a note. On a terminal, control characters are shown instead of obeyed.
     pub(crate) fn text(&self, text: &str) -> Result<(), CommandError> {
         if self.out_is_terminal {
             self.data(&visible_controls(text))
@@ -227,13 +223,13 @@ impl Ui {
         }
     }
 
-    /// Prints lines of text, some of them set apart. On a terminal control characters are shown, not obeyed, and what is too
-    /// long is broken between words.
+    /// Prints styled lines. On a terminal, control characters are shown instead of obeyed, and long lines are wrapped
+    /// between words.
     pub(crate) fn lines(&self, lines: &[Line]) -> Result<(), CommandError> {
         let mut text = String::new();
         for (style, line) in lines {
             for line in self.rows(*style, line) {
-                let line = self.in_signs(line);
+                let line = self.in_charset(line);
                 text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
                 text.push('\n');
             }
@@ -241,7 +237,7 @@ impl Ui {
         self.data(&text)
     }
 
-    /// The rows that a line takes. Other programs get it whole; and so does a terminal what people copy from it.
+    /// Wraps a line for a terminal. Pipes get it whole, and so do lines that people copy from a terminal.
     fn rows(&self, style: Option<Style>, line: &str) -> Vec<String> {
         if !self.out_is_terminal {
             return vec![line.to_owned()];
@@ -259,7 +255,7 @@ impl Ui {
         self.table_with(columns, rows, closing, &Plain)
     }
 
-    /// The same, with a shape for the texts.
+    /// Prints a table whose texts have a shape.
     pub(crate) fn table_with(
         &self,
         columns: &[Column],
@@ -269,7 +265,7 @@ impl Ui {
     ) -> Result<(), CommandError> {
         let lines = match self.out_is_terminal {
             true => {
-                // Before columns are measured.
+                // This must happen before columns are measured.
                 let shown = |cell: &String| show_invisible(cell).into_owned();
                 let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
                 let (columns, rows) = table::without_blank(columns, &rows);
@@ -279,7 +275,7 @@ impl Ui {
         };
         let mut text = String::new();
         for (index, line) in lines.into_iter().enumerate() {
-            let line = self.in_signs(line);
+            let line = self.in_charset(line);
             if index == 0 {
                 text.push_str(&self.paint(Style::Faint, &line));
             } else {
@@ -289,7 +285,7 @@ impl Ui {
         }
         text.push('\n');
         for line in closing.lines().flat_map(|line| self.rows(None, line)) {
-            text.push_str(&self.in_signs(line));
+            text.push_str(&self.in_charset(line));
             text.push('\n');
         }
         self.data(&text)
@@ -297,21 +293,20 @@ impl Ui {
 
     /// Prints a value as JSON.
     pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), CommandError> {
-        // JSON escapes most control characters, but not all that a terminal would obey.
+        // JSON escapes most control characters, but not all that a terminal obeys.
         self.text(&format!("{}\n", serde_json::to_string_pretty(value)?))
     }
 
-    /// Says something about what is going on.
+    /// Prints a status message.
     pub(crate) fn status(&self, line: &str) {
         self.say(None, line);
     }
 
-    /// Says something that a person should look at.
     pub(crate) fn warning(&self, line: &str) {
         self.say(Some((Style::Warning, "Warning:")), line);
     }
 
-    /// Warns of characters in a text that nobody sees, before it is stored.
+    /// Warns about invisible characters in a text before it is stored.
     pub(crate) fn warn_of_invisible(&self, text: &str) {
         let found = invisible_characters(text);
         if found.is_empty() {
@@ -331,20 +326,19 @@ impl Ui {
         ));
     }
 
-    /// Rings the bell of the terminal, if somebody sits there.
+    /// Rings the terminal bell, if there is a terminal.
     pub(crate) fn bell(&self) {
-        if self.is_watched() {
-            // A bell that cannot be rung is not worth a word.
+        if self.stderr_is_visible() {
+            // A failed bell is not worth a message.
             drop(io::stderr().lock().write_all(b"\x07"));
         }
     }
 
-    /// Says what mends it.
     pub(crate) fn hint(&self, line: &str) {
         self.say(Some((Style::Strong, "Hint:")), line);
     }
 
-    /// Says why a command failed, and gives its exit code.
+    /// Prints an error and its hint, and returns the exit code.
     pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
         if let Some((message, hint)) = error.lines() {
             self.say(Some((Style::Error, "Error:")), message);
@@ -355,53 +349,52 @@ impl Ui {
         error.exit_code()
     }
 
-    /// Whether a person reads what is said.
-    fn is_watched(&self) -> bool {
-        self.err_is_terminal && self.speech == Speech::Aloud
+    /// Returns true if messages go to a terminal.
+    fn stderr_is_visible(&self) -> bool {
+        self.err_is_terminal && self.verbosity == Verbosity::Normal
     }
 
-    /// Whether they do so at a terminal on which can be drawn.
+    /// Returns true if messages go to a terminal that supports drawing.
     pub(crate) fn can_draw(&self) -> bool {
         let can_move = env::terminal_kind().is_some_and(|kind| kind != "dumb");
-        self.is_watched() && can_move && !env::is_ci()
+        self.stderr_is_visible() && can_move && !env::is_ci()
     }
 
-    /// How what is drawn looks.
-    pub(crate) fn look(&self) -> Look {
-        Look {
+    pub(crate) fn theme(&self) -> Theme {
+        Theme {
             color: self.err_color.get(),
-            signs: if env::has_unicode() {
-                Signs::Unicode
+            charset: if env::has_unicode() {
+                Charset::Unicode
             } else {
-                Signs::Ascii
+                Charset::Ascii
             },
         }
     }
 
-    /// Which signs data may be drawn with: a pipe gets those that every program reads.
-    pub(crate) fn data_signs(&self) -> Signs {
+    /// The characters for drawn data. A pipe gets ASCII, which every program reads.
+    pub(crate) fn data_charset(&self) -> Charset {
         match self.out_is_terminal && env::has_unicode() {
-            true => Signs::Unicode,
-            false => Signs::Ascii,
+            true => Charset::Unicode,
+            false => Charset::Ascii,
         }
     }
 
-    /// Whether data is set apart by colours.
+    /// Returns true if data is colored.
     pub(crate) fn has_colors(&self) -> bool {
         self.out_color.get()
     }
 
-    /// Sets data apart where colours are wanted.
+    /// Styles data, if colors are on.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         paint(self.out_color.get(), style, text)
     }
 
-    /// Reads all of standard input as text; more than this many bytes are refused before they fill the memory.
+    /// Reads all of standard input as text, and refuses more than this many bytes.
     pub(crate) fn read_input(&self, most: usize) -> Result<String, CommandError> {
         read_all(io::stdin().lock(), most)
     }
 
-    /// Asks a question that is answered with yes or no; none where there is nobody to ask.
+    /// Asks a yes/no question; `None` if standard input is not a terminal.
     pub(crate) fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
         if !has_terminal() {
             return Ok(None);
@@ -415,25 +408,25 @@ impl Ui {
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
     }
 
-    /// Somebody to ask questions that are answered with a key; none where nobody reads and answers at one terminal.
+    /// Returns an asker for single-key questions; `None` unless input and output are the same usable terminal.
     pub(crate) fn asker(&self) -> Result<Option<Asker>, CommandError> {
         let is_there = self.out_is_terminal && self.can_draw() && has_terminal();
-        if !is_there || terminal::ground_of_keys() == terminal::Ground::Others {
+        if !is_there || terminal::stdin_owner() == terminal::TerminalOwner::Others {
             return Ok(None);
         }
-        Ok(Some(Asker::begin(self.look())?))
+        Ok(Some(Asker::begin(self.theme())?))
     }
 
-    /// Somebody to speak with, also from another thread; none where there is nobody to ask.
+    /// Returns a dialogue that works from any thread; `None` without a terminal.
     pub(crate) fn dialogue(&self) -> Option<Dialogue> {
-        let is_there = has_terminal() && self.is_watched();
+        let is_there = has_terminal() && self.stderr_is_visible();
         is_there.then(|| Dialogue::new(self.err_color.get()))
     }
 
-    /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed, and what is too
-    /// long is broken between words. Standard error may be closed; then there is nobody to tell, and the work itself went on.
+    /// Prints a message with a styled word in front. On a terminal, control characters are shown instead of obeyed, and
+    /// long lines are wrapped. Write errors are ignored: if standard error is closed, the command still did its work.
     fn say(&self, word: Option<(Style, &str)>, line: &str) {
-        if self.speech == Speech::Silent {
+        if self.verbosity == Verbosity::Silent {
             return;
         }
         let plain = word.map(|(_, word)| word).unwrap_or_default();
@@ -449,23 +442,23 @@ impl Ui {
                     Some((Style::Strong, _)) => hint_rows(&line, columns),
                     _ => line.lines().flat_map(|line| hung(line, columns)).collect(),
                 };
-                in_signs(&rows.join("\n"))
+                in_charset(&rows.join("\n"))
             }
             false => line,
         };
         let rest = text.strip_prefix(plain).unwrap_or(&text);
-        stage::say(&format!("{}{rest}\n", painted.unwrap_or_default()));
+        shared_terminal::say(&format!("{}{rest}\n", painted.unwrap_or_default()));
     }
 
-    /// A line of data in the signs that the terminal shows.
-    fn in_signs(&self, line: String) -> String {
+    /// A line of data with the characters that the terminal can show.
+    fn in_charset(&self, line: String) -> String {
         match self.out_is_terminal {
-            true => in_signs(&line),
+            true => in_charset(&line),
             false => line,
         }
     }
 
-    /// How wide a table may be.
+    /// The width of tables.
     pub(crate) fn width(&self) -> usize {
         if !self.out_is_terminal {
             return env::columns().unwrap_or(PIPE_WIDTH);
@@ -474,15 +467,16 @@ impl Ui {
     }
 }
 
-/// The rows of a hint, from which people copy commands. What follows its first line is somebody's own text, and stays as it is.
+/// Wraps a hint without breaking its commands, since people copy them. The lines after the first are quoted text and
+/// stay unchanged.
 fn hint_rows(hint: &str, columns: usize) -> Vec<String> {
-    let (said, quoted) = hint.split_once('\n').unwrap_or((hint, ""));
-    let mut rows = wrapped_around_commands(said, columns);
+    let (first, quoted) = hint.split_once('\n').unwrap_or((hint, ""));
+    let mut rows = wrapped_around_commands(first, columns);
     rows.extend(quoted.lines().map(str::to_owned));
     rows
 }
 
-/// How wide the terminal is, as far as lines may reach that are cut to fit.
+/// The terminal width available for lines that are cut to fit.
 fn terminal_width() -> usize {
     let width = terminal_size::terminal_size()
         .map(|(width, _)| usize::from(width.0))
@@ -495,61 +489,61 @@ fn terminal_width() -> usize {
     }
 }
 
-/// What stands for an ellipsis, which has one column, where the terminal has no sign for it.
+/// Replaces an ellipsis, which has one column, on a terminal that cannot show it.
 const PLAIN_ELLIPSIS: &str = "...";
 
-/// A line as the terminal can show where it was cut.
-fn in_signs(line: &str) -> String {
+/// Replaces the ellipsis if the terminal cannot show it.
+fn in_charset(line: &str) -> String {
     match env::has_unicode() {
         true => line.to_owned(),
         false => line.replace('…', PLAIN_ELLIPSIS),
     }
 }
 
-/// How long the last words may take. Whoever does not read them must not keep the program from its end.
-const LAST_WORDS: Duration = Duration::from_millis(250);
+/// How long printing the final message may take. A blocked reader must not keep the program from exiting.
+const FINAL_MESSAGE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The exit code of a program that a person has stopped.
+/// The exit code of an interrupted program.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Ends the program with these words, and with nothing of it left.
-pub(crate) fn end_at_once(word: &'static str) {
-    last_words(word);
-    // Last: whoever waits for one of them would go on as if it had come to its end by itself.
+/// Prints a final message, kills all child processes and exits.
+pub(crate) fn exit_immediately(message: &'static str) {
+    print_final_message(message);
+    // This comes last: a thread that waits for one of them would go on as if it had ended by itself.
     ralph_process::kill_descendants();
     #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
     std::process::exit(INTERRUPTED.into());
 }
 
-/// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
-fn last_words(line: &'static str) {
-    let (said, hears) = mpsc::channel::<()>();
+/// Prints a line without blocking: another thread may be stuck writing.
+fn print_final_message(line: &'static str) {
+    let (sender, printed) = mpsc::channel::<()>();
     std::thread::spawn(move || {
-        stage::leave();
+        shared_terminal::leave();
         drop(writeln!(io::stderr().lock(), "{line}"));
-        drop(said);
+        drop(sender);
     });
-    let _until_said = hears.recv_timeout(LAST_WORDS);
-    // Whoever is held up in saying something has not kept the terminal in its mode.
+    let _timed_out = printed.recv_timeout(FINAL_MESSAGE_TIMEOUT);
+    // A thread that is stuck writing does not hold the terminal's mode.
     terminal::stop_listening();
 }
 
-/// Whether somebody sits at the other end who can be asked.
+/// Returns true if standard input is a terminal.
 pub(crate) fn has_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Prints what clap has to say about the arguments: help and version are data, errors are not.
+/// Prints clap's output: help and version go to standard output, errors to standard error.
 pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
-    // When even that cannot be printed there is nobody to tell.
+    // If this cannot be printed either, there is nothing left to do.
     drop(usage.print());
     if is_text_without_quotes(usage) {
-        drop(writeln!(io::stderr().lock(), "A text of several words goes in quotes."));
+        drop(writeln!(io::stderr().lock(), "Put a text of several words in quotes."));
     }
     ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2))
 }
 
-/// Whether a word too many was given to a command that takes a text.
+/// Returns true if a command that takes one text got several unquoted words.
 fn is_text_without_quotes(usage: &clap::Error) -> bool {
     let value = |kind| usage.get(kind).map(ToString::to_string).unwrap_or_default();
     let takes_text = ["<TEXT>", "<CONTENT>", "|TEXT|"].map(|text| value(ContextKind::Usage).contains(text));
@@ -563,13 +557,13 @@ pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
     format!("Showing {}", count(shown, one, many))
 }
 
-/// How many columns a text has on a screen of a width, behind so many columns.
+/// The columns for a text after an indent, on a screen of this width.
 pub(crate) fn text_columns(width: usize, before: usize) -> usize {
     width.saturating_sub(before).clamp(LEAST_TEXT, MOST_TEXT)
 }
 
-/// Commands that help, each with what it does, as lines of which the notes stand below one another. Where the notes do not fit
-/// the width they are left out: a command that is cut helps nobody.
+/// Lists commands with aligned descriptions. If they do not fit the width, the descriptions are left out: a cut command
+/// is useless.
 pub(crate) fn commands(all: &[(String, &str)], width: usize) -> Vec<String> {
     let longest = all.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
     let line = |(command, about): &(String, &str)| format!("  {command:<longest$}  # {about}");
@@ -588,8 +582,8 @@ fn paint(color: bool, style: Style, text: &str) -> String {
     }
 }
 
-/// A text with signs in place of those that a terminal would obey or not show: it is not moved, coloured, or shown in another
-/// order.
+/// Replaces characters that a terminal would obey or hide, so the text cannot move the cursor, change colors or reorder
+/// the display.
 fn visible_controls(text: &str) -> String {
     show_invisible(text)
         .chars()
@@ -607,7 +601,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_shown_not_obeyed() {
+    fn control_characters_are_shown() {
         assert_eq!(visible_controls("a\x1b[31m\r\n\tb\u{9b}"), "a␛[31m␍\n\tb\u{fffd}");
         assert_eq!(
             visible_controls("user\u{202e}nimda\u{2066}x\u{2069}"),

@@ -1,4 +1,4 @@
-//! Moments on the command line: a day, a moment, or how long ago it was.
+//! Parses times on the command line: a day, a timestamp, or how long ago.
 
 use std::time::Duration;
 
@@ -7,17 +7,16 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use ralph_model::config::parse_time_with_unit;
 
-/// A moment as a person gives it.
+/// A time as given on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// This one.
     At(Timestamp),
-    /// So long before the command is called.
+    /// This long before now.
     Ago(Duration),
 }
 
 impl When {
-    /// The moment, where the command is called now. What is so long ago is so to the second.
+    /// The timestamp, to the second for relative times.
     pub(crate) fn moment(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(moment) => moment,
@@ -29,17 +28,17 @@ impl When {
     }
 }
 
-/// From when on something counts: a day does from its beginning.
+/// Parses the start of a range; a day counts from its beginning.
 pub(crate) fn beginning(text: &str) -> Result<When, String> {
     parse(text, 0)
 }
 
-/// Until when something counts: a day does until its end.
+/// Parses the end of a range; a day counts until its end.
 pub(crate) fn end(text: &str) -> Result<When, String> {
     parse(text, 1)
 }
 
-/// A moment, or the beginning of a day so many days later than the one that is given.
+/// Parses a time; a day is shifted by `days_later`.
 fn parse(text: &str, days_later: i32) -> Result<When, String> {
     let text = text.trim();
     let of_day = || {
@@ -49,10 +48,13 @@ fn parse(text: &str, days_later: i32) -> Result<When, String> {
     if let Some(time) = parse_time_with_unit(text) {
         return Ok(When::Ago(time));
     }
-    text.parse::<Timestamp>().ok().or_else(of_day).map(When::At).ok_or_else(|| {
-        "give a day, as in 2025-01-20, a moment, as in 2025-01-20T10:30:00Z, or how long ago it was, as in 12h, 7d or 2w"
-            .to_owned()
-    })
+    text.parse::<Timestamp>()
+        .ok()
+        .or_else(of_day)
+        .map(When::At)
+        .ok_or_else(|| {
+            "expected a day like 2025-01-20, a time like 2025-01-20T10:30:00Z, or an age like 12h, 7d or 2w".to_owned()
+        })
 }
 
 #[cfg(test)]
@@ -60,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_day_a_moment_or_so_long_ago() {
+    fn days_timestamps_and_ages_are_parsed() {
         let now: Timestamp = "2025-01-22T10:00:00.123456789Z".parse().unwrap();
         for (text, from, until) in [
             ("2025-01-20", "2025-01-20T00:00:00Z", "2025-01-21T00:00:00Z"),

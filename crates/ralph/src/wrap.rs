@@ -1,13 +1,13 @@
-//! Sentences within a width.
+//! Wraps text to a width.
 
 use ralph_model::{display_width, pieces};
 
-/// The lines of a text that are at most so wide, broken between words. A word that is longer than a line is broken, too.
+/// Wraps a text between words. Words longer than a line are broken too.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     filled(text.split_whitespace(), width, |word| pieces(word, width))
 }
 
-/// The same for a text with commands between backticks, which people copy: no command is broken, and no word, however long.
+/// Wraps a text without breaking words or commands between backticks, so that people can copy them.
 pub(crate) fn wrapped_around_commands(text: &str, width: usize) -> Vec<String> {
     if display_width(text) <= width {
         return vec![text.to_owned()];
@@ -22,7 +22,7 @@ pub(crate) fn wrapped_around_commands(text: &str, width: usize) -> Vec<String> {
     filled(words, width, |word| vec![word.to_owned()])
 }
 
-/// Lines of words, as many in each as fit; one that is longer than a line becomes lines of its own.
+/// Fills lines with words; `too_long` splits a word that is longer than a line.
 fn filled<'a>(
     words: impl Iterator<Item = &'a str>,
     width: usize,
@@ -42,8 +42,7 @@ fn filled<'a>(
     lines
 }
 
-/// All of a text within a width: its own lines as they are where they fit, else as [`hung`] has them. Blank lines are left out.
-/// What a terminal would obey is a space.
+/// Wraps each line of a text with [`hung`]. Blank lines are dropped and control characters become spaces.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let visible = |line: &str| -> String { line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
     let lines = text.lines().map(|line| visible(line).trim_end().to_owned());
@@ -51,27 +50,26 @@ pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     lines.flat_map(|line| hung(&line, width)).collect()
 }
 
-/// The same on so many lines at most, with an ellipsis where the rest is left out.
-pub(crate) fn folded_within(text: &str, width: usize, most: usize) -> Vec<String> {
+/// Like [`folded`], cut to a number of lines with an ellipsis.
+pub(crate) fn folded_within(text: &str, width: usize, limit: usize) -> Vec<String> {
     let mut lines = folded(text, width);
-    if lines.len() > most {
-        lines.truncate(most);
+    if lines.len() > limit {
+        lines.truncate(limit);
         if let Some(last) = lines.last_mut() {
-            let room = width.saturating_sub(1);
+            let columns = width.saturating_sub(1);
             *last = format!(
                 "{}…",
-                pieces(last, room).into_iter().next().unwrap_or_default().trim_end()
+                pieces(last, columns).into_iter().next().unwrap_or_default().trim_end()
             );
         }
     }
     lines
 }
 
-/// The widest label that what follows a line stands beside.
+/// The widest label with hanging text.
 const WIDEST_LABEL: usize = 24;
 
-/// A line within a width, broken between words. What follows stands below its text: behind the label that it begins with, or
-/// as far to the right as it does itself.
+/// Wraps a line with a hanging indent: continuation lines align with the text after the label, or with the indentation.
 pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
     if display_width(line) <= width {
         return vec![line.to_owned()];
@@ -87,17 +85,17 @@ pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// What a line says behind its indentation and its label, which two spaces or more set apart. A label that takes more than half
-/// of the width is a part of the text.
+/// The text of a line after its indentation and label, which two spaces or more separate. A label wider than half the
+/// width is part of the text.
 fn text_of(line: &str, width: usize) -> &str {
-    let said = line.trim_start();
-    let Some((label, text)) = said.split_once("  ") else {
-        return said;
+    let content = line.trim_start();
+    let Some((label, text)) = content.split_once("  ") else {
+        return content;
     };
     let text = text.trim_start();
     let before = display_width(line.strip_suffix(text).unwrap_or_default());
     match label.is_empty() || text.is_empty() || before > WIDEST_LABEL.min(width.div_ceil(2)) {
-        true => said,
+        true => content,
         false => text,
     }
 }
@@ -107,21 +105,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_full_and_words_whole() {
+    fn lines_break_between_words() {
         assert_eq!(wrapped("aa bb  cc\nddddd e", 5), ["aa bb", "cc", "ddddd", "e"]);
         assert_eq!(wrapped("日本 語", 5), ["日本", "語"]);
         assert_eq!(wrapped(" ", 5), [""; 0]);
     }
 
     #[test]
-    fn a_word_that_fits_no_line_is_broken() {
+    fn long_words_are_broken() {
         assert_eq!(wrapped("a bbbbbbb c", 5), ["a", "bbbbb", "bb c"]);
         assert_eq!(wrapped("日本語", 5), ["日本", "語"]);
         assert_eq!(hung("why  test_totals", 9), ["why  test", "     _tot", "     als"]);
     }
 
     #[test]
-    fn a_text_keeps_its_lines_and_nothing_of_it_is_lost() {
+    fn folding_keeps_lines_and_text() {
         assert_eq!(folded("a  b\n\n  c\r\nd e f g\n", 5), ["a  b", "  c", "d e f", "g"]);
         assert_eq!(folded("x abcdefgh y", 5), ["x", "abcde", "fgh y"]);
         assert_eq!(folded("a\u{1b}[2Jb", 9), ["a [2Jb"]);
@@ -129,16 +127,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_said() {
+    fn cut_text_ends_with_an_ellipsis() {
         assert_eq!(folded_within("aaaa bbbb cccc", 5, 3), ["aaaa", "bbbb", "cccc"]);
         assert_eq!(folded_within("aaaa bbbb cccc", 5, 2), ["aaaa", "bbbb…"]);
         assert_eq!(folded_within("aaaaa bbbbb c", 5, 2), ["aaaaa", "bbbb…"]);
     }
 
     #[test]
-    fn what_follows_a_line_hangs_below_its_text() {
-        assert_eq!(hung("task    mend the page", 21), ["task    mend the page"]);
-        assert_eq!(hung("task    mend the page", 16), ["task    mend the", "        page"]);
+    fn continuation_lines_hang_below_the_text() {
+        assert_eq!(hung("task    read the page", 21), ["task    read the page"]);
+        assert_eq!(hung("task    read the page", 16), ["task    read the", "        page"]);
         assert_eq!(hung("  one two three", 9), ["  one two", "  three"]);
         assert_eq!(hung("one two three", 7), ["one two", "three"]);
         let far = "a word or two before the label  text";
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_whole_and_what_stands_around_it_is_broken() {
+    fn commands_are_not_broken() {
         let hint = "Hint: `ralph a  b` does it; `c d`, too";
         assert_eq!(wrapped_around_commands(hint, 38), [hint]);
         assert_eq!(
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_blanks_is_no_text() {
+    fn blank_lines_have_no_text() {
         assert_eq!(hung("          ", 5), [""; 0]);
     }
 }

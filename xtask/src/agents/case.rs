@@ -1,86 +1,78 @@
-//! The cases: what the model does in each, what the run is allowed, and what is to become of it.
+//! The cases: what the model does, how the run is limited, and the expected result.
 
 use std::path::Path;
 
 use ralph_testkit::model::{Failure, Scenario};
 
-/// The file that the task wants.
+/// The file that the task asks for.
 pub(super) const FILE: &str = "made.txt";
-/// What it is to hold.
+/// The expected content of [`FILE`].
 pub(super) const CONTENT: &str = "made\n";
 
 /// The gate of the project.
 pub(super) const GATE: &str = "grep -c made made.txt README.md";
-/// What only the gate prints.
+/// Output that only the gate prints.
 pub(super) const GATE_OUTPUT: &str = "made.txt:1";
-/// The note that the agent stores.
+/// The memory that the agent stores.
 pub(super) const NOTE: &str = "An emu lays green eggs.";
 
-/// The file that a session which may change nothing tries to write.
-pub(super) const MEDDLED: &str = "meddled.txt";
+/// The file that the read-only verifier session tries to write.
+pub(super) const MEDDLED_FILE: &str = "meddled.txt";
 
-/// When what is used up can be used again, in seconds since 1970: far away.
+/// When the usage limit resets, as Unix time: far in the future.
 const RESETS_AT: u64 = 1_900_000_000;
 
-/// A case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Case {
-    /// A file is written, and the task is done.
+    /// A file is written and the task is done.
     Works,
-    /// The key is wrong.
     Unauthorized,
-    /// Too many requests.
     RateLimited,
     /// The first prompt is too long, the second is not.
     Overflow,
-    /// The stream is cut.
     Cut,
-    /// The model never goes on.
+    /// The model never finishes its answer.
     Hang,
-    /// A tool is used that nobody permitted.
+    /// The agent uses a tool without permission.
     Denied,
-    /// The agent stores a note with ralph and runs the gate.
+    /// The agent stores a memory with ralph and runs the gate.
     Permitted,
-    /// `ralph setup claude` was run, and every note is in a request once.
+    /// After `ralph setup claude`, every note is in a request exactly once.
     SetUp,
-    /// The same with `--without-memory`: no note is in a request.
+    /// Like `SetUp`, with `--without-memory`: no request contains a note.
     WithoutMemory,
-    /// What the account may use is used up for a long time.
+    /// The account's quota is used up for a long time.
     UsageLimit,
-    /// The service is broken.
     ServerError,
-    /// The account cannot pay.
     Billing,
-    /// The answer is cut at its longest.
+    /// The answer stops at the token limit.
     MaxTokens,
-    /// The model says nothing.
     Empty,
-    /// A second session looks at the work, and tries to change something.
+    /// A verifier session that tries to change something.
     Verified,
 }
 
-/// What is to become of a run.
+/// The expected result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// The exit code.
     pub(super) code: i32,
-    /// The rows of the journal: the outcome, and what made the turn end.
+    /// Outcome and stop reason of each journal entry.
     pub(super) rows: Vec<(&'static str, &'static str)>,
-    /// How many attempts count against the task.
+    /// How many attempts are used up.
     pub(super) attempts: u64,
-    /// What is told of it on the terminal.
-    pub(super) told: Vec<&'static str>,
+    /// Texts that the run must print.
+    pub(super) printed: Vec<&'static str>,
 }
 
 impl Expected {
-    /// One row and nothing else to be told.
+    /// A result with one journal entry and no required output.
     pub(super) fn row(code: i32, outcome: &'static str, stop: &'static str) -> Self {
         let counts = matches!(outcome, "failed" | "retried" | "blocked");
         Self {
             code,
             rows: vec![(outcome, stop)],
             attempts: u64::from(counts),
-            told: Vec::new(),
+            printed: Vec::new(),
         }
     }
 }
@@ -126,7 +118,7 @@ impl Case {
         }
     }
 
-    /// What the model does, session by session, in the checkout of a project's task.
+    /// The model's scenarios, session by session, for a task's checkout.
     pub(super) fn scenarios(self, checkout: &Path, project: &Path) -> Vec<Scenario> {
         let writes = Scenario::Writes {
             path: checkout.join(FILE),
@@ -137,7 +129,7 @@ impl Case {
             Self::Verified => vec![
                 writes,
                 Scenario::Meddles {
-                    path: checkout.join(MEDDLED),
+                    path: checkout.join(MEDDLED_FILE),
                 },
             ],
             Self::Unauthorized => vec![Scenario::Fails(Failure::Unauthorized)],
@@ -145,7 +137,7 @@ impl Case {
             Self::Overflow => vec![Scenario::Fails(Failure::ContextOverflow), writes],
             Self::Cut => vec![Scenario::CutsOff],
             Self::Hang => vec![Scenario::Hangs],
-            // Outside the project, where an agent that may edit the project's files may not write.
+            // Outside the project, where an agent that may edit project files must not write.
             Self::Denied => vec![Scenario::Runs(format!(
                 "python3 -c \"open('{}', 'w')\"",
                 denied_file(project)
@@ -163,12 +155,12 @@ impl Case {
         }
     }
 
-    /// Whether it is about an agent of this name.
-    pub(super) fn concerns(self, agent: &str) -> bool {
+    /// Whether this case applies to an agent.
+    pub(super) fn applies_to(self, agent: &str) -> bool {
         !matches!(self, Self::SetUp | Self::WithoutMemory) || agent.starts_with("claude")
     }
 
-    /// Further arguments of the run.
+    /// Extra arguments of the run.
     pub(super) fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::WithoutMemory => &["--without-memory"],
@@ -176,7 +168,7 @@ impl Case {
         }
     }
 
-    /// How many iterations the run may have.
+    /// The iteration limit of the run.
     pub(super) fn iterations(self) -> &'static str {
         match self {
             Self::Overflow => "2",
@@ -184,12 +176,12 @@ impl Case {
         }
     }
 
-    /// What becomes of a run with an agent that says what happens to it.
+    /// The expected result with an agent that reports errors properly.
     pub(super) fn expected(self) -> Expected {
         match self {
             Self::Works | Self::Permitted | Self::SetUp | Self::WithoutMemory => Expected::row(0, "done", "task_done"),
             Self::Verified => Expected {
-                told: vec!["looks at the work", "verifier passed"],
+                printed: vec!["verifies the work", "verifier passed"],
                 ..Expected::row(0, "done", "task_done")
             },
             Self::Unauthorized => Expected::row(1, "interrupted", "auth"),
@@ -204,14 +196,14 @@ impl Case {
             },
             Self::Hang => Expected::row(4, "failed", "idle"),
             Self::Denied => Expected {
-                told: vec!["not allowed to use"],
+                printed: vec!["not allowed to use"],
                 ..Expected::row(4, "blocked", "permission_denied")
             },
         }
     }
 }
 
-/// The file that the denied command would make.
+/// The file that the denied command would create.
 pub(super) fn denied_file(project: &Path) -> String {
     project.with_file_name("denied.txt").display().to_string()
 }

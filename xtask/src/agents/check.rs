@@ -1,44 +1,47 @@
-//! One case: a fresh project, `ralph run` with the real agent, and what became of it.
+//! Runs one case: a fresh project, `ralph run` with the real agent, and checks of the result.
 
 use std::process::Stdio;
 
-use ralph_testkit::model::{Asked, ModelServer};
+use ralph_testkit::model::{ModelServer, RecordedRequest};
 use serde_json::Value;
 
 use super::RealAgent;
-use super::case::{CONTENT, Case, Expected, FILE, GATE, GATE_OUTPUT, MEDDLED, NOTE, denied_file};
+use super::case::{CONTENT, Case, Expected, FILE, GATE, GATE_OUTPUT, MEDDLED_FILE, NOTE, denied_file};
 use super::install::Installed;
-use super::place::Place;
+use super::sandbox::Sandbox;
 use crate::child::output;
 use crate::programs::Programs;
 
-/// How long a run may take, in seconds, after which it is asked to stop; and how long that may take.
+/// How long a run may take before it is asked to stop, and how long it may take to stop.
 const RUN_LIMIT_S: &str = "300";
 const STOP_LIMIT_S: &str = "20";
-/// How long an agent may be silent where it tries again by itself, in seconds.
-const CUT_PATIENCE_S: u32 = 120;
-/// How many memories there are: so many that half of them are fewer.
+/// The idle limit in the `Cut` case, where some agents retry on their own.
+const CUT_IDLE_LIMIT_S: u32 = 120;
+/// The number of memories: enough for half of them to be visibly fewer.
 const MEMORIES: usize = 40;
 const MEMORY: &str = "A quokka sleeps in house number";
 
-/// Runs a case; where it fails, its folder is kept.
+/// Runs a case; if it fails, its folder is kept.
 pub(super) fn check(agent: &RealAgent, installed: &Installed, case: Case, programs: &Programs) -> Result<(), String> {
     let mut folders = installed.programs().to_vec();
     folders.push(programs.folder().to_owned());
-    let place = Place::new(folders)?;
-    let task = prepare(agent, case, &place)?;
-    let scenarios = case.scenarios(&place.checkout(&task), &place.project());
+    let sandbox = Sandbox::new(folders)?;
+    let task = prepare(agent, case, &sandbox)?;
+    let scenarios = case.scenarios(&sandbox.checkout(&task), &sandbox.project());
     let mut run = Run {
         agent,
         case,
         server: ModelServer::start(scenarios).map_err(|error| error.to_string())?,
-        place,
-        said: String::new(),
+        sandbox,
+        stderr: String::new(),
     };
     run.go().map_err(|why| {
-        let said = run.said.trim().replace('\n', "\n    ");
-        let kept = run.place.keep();
-        format!("{why}\n  it is kept in {}; the run said:\n    {said}", kept.display())
+        let stderr = run.stderr.trim().replace('\n', "\n    ");
+        let kept = run.sandbox.into_path();
+        format!(
+            "{why}\n  project kept in {}; stderr of the run:\n    {stderr}",
+            kept.display()
+        )
     })
 }
 
@@ -46,27 +49,31 @@ struct Run<'a> {
     agent: &'a RealAgent,
     case: Case,
     server: ModelServer,
-    place: Place,
-    said: String,
+    sandbox: Sandbox,
+    stderr: String,
 }
 
-/// A project under git with notes, one task and a gate; the id of the task.
-fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, String> {
+/// Prepares a git project with notes, a gate and one task, and returns the id of the task.
+fn prepare(agent: &RealAgent, case: Case, sandbox: &Sandbox) -> Result<String, String> {
     let RealAgent {
         program,
         driver,
         patience_s,
         ..
     } = agent;
-    // Some try again for a minute without a word when a stream is cut, and only then give up.
-    let idle_s = if case == Case::Cut { CUT_PATIENCE_S } else { *patience_s };
-    place.write("README.md", "A project.\n")?;
+    // Some agents retry a cut stream silently for a minute before they give up.
+    let idle_s = if case == Case::Cut {
+        CUT_IDLE_LIMIT_S
+    } else {
+        *patience_s
+    };
+    sandbox.write("README.md", "A project.\n")?;
     let note = |n: usize| {
         format!("### mem-17373{n:05}-0000\n> {MEMORY} {n}.\n<!-- tags: quokka | created: 2025-01-20 -->\n\n")
     };
     let notes: String = (0..MEMORIES).map(note).collect();
-    place.write(".agent/memories.md", &format!("# Memories\n\n## Context\n\n{notes}"))?;
-    place.write(
+    sandbox.write(".agent/memories.md", &format!("# Memories\n\n## Context\n\n{notes}"))?;
+    sandbox.write(
         ".ralph.toml",
         &format!(
             "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
@@ -78,21 +85,21 @@ fn prepare(agent: &RealAgent, case: Case, place: &Place) -> Result<String, Strin
         ),
     )?;
     if matches!(case, Case::SetUp | Case::WithoutMemory) {
-        output(place.bare("ralph")?.args(["setup", "claude", "--yes"]))?;
+        output(sandbox.bare("ralph")?.args(["setup", "claude", "--yes"]))?;
     }
-    place.put_under_git()?;
-    output(place.bare("ralph")?.args(["task", "add", "Make the file"]))
+    sandbox.put_under_git()?;
+    output(sandbox.bare("ralph")?.args(["task", "add", "Make the file"]))
 }
 
-/// Every request about the task has the first memory `wanted` times.
-fn has_notes(asked: &[Asked], wanted: usize) -> Result<(), String> {
+/// Checks that every request about the task contains the first memory `wanted` times.
+fn check_notes(asked: &[RecordedRequest], wanted: usize) -> Result<(), String> {
     let first = format!("{MEMORY} 1.");
     let about_task = asked.iter().filter(|asked| asked.body.contains("## Assigned Task"));
     let counts: Vec<usize> = about_task.map(|asked| asked.body.matches(&first).count()).collect();
     match !counts.is_empty() && counts.iter().all(|count| *count == wanted) {
         true => Ok(()),
         false => Err(format!(
-            "the requests had the memory {counts:?} times, and {wanted} is wanted"
+            "the requests contain the memory {counts:?} times, expected {wanted}"
         )),
     }
 }
@@ -101,35 +108,35 @@ impl Run<'_> {
     fn go(&mut self) -> Result<(), String> {
         let code = self.run()?;
         let expected = (self.agent.differs)(self.case).unwrap_or_else(|| self.case.expected());
-        let asked = self.server.take_asked();
+        let asked = self.server.take_requests();
         if asked.is_empty() {
-            return Err("the model was not asked at all".to_owned());
+            return Err("the model got no requests".to_owned());
         }
-        // First what would do harm.
-        self.place.nothing_is_left_running()?;
-        self.nobody_is_connected()?;
-        // A wait may be one of seconds.
+        // Check for leftovers first.
+        self.sandbox.check_no_processes_left()?;
+        self.check_no_connections()?;
+        // Read the pauses now: a wait may last only seconds.
         let waits = self.json(&["status", "--json"])?["runs"]["pauses"].clone();
-        self.is_settled(code, &expected)?;
-        Self::is_waited_for(&waits, &expected)?;
+        self.check_settled(code, &expected)?;
+        Self::check_next_wait(&waits, &expected)?;
         match self.case {
-            Case::Works => self.has_worked(),
-            Case::Verified => self.was_looked_at(&asked),
-            Case::Permitted => self.was_permitted(&asked),
-            Case::SetUp => has_notes(&asked, 1),
-            Case::WithoutMemory => has_notes(&asked, 0),
-            Case::Overflow => self.has_less_memory(&asked),
-            Case::Denied if std::path::Path::new(&denied_file(&self.place.project())).exists() => {
-                Err("the file that nobody permitted is there".to_owned())
+            Case::Works => self.check_work(),
+            Case::Verified => self.check_verified(&asked),
+            Case::Permitted => self.check_permitted(&asked),
+            Case::SetUp => check_notes(&asked, 1),
+            Case::WithoutMemory => check_notes(&asked, 0),
+            Case::Overflow => self.check_reduced_memory(&asked),
+            Case::Denied if std::path::Path::new(&denied_file(&self.sandbox.project())).exists() => {
+                Err("the denied command created its file".to_owned())
             }
             _ => Ok(()),
         }
     }
 
-    /// Runs the loop, and gives its exit code.
+    /// Runs the loop and returns its exit code.
     fn run(&mut self) -> Result<i32, String> {
-        let variables = (self.agent.set_up)(&self.place, &self.server.url())?;
-        let mut run = self.place.bare("timeout")?;
+        let variables = (self.agent.set_up)(&self.sandbox, &self.server.url())?;
+        let mut run = self.sandbox.bare("timeout")?;
         let ended = run
             .args([&format!("--kill-after={STOP_LIMIT_S}"), RUN_LIMIT_S])
             .args(["ralph", "run", "--trust", "--limit", self.case.iterations()])
@@ -138,16 +145,16 @@ impl Run<'_> {
             .stdout(Stdio::piped())
             .output()
             .map_err(|error| format!("cannot start ralph: {error}"))?;
-        self.said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        self.place.write("../run.log", &self.said)?;
+        self.stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
+        self.sandbox.write("../run.log", &self.stderr)?;
         ended
             .status
             .code()
-            .ok_or_else(|| format!("ralph was ended by a signal: {}", ended.status))
+            .ok_or_else(|| format!("ralph was killed by a signal: {}", ended.status))
     }
 
-    /// Compares the exit code, the journal, the task and what was told.
-    fn is_settled(&self, code: i32, expected: &Expected) -> Result<(), String> {
+    /// Compares the exit code, the journal, the task and the output.
+    fn check_settled(&self, code: i32, expected: &Expected) -> Result<(), String> {
         let rows = self.rows()?;
         let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
         let found: Vec<(String, String)> = rows
@@ -158,64 +165,64 @@ impl Run<'_> {
         if !same.eq(expected.rows.iter().copied()) {
             let reasons: Vec<String> = rows.iter().map(|row| word(row, "reason")).collect();
             return Err(format!(
-                "the journal says {found:?}, not {:?}; reasons: {reasons:?}",
+                "the journal has {found:?}, expected {:?}; reasons: {reasons:?}",
                 expected.rows
             ));
         }
         if code != expected.code {
-            return Err(format!("the run ended with exit code {code}, not {}", expected.code));
+            return Err(format!("the run exited with code {code}, expected {}", expected.code));
         }
         let task = self.json(&["task", "list", "--all", "--json"])?[0].clone();
         let status = if expected.code == 0 { "done" } else { "pending" };
         if task["status"] != status || task["retries_used"].as_u64() != Some(expected.attempts) {
             return Err(format!("the task is {task}"));
         }
-        match expected.told.iter().find(|text| !self.said.contains(**text)) {
-            Some(text) => Err(format!("the run did not say {text:?}")),
+        match expected.printed.iter().find(|text| !self.stderr.contains(**text)) {
+            Some(text) => Err(format!("the run did not print {text:?}")),
             None => Ok(()),
         }
     }
 
-    /// The next run waits after a failure of the service, for the reason that is on record, and after nothing else.
-    fn is_waited_for(waits: &Value, expected: &Expected) -> Result<(), String> {
+    /// The next run waits only after a service failure, for the recorded reason.
+    fn check_next_wait(waits: &Value, expected: &Expected) -> Result<(), String> {
         let stop = expected.rows.last().map(|(_, stop)| *stop);
         let wanted = stop.filter(|stop| matches!(*stop, "transient" | "usage_limit"));
         match (waits[0]["reason"].as_str(), wanted) {
             (found, wanted) if found == wanted => Ok(()),
-            _ => Err(format!("the next run waits for {waits}, and {wanted:?} is wanted")),
+            _ => Err(format!("the next run waits for {waits}, expected {wanted:?}")),
         }
     }
 
-    /// The file is there, and what the agent tells of the session is on record.
-    fn has_worked(&self) -> Result<(), String> {
-        let held = self.place.read(FILE)?;
-        if held != CONTENT {
-            return Err(format!("the file holds {held:?}"));
+    /// The file exists, and session and usage are recorded.
+    fn check_work(&self) -> Result<(), String> {
+        let content = self.sandbox.read(FILE)?;
+        if content != CONTENT {
+            return Err(format!("the file contains {content:?}"));
         }
         let rows = self.rows()?;
         let row = rows.first().cloned().unwrap_or_default();
         if row["files_modified"] != serde_json::json!([FILE]) {
-            return Err(format!("the journal names other files: {row}"));
+            return Err(format!("the journal has the wrong files: {row}"));
         }
         let folder = format!(".ralph/runs/{}/001", row["run"].as_str().unwrap_or_default());
-        let result: Value = serde_json::from_str(&self.place.read(&format!("{folder}/result.json"))?)
+        let result: Value = serde_json::from_str(&self.sandbox.read(&format!("{folder}/result.json"))?)
             .map_err(|error| error.to_string())?;
         if !result["session"].is_string() {
-            return Err(format!("the session has no name: {result}"));
+            return Err(format!("the result has no session: {result}"));
         }
-        let told = self.agent.tells_usage == (row["usage"]["output_tokens"].as_u64() > Some(0));
-        if told {
+        let as_expected = self.agent.tells_usage == (row["usage"]["output_tokens"].as_u64() > Some(0));
+        if as_expected {
             Ok(())
         } else {
-            Err(format!("what it used is {}", row["usage"]))
+            Err(format!("the recorded usage is {}", row["usage"]))
         }
     }
 
-    /// The note is stored, and the model got the output of the gate.
-    fn was_permitted(&self, asked: &[Asked]) -> Result<(), String> {
-        let notes = self.place.read(".agent/memories.md")?;
+    /// The memory is stored, and the model got the output of the gate.
+    fn check_permitted(&self, asked: &[RecordedRequest]) -> Result<(), String> {
+        let notes = self.sandbox.read(".agent/memories.md")?;
         if !notes.contains(NOTE) {
-            return Err("the note is not stored".to_owned());
+            return Err("the memory is not stored".to_owned());
         }
         match asked.iter().any(|asked| asked.body.contains(GATE_OUTPUT)) {
             true => Ok(()),
@@ -223,32 +230,32 @@ impl Run<'_> {
         }
     }
 
-    /// The second prompt holds fewer memories than the first, but some.
-    fn has_less_memory(&self, asked: &[Asked]) -> Result<(), String> {
+    /// The second prompt has fewer memories than the first, but some.
+    fn check_reduced_memory(&self, asked: &[RecordedRequest]) -> Result<(), String> {
         let counts: Vec<usize> = asked.iter().map(|asked| asked.body.matches(MEMORY).count()).collect();
         let first = counts.iter().copied().max().unwrap_or_default();
         let last = counts.last().copied().unwrap_or_default();
         if 0 < last && last < first {
             Ok(())
         } else {
-            Err(format!("the requests held so many memories: {counts:?}"))
+            Err(format!("unexpected numbers of memories in the requests: {counts:?}"))
         }
     }
 
-    /// A second session had a prompt of its own, and could not write what it wanted to.
-    fn was_looked_at(&self, asked: &[Asked]) -> Result<(), String> {
+    /// The verifier had its own prompt and could not write its file.
+    fn check_verified(&self, asked: &[RecordedRequest]) -> Result<(), String> {
         if !asked.iter().any(|asked| asked.body.contains("# Verification")) {
-            return Err("nobody was asked to look at the work".to_owned());
+            return Err("the verifier was not run".to_owned());
         }
-        if self.place.project().join(MEDDLED).exists() {
-            return Err(format!("the session that was to change nothing has written {MEDDLED}"));
+        if self.sandbox.project().join(MEDDLED_FILE).exists() {
+            return Err(format!("the read-only session wrote {MEDDLED_FILE}"));
         }
         Ok(())
     }
 
-    /// Nobody speaks to the model any more; whoever did would have escaped the look at the processes.
-    fn nobody_is_connected(&self) -> Result<(), String> {
-        /// The state of a connection that is open.
+    /// No connection to the model is open: a process with one would have escaped the process check.
+    fn check_no_connections(&self) -> Result<(), String> {
+        /// The state of an open connection.
         const ESTABLISHED: &str = "01";
         let port: u16 = self
             .server
@@ -270,7 +277,7 @@ impl Run<'_> {
         }
     }
 
-    /// The rows of the journal, the first one first.
+    /// The journal entries, oldest first.
     fn rows(&self) -> Result<Vec<Value>, String> {
         let rows = self.json(&["journal", "list", "--json"])?;
         let mut rows = rows.as_array().cloned().unwrap_or_default();
@@ -279,7 +286,7 @@ impl Run<'_> {
     }
 
     fn json(&self, arguments: &[&str]) -> Result<Value, String> {
-        let text = output(self.place.bare("ralph")?.args(arguments))?;
-        serde_json::from_str(&text).map_err(|error| format!("{arguments:?} gave no JSON: {error}"))
+        let text = output(self.sandbox.bare("ralph")?.args(arguments))?;
+        serde_json::from_str(&text).map_err(|error| format!("{arguments:?} did not print JSON: {error}"))
     }
 }

@@ -1,8 +1,8 @@
-//! Claude Code, by its own records.
+//! Claude Code, with stream-json.
 
 use super::RealAgent;
 use super::case::{Case, Expected};
-use super::place::Place;
+use super::sandbox::Sandbox;
 
 pub(crate) const AGENT: RealAgent = RealAgent {
     name: "claude",
@@ -16,22 +16,21 @@ pub(crate) const AGENT: RealAgent = RealAgent {
     differs,
 };
 
-/// It needs no settings.
-pub(super) fn set_up(_place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+pub(super) fn set_up(_sandbox: &Sandbox, url: &str) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("ANTHROPIC_BASE_URL", url.to_owned()),
         ("ANTHROPIC_API_KEY", "dummy".to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-        // By itself it tries ten times, for minutes.
+        // The default is ten retries over several minutes.
         ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
     ])
 }
 
 fn differs(case: Case) -> Option<Expected> {
     match case {
-        // The line that permits it is told.
+        // The setting that permits the tool is printed.
         Case::Denied => Some(Expected {
-            told: vec!["not allowed to use Bash", "allow = [\"python3 -c "],
+            printed: vec!["not allowed to use Bash", "allow = [\"python3 -c "],
             ..case.expected()
         }),
         _ => None,

@@ -1,4 +1,4 @@
-//! Claude Code, by ACP through its adapter.
+//! Claude Code, over ACP through its adapter.
 
 use super::{RealAgent, claude};
 

@@ -1,8 +1,8 @@
-//! Codex, by `exec --json`.
+//! Codex, with `exec --json`.
 
 use super::RealAgent;
 use super::case::{Case, Expected};
-use super::place::Place;
+use super::sandbox::Sandbox;
 
 pub(super) const AGENT: RealAgent = RealAgent {
     name: "codex",
@@ -16,20 +16,20 @@ pub(super) const AGENT: RealAgent = RealAgent {
     differs,
 };
 
-/// A provider of models of its own, which tries little again.
-pub(super) fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+/// Configures a custom model provider with few retries.
+pub(super) fn set_up(sandbox: &Sandbox, url: &str) -> Result<Vec<(&'static str, String)>, String> {
     let settings = format!(
         "model = \"gpt-5\"\nmodel_provider = \"scripted\"\n\n\
          [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\n\
          wire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
     );
-    place.write_at_home(".codex/config.toml", &settings)?;
+    sandbox.write_at_home(".codex/config.toml", &settings)?;
     Ok(vec![("SCRIPTED_KEY", "dummy".to_owned())])
 }
 
 pub(super) fn differs(case: Case) -> Option<Expected> {
     match case {
-        // Its sandbox refuses the write to the command, not the command to the model: nobody is told of it but the model.
+        // Its sandbox fails the write inside the command, which only the model learns of.
         Case::Denied => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => None,
     }

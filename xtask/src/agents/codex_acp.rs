@@ -1,4 +1,4 @@
-//! Codex, by ACP through its adapter.
+//! Codex, over ACP through its adapter.
 
 use super::case::{Case, Expected};
 use super::{RealAgent, codex};
@@ -17,7 +17,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
 
 fn differs(case: Case) -> Option<Expected> {
     match case {
-        // It does not say that the answer was cut.
+        // It does not report that the answer was truncated.
         Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => codex::differs(case),
     }

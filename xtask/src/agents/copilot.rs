@@ -1,8 +1,8 @@
-//! GitHub Copilot, by ACP, with a model of one's own.
+//! GitHub Copilot, over ACP, with a custom model provider.
 
 use super::RealAgent;
 use super::case::{Case, Expected};
-use super::place::Place;
+use super::sandbox::Sandbox;
 
 pub(super) const AGENT: RealAgent = RealAgent {
     name: "copilot",
@@ -16,8 +16,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     differs,
 };
 
-/// It needs no settings.
-fn set_up(_place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+fn set_up(_sandbox: &Sandbox, url: &str) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![
         ("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1")),
         ("COPILOT_PROVIDER_API_KEY", "dummy".to_owned()),
@@ -28,7 +27,7 @@ fn set_up(_place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Stri
 
 fn differs(case: Case) -> Option<Expected> {
     match case {
-        // It does not say that the answer was cut, and has a text of its own where the model has none.
+        // It does not report that the answer was truncated, and fills in its own text for an empty answer.
         Case::MaxTokens | Case::Empty => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => None,
     }

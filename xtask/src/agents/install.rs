@@ -1,4 +1,4 @@
-//! Agents from the registry of npm packages, each in a folder of its own under the target folder.
+//! Installs agents from the npm registry, each in its own folder under the target folder.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::RealAgent;
 use crate::child::output;
 use crate::programs::target_folder;
 
-/// What runs the agents. The system's own may be too old for the newest of them, and npm would then silently take older ones.
+/// The node version for the agents. An older system node would make npm silently install older agents.
 const NODE: &str = "node@24";
 
-/// An agent that is there, with what runs it.
+/// An installed agent and its node.
 #[derive(Debug)]
 pub(crate) struct Installed {
     package: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Installed {
     node: PathBuf,
 }
 
-/// Whether an agent that is there already is installed anew, in its latest version.
+/// Whether to update an installed agent to its latest version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Update {
     Yes,
@@ -34,38 +34,34 @@ impl From<bool> for Update {
 }
 
 impl Installed {
-    /// The folders of its programs, the first to be looked into first.
+    /// The folders of its programs, in PATH order.
     pub(crate) fn programs(&self) -> [PathBuf; 2] {
-        [&self.node, &self.folder].map(|folder| folder.join(PROGRAMS))
+        [&self.node, &self.folder].map(|folder| folder.join(BIN_FOLDER))
     }
 
-    /// Its version.
     pub(crate) fn version(&self) -> String {
         let file = self.folder.join("node_modules").join(self.package).join("package.json");
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let package: Value = serde_json::from_str(&text).unwrap_or_default();
-        package["version"]
-            .as_str()
-            .unwrap_or("of a version that it does not tell")
-            .to_owned()
+        package["version"].as_str().unwrap_or("(unknown version)").to_owned()
     }
 }
 
-/// Where npm puts the programs of packages.
-const PROGRAMS: &str = "node_modules/.bin";
+/// Where npm links the programs of packages.
+const BIN_FOLDER: &str = "node_modules/.bin";
 
-/// Installs an agent if it is not there, or anew.
+/// Installs an agent if it is missing or to be updated.
 pub(crate) fn install(agent: &RealAgent, update: Update) -> Result<Installed, String> {
     let RealAgent {
         name, package, program, ..
     } = *agent;
     let agents = target_folder()?.join("agents");
     let node = agents.join("node");
-    if !node.join(PROGRAMS).join("node").exists() {
+    if !node.join(BIN_FOLDER).join("node").exists() {
         npm(&node, NODE, &node)?;
     }
     let folder = agents.join(name);
-    let place = folder.join(PROGRAMS).join(program);
+    let place = folder.join(BIN_FOLDER).join(program);
     if update == Update::Yes || !place.exists() {
         npm(&folder, &format!("{package}@latest"), &node)?;
     }
@@ -76,7 +72,7 @@ pub(crate) fn install(agent: &RealAgent, update: Update) -> Result<Installed, St
     }
 }
 
-/// Runs npm with the node that the agents get, so that it chooses versions for that one.
+/// Runs npm with the agents' node, so that it selects versions for that one.
 fn npm(folder: &Path, package: &str, node: &Path) -> Result<(), String> {
     println!("agents: npm install {package}");
     std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
@@ -85,7 +81,7 @@ fn npm(folder: &Path, package: &str, node: &Path) -> Result<(), String> {
         "-c",
         "PATH=\"$0:$PATH\" exec npm install --no-audit --no-fund --prefix \"$@\"",
     ])
-    .arg(node.join(PROGRAMS))
+    .arg(node.join(BIN_FOLDER))
     .arg(folder)
     .arg(package);
     output(&mut npm).map(drop)

@@ -1,8 +1,8 @@
-//! `cargo xtask check --agents`: the real agents, each driven by the real command against a scripted model, through an
-//! iteration that goes well and the ways in which one fails.
+//! `cargo xtask check --agents`: runs real agents under the real command against a scripted model, through a successful
+//! iteration and the ways in which one can fail.
 //!
-//! It installs the agents under the target folder, once, which takes some 2 GB and needs a registry of npm packages; all the
-//! rest happens on loopback, in temporary folders, with an environment and a home of each case's own.
+//! The agents are installed once under the target folder, which takes some 2 GB and an npm registry. Everything else
+//! happens on loopback, in temporary folders, with a separate environment and home for each case.
 
 mod case;
 mod check;
@@ -14,8 +14,8 @@ mod copilot;
 mod gemini;
 pub(crate) mod install;
 mod opencode;
-pub(crate) mod place;
 mod qwen;
+pub(crate) mod sandbox;
 mod table;
 
 use std::path::Path;
@@ -26,42 +26,41 @@ use crate::flags::Flags;
 use crate::programs::Programs;
 use case::{Case, Expected};
 use install::{Installed, install};
-use place::Place;
+use sandbox::Sandbox;
 use table::{Outcome, Table};
 
 pub(crate) use claude::AGENT as CLAUDE;
 
-/// How many cases go on at once: agents are heavy, and the limits of a case are times.
-const AT_ONCE: usize = 2;
+/// How many cases run at once: agents are heavy, and cases have time limits.
+const CONCURRENT_CASES: usize = 2;
 
 const ONLY: &str = "--only";
 const CASE: &str = "--case";
 const UPDATE: &str = "--update";
 
-/// An agent, and how it is made to speak to the scripted model.
+/// An agent, and how to connect it to the scripted model.
 #[derive(Debug)]
 pub(crate) struct RealAgent {
-    /// What it is called here.
     name: &'static str,
-    /// The package that it comes in.
+    /// The npm package.
     package: &'static str,
-    /// Its program, which is the whole of `[agent] command`: what it needs besides is the driver's to know.
+    /// The program, which is the whole `[agent] command`; the driver adds the arguments.
     program: &'static str,
-    /// The driver that speaks to it.
+    /// The `[agent] kind`.
     driver: &'static str,
-    /// Writes its settings below the home, and gives the variables that lead it to the model at this address.
+    /// Writes settings into the home and returns the variables for the model at this URL.
     pub(crate) set_up: SetUp,
-    /// How long it may be silent; more than it takes to start on a busy machine.
+    /// How long the agent may be silent; longer than it takes to start on a busy machine.
     patience_s: u32,
-    /// Whether it tells what it uses.
+    /// Whether the agent reports its token usage.
     tells_usage: bool,
-    /// The cases in which it tries again for so long, without a word, that another one shows the same: its silence ends it.
+    /// Skipped cases, in which the agent retries silently until the idle limit; another case already covers that.
     too_slow: &'static [Case],
-    /// What it does otherwise than an agent should, with the reason.
+    /// Deviations from the expected result, with the reason.
     differs: fn(Case) -> Option<Expected>,
 }
 
-type SetUp = fn(&Place, &str) -> Result<Vec<(&'static str, String)>, String>;
+type SetUp = fn(&Sandbox, &str) -> Result<Vec<(&'static str, String)>, String>;
 
 const AGENTS: [&RealAgent; 8] = [
     &claude::AGENT,
@@ -74,11 +73,11 @@ const AGENTS: [&RealAgent; 8] = [
     &codex_acp::AGENT,
 ];
 
-/// Runs the cases that the flags leave, and fails when one of them does.
+/// Runs the selected cases, and fails if one of them fails.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let flags = Flags::parse(words, &[UPDATE], &[ONLY, CASE])?;
-    let agents = chosen(&AGENTS, flags.value(ONLY), |agent| agent.name)?;
-    let cases = chosen(&Case::ALL, flags.value(CASE), |case| case.name())?;
+    let agents = select(&AGENTS, flags.value(ONLY), |agent| agent.name)?;
+    let cases = select(&Case::ALL, flags.value(CASE), |case| case.name())?;
     let begin = Instant::now();
     let mut table = Table::new(&cases);
     let mut ready = Vec::new();
@@ -89,7 +88,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
                 ready.push((agent, installed));
             }
             Err(why) => {
-                println!("agents: SKIPPED {}: it cannot be installed: {why}", agent.name);
+                println!("agents: SKIPPED {}: cannot install it: {why}", agent.name);
                 table.skip(agent.name);
             }
         }
@@ -98,7 +97,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let jobs: Vec<(&RealAgent, &Installed, Case)> = ready
         .iter()
         .flat_map(|(agent, installed)| cases.iter().map(move |case| (*agent, installed, *case)))
-        .filter(|(agent, _, case)| !agent.too_slow.contains(case) && case.concerns(agent.name))
+        .filter(|(agent, _, case)| !agent.too_slow.contains(case) && case.applies_to(agent.name))
         .collect();
     let table = run_all(jobs, &programs, table);
     println!("\n{table}");
@@ -106,29 +105,29 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     println!("{}", table.closing_line());
     match table.failed() {
         0 => Ok(()),
-        _ => Err("agents did not do what is expected of them; the reasons stand above".to_owned()),
+        _ => Err("some agents failed; see the reasons above".to_owned()),
     }
 }
 
-/// The ones that a flag names, separated by commas; all without it.
-fn chosen<T: Copy>(all: &[T], named: Option<&str>, name: impl Fn(&T) -> &'static str) -> Result<Vec<T>, String> {
+/// The items named in a comma-separated list, or all without one.
+fn select<T: Copy>(all: &[T], named: Option<&str>, name: impl Fn(&T) -> &'static str) -> Result<Vec<T>, String> {
     let Some(named) = named else {
         return Ok(all.to_vec());
     };
     let find = |word: &str| {
         let known = || all.iter().map(&name).collect::<Vec<_>>().join(", ");
         let found = all.iter().find(|one| name(one) == word).copied();
-        found.ok_or_else(|| format!("there is no {word:?}; there are {}", known()))
+        found.ok_or_else(|| format!("unknown name {word:?}; expected one of: {}", known()))
     };
     named.split(',').map(|word| find(word.trim())).collect()
 }
 
-/// Runs the cases, a few at once, and tells each as it ends.
+/// Runs the cases concurrently, and prints each result.
 fn run_all(jobs: Vec<(&RealAgent, &Installed, Case)>, programs: &Programs, table: Table) -> Table {
     let (jobs, table) = (Mutex::new(jobs.into_iter()), Mutex::new(table));
     let next = || lock(&jobs).next();
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..CONCURRENT_CASES {
             scope.spawn(|| {
                 while let Some((agent, installed, case)) = next() {
                     let start = Instant::now();
@@ -156,19 +155,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_choose_agents_and_cases() {
-        let names = |named| chosen(&Case::ALL, named, |case| case.name());
+    fn flags_select_agents_and_cases() {
+        let names = |named| select(&Case::ALL, named, |case| case.name());
         assert_eq!(names(None), Ok(Case::ALL.to_vec()));
         assert_eq!(names(Some("hang, 401")), Ok(vec![Case::Hang, Case::Unauthorized]));
         let message = names(Some("hangs")).unwrap_err();
         assert!(
-            message.starts_with("there is no \"hangs\"; there are works, 401, "),
+            message.starts_with("unknown name \"hangs\"; expected one of: works, 401, "),
             "{message}"
         );
     }
 
     #[test]
-    fn every_agent_has_a_name_of_its_own() {
+    fn agent_names_are_unique() {
         let mut names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
         names.sort_unstable();
         names.dedup();

@@ -1,10 +1,10 @@
-//! opencode, by ACP.
+//! opencode, over ACP.
 
 use serde_json::json;
 
 use super::RealAgent;
 use super::case::{Case, Expected};
-use super::place::Place;
+use super::sandbox::Sandbox;
 
 pub(super) const AGENT: RealAgent = RealAgent {
     name: "opencode",
@@ -12,14 +12,14 @@ pub(super) const AGENT: RealAgent = RealAgent {
     program: "opencode",
     driver: "acp",
     set_up,
-    // It may take half a minute to start.
+    // Starting may take half a minute.
     patience_s: 60,
     tells_usage: true,
     too_slow: &[Case::UsageLimit, Case::ServerError],
     differs,
 };
 
-fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+fn set_up(sandbox: &Sandbox, url: &str) -> Result<Vec<(&'static str, String)>, String> {
     let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "dummy" });
     let models = json!({ "scripted-model": { "limit": { "context": 200_000, "output": 8192 } } });
     let settings = json!({
@@ -29,7 +29,7 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
         "autoupdate": false,
         "share": "disabled"
     });
-    place.write_at_home(".config/opencode/opencode.json", &settings.to_string())?;
+    sandbox.write_at_home(".config/opencode/opencode.json", &settings.to_string())?;
     Ok(vec![
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
@@ -38,9 +38,9 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
 
 fn differs(case: Case) -> Option<Expected> {
     match case {
-        // Whatever the service answers, it says only that the service did not.
+        // It reports every service error as a service failure.
         Case::Unauthorized | Case::Billing => Some(Case::RateLimited.expected()),
-        // It does not say that the answer was cut.
+        // It does not report that the answer was truncated.
         Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => None,
     }

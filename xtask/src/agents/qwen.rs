@@ -1,8 +1,8 @@
-//! Qwen Code, by ACP.
+//! Qwen Code, over ACP.
 
 use super::RealAgent;
 use super::case::{Case, Expected};
-use super::place::Place;
+use super::sandbox::Sandbox;
 
 pub(super) const AGENT: RealAgent = RealAgent {
     name: "qwen",
@@ -16,9 +16,9 @@ pub(super) const AGENT: RealAgent = RealAgent {
     differs,
 };
 
-fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+fn set_up(sandbox: &Sandbox, url: &str) -> Result<Vec<(&'static str, String)>, String> {
     let settings = r#"{"security":{"auth":{"selectedType":"openai"}},"privacy":{"usageStatisticsEnabled":false}}"#;
-    place.write_at_home(".qwen/settings.json", settings)?;
+    sandbox.write_at_home(".qwen/settings.json", settings)?;
     Ok(vec![
         ("OPENAI_API_KEY", "dummy".to_owned()),
         ("OPENAI_BASE_URL", format!("{url}/v1")),
@@ -29,11 +29,11 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
 
 fn differs(case: Case) -> Option<Expected> {
     match case {
-        // It waits two minutes before it tries again, and more than 200 s in all, so that its silence ends it.
+        // It retries silently for more than 200 s, so the idle limit stops it.
         Case::RateLimited => Some(Expected::row(4, "failed", "idle")),
-        // It does not say that the answer was cut.
+        // It does not report that the answer was truncated.
         Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
-        // To it an answer without a word is an error of its own.
+        // It treats an empty answer as an error.
         Case::Empty => Some(Expected::row(4, "failed", "crash")),
         _ => None,
     }

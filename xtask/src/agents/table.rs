@@ -1,11 +1,10 @@
-//! The results, an agent a line and a case a column.
+//! The result table, with a row per agent and a column per case.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::case::Case;
 
-/// How a case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Passed,
@@ -23,7 +22,6 @@ impl Outcome {
     }
 }
 
-/// The results so far.
 #[derive(Debug)]
 pub(super) struct Table {
     cases: Vec<Case>,
@@ -40,7 +38,7 @@ impl Table {
         }
     }
 
-    /// No case of this agent can be run.
+    /// Marks all cases of an agent as skipped.
     pub(super) fn skip(&mut self, agent: &'static str) {
         for case in self.cases.clone() {
             self.put(agent, case, Outcome::Skipped);
@@ -62,7 +60,7 @@ impl Table {
         self.results.values().filter(|result| **result == outcome).count()
     }
 
-    /// In the form in which test runners close.
+    /// The summary, in the form of a test runner.
     pub(super) fn closing_line(&self) -> String {
         let [passed, failed, skipped] =
             [Outcome::Passed, Outcome::Failed, Outcome::Skipped].map(|outcome| self.count(outcome));
@@ -92,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_is_a_line_and_a_case_a_column() {
+    fn agents_are_rows_and_cases_are_columns() {
         let mut table = Table::new(&[Case::Works, Case::Hang]);
         table.put("claude", Case::Works, Outcome::Passed);
         table.put("claude", Case::Hang, Outcome::Failed);

@@ -1,6 +1,6 @@
-//! Memories that read like real ones: varied English sentences, the same ones every time.
+//! Generates realistic memories: varied English sentences, the same ones every time.
 //!
-//! They are written one after the other and never held together, so that this process stays small (see `sys::wait`).
+//! They are written one by one and never kept in memory together, so that this process stays small (see `sys::wait`).
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,23 +11,20 @@ use jiff::Timestamp;
 use super::words::{FIXED, OPENERS, SLOTS, TAGS, TEMPLATES};
 use crate::random::Random;
 
-/// The sections of the file, in their order.
+/// The sections of the file, in order.
 const SECTIONS: [&str; 4] = ["Patterns", "Decisions", "Fixes", "Context"];
-/// The first memory is of the first day of 2024, in seconds since 1970.
+/// The earliest creation time: 2024-01-01, as Unix time.
 const FIRST_SECOND: usize = 1_704_067_200;
-/// The memories are spread over two years.
+/// The time span of all memories: two years.
 const SPAN_SECONDS: usize = 2 * 365 * 24 * 60 * 60;
-/// The most tags that a memory has.
 const MAX_TAGS: usize = 4;
-/// How long a memory's text may be, in characters.
+/// The length of a memory's text, in characters.
 const TEXT_CHARACTERS: std::ops::RangeInclusive<usize> = 40..=300;
 
-/// One memory as a person would have written it.
+/// A memory as a person would write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Memory {
-    /// Its id.
     pub(crate) id: String,
-    /// Its text.
     pub(crate) text: String,
     section: usize,
     tags: Vec<&'static str>,
@@ -35,7 +32,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The memory at this place among so many.
+    /// The memory at this index of `total`.
     pub(crate) fn at(index: usize, total: usize) -> Self {
         let mut random = Random::seeded(index as u64);
         let step = SPAN_SECONDS / total.max(1);
@@ -43,7 +40,7 @@ impl Memory {
         let created = i64::try_from(second)
             .ok()
             .and_then(|second| Timestamp::from_second(second).ok())
-            .map(|moment| moment.strftime("%Y-%m-%d").to_string())
+            .map(|time| time.strftime("%Y-%m-%d").to_string())
             .unwrap_or_default();
         let id = format!("mem-{second}-{:04x}", random.below(1 << 16));
         let section = random.below(SECTIONS.len());
@@ -64,7 +61,6 @@ impl Memory {
         }
     }
 
-    /// Its tags.
     pub(crate) fn tags(&self) -> &[&'static str] {
         &self.tags
     }
@@ -79,7 +75,7 @@ impl Memory {
     }
 }
 
-/// Writes a file of so many memories.
+/// Writes a file with this many memories.
 pub(crate) fn write(path: &Path, total: usize) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "# Memories")?;
@@ -95,7 +91,7 @@ pub(crate) fn write(path: &Path, total: usize) -> io::Result<()> {
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// A text of one to four sentences. Now and then one begins a new line.
+/// A text of one to four sentences, sometimes on separate lines.
 fn text(random: &mut Random, section: usize) -> String {
     let wanted = TEXT_CHARACTERS.start() + random.below(TEXT_CHARACTERS.end() - TEXT_CHARACTERS.start());
     let mut text = sentence(random, section);
@@ -111,7 +107,7 @@ fn text(random: &mut Random, section: usize) -> String {
     text
 }
 
-/// One sentence: a template with its slots filled, `{name}` by a word of that list and `{#}` by a number.
+/// A sentence from a template, with `{name}` replaced by a word from that list and `{#}` by a number.
 fn sentence(random: &mut Random, section: usize) -> String {
     let own = TEMPLATES.get(section).copied().unwrap_or_default();
     let template = if random.below(4) == 0 {
@@ -144,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memories_are_of_the_promised_length_and_all_different() {
+    fn memories_are_distinct_and_within_length_limits() {
         let memories: Vec<Memory> = (0..2_000).map(|index| Memory::at(index, 2_000)).collect();
         for memory in &memories {
             let length = memory.text.chars().count();
@@ -160,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_names_only_slots_that_there_are() {
+    fn templates_use_only_known_slots() {
         for template in TEMPLATES.concat().iter().chain(FIXED) {
             for part in template.split('{').skip(1) {
                 let slot = part.split_once('}').unwrap().0;
@@ -170,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_file_is_written_every_time() {
+    fn output_is_deterministic() {
         let folder = tempfile::tempdir().unwrap();
         let read = |name: &str| {
             let path = folder.path().join(name);

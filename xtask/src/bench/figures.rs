@@ -1,32 +1,25 @@
-//! What was measured, beside what was wanted: a table for people and a document for programs.
+//! Measured figures and their targets, as a table for people and JSON for programs.
 
 use serde_json::{Value, json};
 
 use super::table::{Side, table};
 
-/// What a figure should be.
+/// The target of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Target {
-    /// At most this.
     AtMost(f64),
-    /// At least this.
     AtLeast(f64),
-    /// It is there to be known, and has no target.
+    /// For information only.
     None,
 }
 
-/// One figure.
 #[derive(Debug, Clone)]
 pub(super) struct Figure {
-    /// What was measured.
     pub(super) name: String,
-    /// Among how many, of what its benchmark counts.
+    /// The size of the project, in the benchmark's unit.
     pub(super) size: usize,
-    /// How much it is.
     pub(super) value: f64,
-    /// Of what.
     pub(super) unit: &'static str,
-    /// How much it may be.
     pub(super) target: Target,
 }
 
@@ -34,7 +27,7 @@ impl Figure {
     fn verdict(&self) -> &'static str {
         match self.target {
             Target::None => "",
-            // A target has as many digits as it is written with: 4.004 times is 4.00 times.
+            // Compare what is printed: 4.004 is shown as 4.00.
             Target::AtMost(most) if hundredths(self.value) <= hundredths(most) => "met",
             Target::AtLeast(least) if hundredths(self.value) >= hundredths(least) => "met",
             Target::AtMost(_) | Target::AtLeast(_) => "MISSED",
@@ -78,18 +71,18 @@ fn hundredths(value: f64) -> f64 {
     (value * 100.0).round()
 }
 
-/// The figures of a benchmark, as they come.
+/// The figures of a benchmark.
 #[derive(Debug)]
 pub(super) struct Figures {
-    /// What the benchmark has more and less of.
+    /// The unit of the sizes.
     counted: &'static str,
     figures: Vec<Figure>,
     remarks: Vec<String>,
 }
 
 impl Figures {
-    /// No figures yet; they will be among so and so many of these.
-    pub(super) fn among(counted: &'static str) -> Self {
+    /// Creates an empty list whose sizes have this unit.
+    pub(super) fn new(counted: &'static str) -> Self {
         Self {
             counted,
             figures: Vec::new(),
@@ -97,19 +90,17 @@ impl Figures {
         }
     }
 
-    /// Takes a figure in.
     pub(super) fn add(&mut self, figure: Figure) {
         self.figures.push(figure);
     }
 
-    /// Takes in something that no number says, once.
-    pub(super) fn remark(&mut self, remark: String) {
+    /// Adds a remark, once.
+    pub(super) fn add_remark(&mut self, remark: String) {
         if !self.remarks.contains(&remark) {
             self.remarks.push(remark);
         }
     }
 
-    /// The table.
     pub(super) fn table(&self) -> String {
         let titles = [self.counted, "figure", "measured", "target", "verdict"].map(str::to_owned);
         let rows: Vec<[String; 5]> = std::iter::once(titles)
@@ -126,7 +117,6 @@ impl Figures {
         table
     }
 
-    /// The document.
     pub(super) fn json(&self, benchmark: &str, runs: usize) -> Value {
         json!({
             "benchmark": benchmark,
@@ -149,18 +139,18 @@ mod tests {
             unit: "×",
             target,
         };
-        let mut figures = Figures::among("memories");
+        let mut figures = Figures::new("memories");
         figures.add(figure("show", 4.004, Target::AtMost(4.0)));
         figures.add(figure("list", 14.5, Target::AtMost(4.0)));
         figures.add(figure("found", 48.999, Target::AtLeast(48.996)));
         figures.add(figure("lost", 48.98, Target::AtLeast(48.99)));
         figures.add(figure("floor", 1.0, Target::None));
-        figures.remark("strace not found".to_owned());
+        figures.add_remark("strace not found".to_owned());
         figures
     }
 
     #[test]
-    fn the_table_says_what_was_missed() {
+    fn table_marks_missed_targets() {
         let expected = "\
 memories  figure  measured  target     verdict
      100  show      4.00 ×  ≤ 4 ×      met
@@ -175,7 +165,7 @@ strace not found
     }
 
     #[test]
-    fn the_document_says_the_same() {
+    fn json_has_the_same_verdicts() {
         let document = figures().json("notes", 30);
         assert_eq!(document["figures"][1]["verdict"], "missed");
         assert_eq!(document["figures"][0]["value"], 4.004);

@@ -1,5 +1,5 @@
-//! `cargo xtask bench learnings`: what it costs to find a few lessons among very many, beside one query of FTS5, and what the
-//! lessons of earlier runs cost a prompt, and what it costs to look after so many.
+//! `cargo xtask bench learnings`: the cost of querying very many learnings, compared with one FTS5 query, of learnings
+//! in a prompt, and of maintenance over all of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, TaskType};
 use ralph_store::index::terms_of;
 use ralph_store::{Store, encode_term, journal_terms};
-use ralph_testkit::{known_lesson, put_lessons};
+use ralph_testkit::{put_learnings, run_learning};
 use tempfile::TempDir;
 
 use super::corpus::Memory;
@@ -19,19 +19,19 @@ use crate::child::output;
 use crate::flags::Flags;
 use crate::programs::Programs;
 
-/// How many lessons there are.
-const LESSONS: usize = 100_000;
-/// Among how many contradictions are looked for: every lesson may contradict any other.
-const LESSONS_COMPARED: usize = 5_000;
-/// How often what looks at all of them is measured: it takes long, and so its costs are much the same each time.
+/// The number of learnings.
+const LEARNINGS: usize = 100_000;
+/// The number of learnings for the conflict search, which may compare every pair.
+const LEARNINGS_COMPARED: usize = 5_000;
+/// The number of runs of commands over all learnings, which take long and vary little.
 const RUNS_OVER_ALL: usize = 3;
-/// Their texts are others than those of everything else.
+/// The index of the first corpus text, so that no other data has the same texts.
 const TEXTS: usize = 7_000_000;
-/// How many words are looked for.
+/// The number of query words.
 const WORDS: usize = 10;
-/// A query takes at most so many times what one query of FTS5 takes, and so does what the lessons add to a prompt.
+/// The maximum time of a query, and of the learnings in a prompt, relative to one FTS5 query.
 const QUERY_RATIO: f64 = 2.0;
-/// The task that prompts are for.
+/// The task of the prompts.
 const TASK: &str = "Fix the crash of the session cache";
 
 /// `cargo xtask bench learnings`.
@@ -40,16 +40,16 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
-    let mut figures = Figures::among("lessons");
-    println!("writing {LESSONS} lessons …");
-    let full = Place::make(&programs, &lessons(LESSONS, lesson))?;
-    let empty = Place::make(&programs, &[])?;
+    let mut figures = Figures::new("learnings");
+    println!("writing {LEARNINGS} learnings …");
+    let full = LearningsProject::make(&programs, &learnings(LEARNINGS, learning))?;
+    let empty = LearningsProject::make(&programs, &[])?;
     println!("measuring, {runs} runs of each …");
     queries(&mut figures, &full, runs)?;
     prompts(&mut figures, &full, &empty, runs)?;
     drop((full, empty));
-    care(&mut figures, &programs)?;
-    figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
+    maintenance(&mut figures, &programs)?;
+    figures.add_remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
     print!("\n{}", figures.table());
     let document = format!("{:#}\n", figures.json("learnings", runs));
     match flags.value("--json") {
@@ -59,8 +59,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn queries(figures: &mut Figures, place: &Place<'_>, runs: usize) -> Result<(), String> {
-    let words = question();
+fn queries(figures: &mut Figures, project: &LearningsProject<'_>, runs: usize) -> Result<(), String> {
+    let words = query_text();
     let asked: [(&str, Vec<&str>); 6] = [
         ("query, 10 words", vec![&words]),
         (
@@ -82,26 +82,31 @@ fn queries(figures: &mut Figures, place: &Place<'_>, runs: usize) -> Result<(), 
         ("query by an error", vec!["--error", "the port was already taken"]),
         ("query for work", vec!["--for", TASK]),
     ];
-    let query = |arguments: &[&str]| place.ralph(&[&["learnings", "query"], arguments].concat());
+    let query = |arguments: &[&str]| project.ralph(&[&["learnings", "query"], arguments].concat());
     let [floor, measured @ ..] = costs(runs, |_| {
         let [one, two, three, four, five, six] = asked.each_ref().map(|(_, arguments)| query(arguments));
-        [place.bare_search(&words), one, two, three, four, five, six]
+        [project.bare_search(&words), one, two, three, four, five, six]
     })?;
-    take(figures, "bare search", floor.milliseconds(), "ms", Target::None);
+    record(figures, "bare search", floor.milliseconds(), "ms", Target::None);
     for ((name, _), cost) in asked.iter().zip(measured) {
-        beside(figures, name, cost, floor);
+        record_ratio(figures, name, cost, floor);
     }
     Ok(())
 }
 
-fn prompts(figures: &mut Figures, full: &Place<'_>, empty: &Place<'_>, runs: usize) -> Result<(), String> {
-    let words = question();
+fn prompts(
+    figures: &mut Figures,
+    full: &LearningsProject<'_>,
+    empty: &LearningsProject<'_>,
+    runs: usize,
+) -> Result<(), String> {
+    let words = query_text();
     let [floor, with, without] = costs(runs, |_| [full.bare_search(&words), full.prompt(), empty.prompt()])?;
-    take(figures, "prompt", with.milliseconds(), "ms", Target::None);
+    record(figures, "prompt", with.milliseconds(), "ms", Target::None);
     let more = with.milliseconds() - without.milliseconds();
-    take(figures, "prompt: more than without any", more, "ms", Target::None);
+    record(figures, "prompt: more than without any", more, "ms", Target::None);
     let ratio = more / floor.milliseconds();
-    take(
+    record(
         figures,
         "prompt: more / bare search",
         ratio,
@@ -111,15 +116,18 @@ fn prompts(figures: &mut Figures, full: &Place<'_>, empty: &Place<'_>, runs: usi
     Ok(())
 }
 
-/// What looks at every lesson. Nobody waits for it in a loop, so there is no target.
-fn care(figures: &mut Figures, programs: &Programs) -> Result<(), String> {
-    let words = question();
-    for (size, asked) in [(LESSONS, &["stats", "verify"][..]), (LESSONS_COMPARED, &["conflicts"])] {
-        let place = Place::make(programs, &lessons(size, sound_lesson))?;
-        mend(&place.database())?;
+/// Measures commands over every learning. No loop waits for them, so there is no target.
+fn maintenance(figures: &mut Figures, programs: &Programs) -> Result<(), String> {
+    let words = query_text();
+    for (size, asked) in [
+        (LEARNINGS, &["stats", "verify"][..]),
+        (LEARNINGS_COMPARED, &["conflicts"]),
+    ] {
+        let project = LearningsProject::make(programs, &learnings(size, sound_learning))?;
+        repair(&project.database())?;
         for verb in asked {
             let [floor, cost] = costs(RUNS_OVER_ALL, |_| {
-                [place.bare_search(&words), place.ralph(&["learnings", verb])]
+                [project.bare_search(&words), project.ralph(&["learnings", verb])]
             })?;
             let ratio = cost.milliseconds() / floor.milliseconds();
             for (name, value, unit) in [
@@ -139,30 +147,30 @@ fn care(figures: &mut Figures, programs: &Programs) -> Result<(), String> {
     Ok(())
 }
 
-/// Draws what lessons are found by from what they say, which those that were put in as they are lack.
-fn mend(database: &Path) -> Result<(), String> {
+/// Builds the search terms of the learnings, which direct inserts lack.
+fn repair(database: &Path) -> Result<(), String> {
     let store = Store::open_or_create(database);
-    let mended = store.and_then(|mut store| store.mend_learnings(Timestamp::UNIX_EPOCH));
-    match mended.map_err(|error| error.to_string())?.left.first() {
+    let repaired = store.and_then(|mut store| store.repair_learnings(Timestamp::UNIX_EPOCH));
+    match repaired.map_err(|error| error.to_string())?.left.first() {
         None => Ok(()),
-        Some(fault) => Err(format!("the lessons to be measured are not sound: {}", fault.what)),
+        Some(fault) => Err(format!("the benchmark's learnings have a problem: {}", fault.what)),
     }
 }
 
-fn take(figures: &mut Figures, name: &str, value: f64, unit: &'static str, target: Target) {
+fn record(figures: &mut Figures, name: &str, value: f64, unit: &'static str, target: Target) {
     figures.add(Figure {
         name: name.to_owned(),
-        size: LESSONS,
+        size: LEARNINGS,
         value,
         unit,
         target,
     });
 }
 
-fn beside(figures: &mut Figures, name: &str, cost: Cost, floor: Cost) {
-    take(figures, name, cost.milliseconds(), "ms", Target::None);
+fn record_ratio(figures: &mut Figures, name: &str, cost: Cost, floor: Cost) {
+    record(figures, name, cost.milliseconds(), "ms", Target::None);
     let ratio = cost.milliseconds() / floor.milliseconds();
-    take(
+    record(
         figures,
         &format!("{name} / bare search"),
         ratio,
@@ -171,28 +179,28 @@ fn beside(figures: &mut Figures, name: &str, cost: Cost, floor: Cost) {
     );
 }
 
-/// A project of so many lessons; its folder is removed with this value.
-struct Place<'a> {
+/// A project with learnings; its folder is removed on drop.
+struct LearningsProject<'a> {
     programs: &'a Programs,
     folder: TempDir,
     task: String,
 }
 
-impl<'a> Place<'a> {
-    fn make(programs: &'a Programs, lessons: &[Learning]) -> Result<Self, String> {
+impl<'a> LearningsProject<'a> {
+    fn make(programs: &'a Programs, learnings: &[Learning]) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("ralph-bench-").tempdir();
-        let mut place = Self {
+        let mut project = Self {
             programs,
-            folder: folder.map_err(|error| format!("cannot make a project: {error}"))?,
+            folder: folder.map_err(|error| format!("cannot create a project: {error}"))?,
             task: String::new(),
         };
-        output(place.ralph(&["init"]).stdout(Stdio::piped()))?;
-        let database = place.database();
+        output(project.ralph(&["init"]).stdout(Stdio::piped()))?;
+        let database = project.database();
         drop(Store::open_or_create(&database).map_err(|error| error.to_string())?);
-        put(&database, lessons);
-        let added = output(place.ralph(&["task", "add", TASK]).stdout(Stdio::piped()))?;
-        added.trim().clone_into(&mut place.task);
-        Ok(place)
+        put(&database, learnings);
+        let added = output(project.ralph(&["task", "add", TASK]).stdout(Stdio::piped()))?;
+        added.trim().clone_into(&mut project.task);
+        Ok(project)
     }
 
     fn database(&self) -> PathBuf {
@@ -213,7 +221,7 @@ impl<'a> Place<'a> {
         self.ralph(&["prompt", &self.task])
     }
 
-    /// A bare program that asks the same table for the ten best of the same words.
+    /// A bare program that queries the same table for the ten best matches of the same words.
     fn bare_search(&self, words: &str) -> Command {
         let mut terms: Vec<String> = terms_of(words)
             .iter()
@@ -227,19 +235,19 @@ impl<'a> Place<'a> {
     }
 }
 
-fn put(database: &Path, lessons: &[Learning]) {
+fn put(database: &Path, learnings: &[Learning]) {
     let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_lessons(database, lessons.iter().map(|learning| (learning, terms(learning))));
+    put_learnings(database, learnings.iter().map(|learning| (learning, terms(learning))));
 }
 
-fn lessons(number: usize, make: impl Fn(usize) -> Learning) -> Vec<Learning> {
+fn learnings(number: usize, make: impl Fn(usize) -> Learning) -> Vec<Learning> {
     (0..number).map(make).collect()
 }
 
-/// One of which no other says the same, and whose uses were all counted elsewhere: nothing is wrong with it.
-fn sound_lesson(number: usize) -> Learning {
-    let learning = lesson(number);
-    // In letters: lessons that name another number may contradict each other.
+/// A learning that passes verification: no duplicate, and with consistent counters.
+fn sound_learning(number: usize) -> Learning {
+    let learning = learning(number);
+    // In letters, because learnings with different numbers may conflict.
     let name: String = number
         .to_string()
         .bytes()
@@ -253,12 +261,12 @@ fn sound_lesson(number: usize) -> Learning {
     }
 }
 
-/// A lesson as runs leave them: of every kind, of all kinds of work, more and less sure.
-fn lesson(number: usize) -> Learning {
+/// A learning as runs leave them: of all kinds and task types, with varying confidence.
+fn learning(number: usize) -> Learning {
     let kind = LearningKind::ALL[number % LearningKind::ALL.len()];
     let task_type = TaskType::ALL[number / 4 % TaskType::ALL.len()];
     let memory = Memory::at(TEXTS + number, 1);
-    let learning = known_lesson(number as u64, kind, task_type, &memory.text);
+    let learning = run_learning(number as u64, kind, task_type, &memory.text);
     let seconds = i64::try_from(number).unwrap_or_default() * 70;
     Learning {
         tags: memory.tags().iter().map(|tag| (*tag).to_owned()).collect(),
@@ -293,10 +301,10 @@ fn facts(number: usize, kind: LearningKind) -> Option<Facts> {
     }
 }
 
-/// So many words as a task has them.
-fn question() -> String {
+/// A query of [`WORDS`] words, as from a task.
+fn query_text() -> String {
     let text: Vec<String> = (1..4)
-        .map(|number| Memory::at(TEXTS + LESSONS + number, 1).text)
+        .map(|number| Memory::at(TEXTS + LEARNINGS + number, 1).text)
         .collect();
     let words: Vec<&str> = text
         .iter()
@@ -311,12 +319,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_wrong_with_the_lessons_that_are_verified() {
+    fn benchmarked_learnings_pass_verification() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("progress.db");
         drop(Store::open_or_create(&database).unwrap());
-        put(&database, &lessons(300, sound_lesson));
-        mend(&database).unwrap();
+        put(&database, &learnings(300, sound_learning));
+        repair(&database).unwrap();
         let store = Store::open_or_create(&database).unwrap();
         assert_eq!(store.verify_learnings().unwrap(), []);
     }

@@ -1,4 +1,4 @@
-//! A temporary project with so many memories, and the programs that are measured in it.
+//! A temporary project with memories, and the programs that are measured in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ralph_process::command;
-use ralph_store::index::{Holders, Index, terms_of};
+use ralph_store::index::{Index, TermScope, terms_of};
 use tempfile::TempDir;
 
 use super::corpus::{self, Memory};
 use crate::child::output;
 use crate::programs::Programs;
 
-/// For so long after a change the times of a file cannot tell another change from it.
+/// How long file times are ambiguous after a change.
 const RACY_TIME: Duration = Duration::from_millis(2_100);
 
-/// The project; its folder is removed with this value.
+/// The project; its folder is removed on drop.
 pub(super) struct Project<'a> {
     programs: &'a Programs,
     folder: TempDir,
@@ -24,9 +24,9 @@ pub(super) struct Project<'a> {
 }
 
 impl<'a> Project<'a> {
-    /// Makes a project of so many memories whose log is in step with its file.
+    /// Creates a project with this many memories and an up-to-date log.
     pub(super) fn make(programs: &'a Programs, memories: usize) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("cannot make a project: {error}");
+        let failed = |error: std::io::Error| format!("cannot create a project: {error}");
         let folder = tempfile::Builder::new()
             .prefix("ralph-bench-")
             .tempdir()
@@ -45,8 +45,8 @@ impl<'a> Project<'a> {
             .stdout(Stdio::piped())
             .output();
         init.map_err(failed)?;
-        // The first add takes the memories, which are written by hand, into the log. That leaves a long write-ahead log,
-        // which the second one begins anew, as it would be in daily use.
+        // The first add logs all memories, which were written outside of ralph. That leaves a long write-ahead log,
+        // which the second add restarts, as in daily use.
         for text in ["The benchmark begins here.", "And this is its second memory."] {
             output(project.ralph(&["memory", "add", text]).stdout(Stdio::piped()))?;
         }
@@ -54,28 +54,26 @@ impl<'a> Project<'a> {
         Ok(project)
     }
 
-    /// Waits until the times of the file of memories can be trusted, and lets the index know.
+    /// Waits until the file times of the memories can be trusted, and updates the index.
     pub(super) fn settle(&self) -> Result<(), String> {
         std::thread::sleep(RACY_TIME);
         output(self.list().stdout(Stdio::piped())).map(drop)
     }
 
-    /// How many memories it was made with.
+    /// The initial number of memories.
     pub(super) fn memories(&self) -> usize {
         self.memories
     }
 
-    /// The file of memories.
     pub(super) fn file(&self) -> PathBuf {
         self.path(".agent/memories.md")
     }
 
-    /// A path in the project.
     pub(super) fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
 
-    /// The size of the file of memories.
+    /// The size of the memories file.
     pub(super) fn file_bytes(&self) -> Result<u64, String> {
         let metadata = fs::metadata(self.file());
         metadata
@@ -83,7 +81,7 @@ impl<'a> Project<'a> {
             .map_err(|error| format!("cannot read the size of the memories: {error}"))
     }
 
-    /// The command with these arguments; its output goes nowhere, its complaints to the terminal.
+    /// `ralph` with these arguments, with output discarded and errors on the terminal.
     pub(super) fn ralph(&self, arguments: &[&str]) -> Command {
         let mut command = self.programs.ralph(self.folder.path());
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
@@ -101,22 +99,22 @@ impl<'a> Project<'a> {
         self.ralph(&["memory", "list", "--last", "20"])
     }
 
-    /// `memory search` of so many words.
+    /// `memory search` with this many words.
     pub(super) fn search(&self, words: usize) -> Command {
         self.ralph(&["memory", "search", &self.words(words)])
     }
 
-    /// `recall` of so many words.
+    /// `recall` with this many words.
     pub(super) fn recall(&self, words: usize) -> Command {
         self.ralph(&["recall", &self.words(words)])
     }
 
-    /// `memory prime` within a budget of 2000.
+    /// `memory prime` with a budget of 2000.
     pub(super) fn prime(&self) -> Command {
         self.ralph(&["memory", "prime", "--budget", "2000"])
     }
 
-    /// What Claude Code starts at the beginning of a session, with the input that it sends.
+    /// The session-start hook, with the input that Claude Code sends.
     pub(super) fn hook(&self) -> Result<Command, String> {
         let input = self.path("hook-input.json");
         let event = serde_json::json!({
@@ -138,7 +136,7 @@ impl<'a> Project<'a> {
         command
     }
 
-    /// A bare program that asks the same index for the ten best of so many words, all of them.
+    /// A bare program that queries the same index for the ten best matches of all words.
     pub(super) fn bare_search(&self, words: usize) -> Result<Command, String> {
         let mut command = self.programs.example("floor_search", self.folder.path());
         command.arg(self.index()).arg(self.expression(words)?);
@@ -149,7 +147,7 @@ impl<'a> Project<'a> {
         self.path(".ralph/index.db")
     }
 
-    /// So many words as a task has them: sentences like those of the memories, not from any of them.
+    /// Query words as in a task: sentences like those of the memories, but from none of them.
     fn words(&self, count: usize) -> String {
         let sentences = (0..).map(|number| Memory::at(2 * self.memories + 1_000 + number, self.memories).text);
         let mut words = Vec::with_capacity(count);
@@ -163,12 +161,15 @@ impl<'a> Project<'a> {
         words.join(" ")
     }
 
-    /// The same words as an expression of FTS5.
+    /// The same words as an FTS5 expression.
     fn expression(&self, count: usize) -> Result<String, String> {
         let index = Index::open(&self.index()).ok_or("the project has no index")?;
         let mut numbers: Vec<String> = Vec::new();
         for term in terms_of(&self.words(count)) {
-            if let Some(known) = index.term(&term, Holders::Shelves).map_err(|error| error.to_string())? {
+            if let Some(known) = index
+                .term(&term, TermScope::NoteFiles)
+                .map_err(|error| error.to_string())?
+            {
                 let number = format!("\"{}\"", known.number);
                 if !numbers.contains(&number) {
                     numbers.push(number);
@@ -178,7 +179,7 @@ impl<'a> Project<'a> {
         Ok(numbers.join(" OR "))
     }
 
-    /// `memory add` of a memory like the others.
+    /// `memory add` with a similar memory.
     pub(super) fn add(&self, number: usize) -> Command {
         let memory = Memory::at(self.memories + number, self.memories);
         self.ralph(&["memory", "add", &memory.text, "--type", "fix", "--tags", "bench,notes"])
@@ -189,7 +190,7 @@ impl<'a> Project<'a> {
         self.programs.example("floor_empty", self.folder.path())
     }
 
-    /// A bare program that reads the file and writes it again beside itself.
+    /// A bare program that reads the file and writes a copy next to it.
     pub(super) fn rewrite(&self) -> Command {
         let mut command = self.programs.example("floor_rewrite", self.folder.path());
         command.args([self.file(), self.path(".agent/memories.copy")]);

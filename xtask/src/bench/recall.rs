@@ -1,4 +1,4 @@
-//! How well recall finds what it should: our own beside other ways to search, on sets that are given.
+//! `cargo xtask bench recall`: measures our recall and other search methods on given data sets.
 
 mod bm25;
 mod bootstrap;
@@ -38,17 +38,17 @@ pub(crate) fn recall(root: &Path, words: &[&str]) -> Result<(), String> {
         folders.extend(set::folders(Path::new(folder))?);
     }
     if folders.is_empty() {
-        return Err("bench recall needs a folder with a set, or with several: --data DIR".to_owned());
+        return Err("bench recall needs a folder with one or more sets: --data DIR".to_owned());
     }
-    // All of them before the first is measured: what is wrong with the last is said at once.
+    // Load all sets before measuring, to report errors early.
     let sets = folders
         .iter()
         .map(|folder| set::load(folder))
         .collect::<Result<Vec<_>, _>>()?;
     if cfg!(debug_assertions) {
-        return in_release(root, words);
+        return rerun_in_release(root, words);
     }
-    let mut figures = Figures::among("memories");
+    let mut figures = Figures::new("memories");
     let mut documents: Vec<Value> = Vec::new();
     for set in &sets {
         let report = measure(set)?;
@@ -65,8 +65,8 @@ pub(crate) fn recall(root: &Path, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Does the same in a build for release: without optimisation it takes minutes, and the seconds say nothing.
-fn in_release(root: &Path, words: &[&str]) -> Result<(), String> {
+/// Runs the benchmark in a release build: a debug build takes minutes, and its times mean nothing.
+fn rerun_in_release(root: &Path, words: &[&str]) -> Result<(), String> {
     println!("{BUILD}");
     BUILD.run(root)?;
     let mut again = command(target_folder()?.join("release/xtask"));
@@ -74,10 +74,10 @@ fn in_release(root: &Path, words: &[&str]) -> Result<(), String> {
     child::measure(&mut again).map(drop)
 }
 
-/// What our own recall has to reach in a set.
+/// The target for our own recall on a set.
 fn target(report: &Report<'_>) -> Figure {
     Figure {
-        name: format!("{}: nDCG@10 of {OURS}, beside that of {PEER}", report.set.name),
+        name: format!("{}: nDCG@10 of {OURS}, compared with {PEER}", report.set.name),
         size: report.set.documents(),
         value: report.mean(OURS).ndcg_10 * 100.0,
         unit: "%",
@@ -88,13 +88,13 @@ fn target(report: &Report<'_>) -> Figure {
 fn measure(set: &Set) -> Result<Report<'_>, String> {
     let measured = SYSTEMS
         .into_iter()
-        .map(|(name, load)| ask(set, name, load))
+        .map(|(name, load)| run_queries(set, name, load))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Report::new(set, measured))
 }
 
-/// Asks one system all queries of a set.
-fn ask(set: &Set, name: &'static str, load: Load) -> Result<Measured, String> {
+/// Runs all queries of a set on one system.
+fn run_queries(set: &Set, name: &'static str, load: Load) -> Result<Measured, String> {
     let mut measured = Measured {
         name,
         scores: Vec::new(),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_measured_from_its_files_to_the_target() {
+    fn set_is_measured_end_to_end() {
         let folder = tempfile::tempdir().unwrap();
         let files = [
             (
@@ -149,7 +149,7 @@ mod tests {
             (&json!(3), &json!(2))
         );
         let nearest: Vec<(&str, f64)> = SYSTEMS.map(|(name, _)| (name, report.mean(name).ndcg_10)).to_vec();
-        // Without stems `lighthouse` does not find `lighthouses`, but is a part of it.
+        // Without stemming `lighthouse` does not match `lighthouses`, but it is a substring of it.
         let expected = [
             ("substring", 1.0),
             ("seed query", 0.5),
@@ -166,22 +166,22 @@ mod tests {
         let target = target(&report);
         assert_eq!((target.size, target.target), (3, Target::AtLeast(100.0)));
         let table = report.table();
-        let end = ": documents 3, projects 1, queries with an answer there 2 of 3";
+        let end = ": documents 3, projects 1, queries with an answer 2 of 3";
         assert!(table.lines().next().unwrap().ends_with(end), "{table}");
         let row = "seed query      0.500      0.500   0.500    0.500   50.0 %  -0.500 [-1.000, +0.000]  -0.500 [-1.000, +0.000]";
         assert!(table.contains(row), "{table}");
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn errors_are_explained() {
         let message = |words: &[&str]| recall(Path::new("."), words).unwrap_err();
         assert_eq!(
             message(&[]),
-            "bench recall needs a folder with a set, or with several: --data DIR"
+            "bench recall needs a folder with one or more sets: --data DIR"
         );
         assert_eq!(
             message(&["--fast"]),
-            "there is no flag \"--fast\"; the flags here are --json, --data"
+            "unknown flag \"--fast\"; expected one of: --json, --data"
         );
         let nowhere = message(&["--data", "/no/such/folder"]);
         assert!(nowhere.starts_with("cannot read /no/such/folder: "), "{nowhere}");

@@ -1,6 +1,6 @@
-//! `cargo xtask bench secrets`: how many secrets are found, how much ordinary text is taken for one, and how long it takes.
+//! `cargo xtask bench secrets`: measures detected secrets, false positives in ordinary text, and speed.
 //!
-//! The speed is a ratio to the least that any search has to do in the same run: one pass over the text for a few bytes.
+//! The speed is relative to the minimum that any search needs in the same run: one pass over the text for a few bytes.
 
 mod formats;
 
@@ -20,40 +20,39 @@ use crate::bench::table::{Side, table};
 use crate::flags::Flags;
 use crate::random::Random;
 
-/// How many examples of each format are made.
-const OF_EACH: usize = 40;
-/// The seed of the examples, unless another is given.
+/// The number of examples per format.
+const EXAMPLES_PER_FORMAT: usize = 40;
+/// The default seed of the examples.
 const SEED: u64 = 1;
-/// The share of a provider's examples that has to be found, …
-const OF_A_PROVIDER: f64 = 95.0;
-/// … of at least so many providers, …
-const PROVIDERS: f64 = 40.0;
-/// … and the share of other examples.
-const OF_ALL: f64 = 75.0;
-/// The most findings in 100,000 lines of ordinary text.
-const FALSE_FINDINGS: f64 = 1.0;
-/// The most milliseconds for 100 KB of ordinary text.
-const MILLISECONDS: f64 = 5.0;
-/// How much ordinary text is timed, and how often; the least counts.
+/// The share of a provider's examples that must be found, in percent.
+const MIN_PROVIDER_RECALL: f64 = 95.0;
+/// How many providers must reach [`MIN_PROVIDER_RECALL`].
+const MIN_PROVIDERS: f64 = 40.0;
+/// The share of all examples that must be found, in percent.
+const MIN_TOTAL_RECALL: f64 = 75.0;
+/// The maximum number of findings in 100,000 lines of ordinary text.
+const MAX_FALSE_FINDINGS: f64 = 1.0;
+/// The maximum time for 100 KB of ordinary text.
+const MAX_MILLISECONDS: f64 = 5.0;
+/// How much ordinary text is timed, and how often; the fastest run counts.
 const TIMED_BYTES: usize = 1 << 20;
 const TIMES: usize = 10;
-/// A larger file is not text that anybody wrote.
-const MOST_FILE_BYTES: u64 = 4 << 20;
-/// The most characters of a finding that are shown.
-const SHOWN: usize = 100;
+/// Larger files are not text that a person wrote.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+const MAX_SHOWN_CHARS: usize = 100;
 
 /// `cargo xtask bench secrets`.
 pub(crate) fn secrets(words: &[&str]) -> Result<(), String> {
     let flags = Flags::parse(words, &[], &["--data", "--seed", "--json"])?;
     let mut random = Random::seeded(flags.number("--seed")?.unwrap_or(SEED));
-    let mut figures = Figures::among("examples");
+    let mut figures = Figures::new("examples");
     if cfg!(debug_assertions) {
-        figures.remark("not a release build: read the ratio, not the milliseconds".to_owned());
+        figures.add_remark("not a release build: read the ratio, not the milliseconds".to_owned());
     }
     recall_of(
         &mut figures,
         "made from documented formats",
-        &examples(&mut random, OF_EACH),
+        &examples(&mut random, EXAMPLES_PER_FORMAT),
     );
     if let Some(folder) = flags.value("--data") {
         let folder = Path::new(folder);
@@ -62,10 +61,10 @@ pub(crate) fn secrets(words: &[&str]) -> Result<(), String> {
             "positives.jsonl",
             &read_examples(&folder.join("positives.jsonl"))?,
         );
-        ordinary(&mut figures, &folder.join("negatives"))?;
+        search_ordinary_text(&mut figures, &folder.join("negatives"))?;
     }
     print!("\n{}", figures.table());
-    let document = format!("{:#}\n", figures.json("secrets", OF_EACH));
+    let document = format!("{:#}\n", figures.json("secrets", EXAMPLES_PER_FORMAT));
     match flags.value("--json") {
         None => print!("\n{document}"),
         Some(path) => save(path, &document)?,
@@ -73,7 +72,7 @@ pub(crate) fn secrets(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Examples found, and examples in all.
+/// The number of found examples and of all examples.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recall {
     found: usize,
@@ -90,7 +89,7 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// Prints the recall for each provider and adds it up.
+/// Prints the recall of each provider and of all.
 fn recall_of(figures: &mut Figures, name: &str, examples: &[Example]) {
     let mut providers: BTreeMap<&str, Recall> = BTreeMap::new();
     let mut all = Recall::default();
@@ -114,25 +113,25 @@ fn recall_of(figures: &mut Figures, name: &str, examples: &[Example]) {
     print!("{}", table([Side::Left, Side::Right, Side::Right], &rows));
     let good = providers
         .values()
-        .filter(|recall| recall.percent() >= OF_A_PROVIDER)
+        .filter(|recall| recall.percent() >= MIN_PROVIDER_RECALL)
         .count();
     figures.add(Figure {
         name: format!("found, {name}"),
         size: all.all,
         value: all.percent(),
         unit: "%",
-        target: Target::AtLeast(OF_ALL),
+        target: Target::AtLeast(MIN_TOTAL_RECALL),
     });
     figures.add(Figure {
-        name: format!("providers with {OF_A_PROVIDER} % or more, {name}"),
+        name: format!("providers with {MIN_PROVIDER_RECALL} % or more, {name}"),
         size: providers.len(),
         value: count(good),
         unit: "providers",
-        target: Target::AtLeast(PROVIDERS.min(count(providers.len()))),
+        target: Target::AtLeast(MIN_PROVIDERS.min(count(providers.len()))),
     });
 }
 
-/// Examples from a file with an object per line: `provider`, `text`, `secret`.
+/// Reads examples from a file with one object per line: `provider`, `text`, `secret`.
 fn read_examples(path: &Path) -> Result<Vec<Example>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let mut examples = Vec::new();
@@ -152,8 +151,8 @@ fn read_examples(path: &Path) -> Result<Vec<Example>, String> {
     Ok(examples)
 }
 
-/// Searches ordinary text: each finding is printed, because a person has to decide whether it is false.
-fn ordinary(figures: &mut Figures, folder: &Path) -> Result<(), String> {
+/// Searches ordinary text and prints each finding, since a person must decide whether it is false.
+fn search_ordinary_text(figures: &mut Figures, folder: &Path) -> Result<(), String> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
     files.sort();
@@ -161,12 +160,17 @@ fn ordinary(figures: &mut Figures, folder: &Path) -> Result<(), String> {
     let mut timed = String::new();
     println!("\nfindings in ordinary text\n");
     for file in &files {
-        // What is not UTF-8 is not text.
+        // Skip files that are not UTF-8.
         let Ok(text) = fs::read_to_string(file) else { continue };
         lines += text.lines().count();
         for secret in find(&text) {
             findings += 1;
-            let shown: String = text.get(secret.range).unwrap_or_default().chars().take(SHOWN).collect();
+            let shown: String = text
+                .get(secret.range)
+                .unwrap_or_default()
+                .chars()
+                .take(MAX_SHOWN_CHARS)
+                .collect();
             println!("{}\t{}\t{shown:?}", secret.kind.slug(), file.display());
         }
         if timed.len() < TIMED_BYTES {
@@ -178,10 +182,10 @@ fn ordinary(figures: &mut Figures, folder: &Path) -> Result<(), String> {
         size: lines,
         value: count(findings) * 100_000.0 / count(lines).max(1.0),
         unit: "findings",
-        target: Target::AtMost(FALSE_FINDINGS),
+        target: Target::AtMost(MAX_FALSE_FINDINGS),
     });
-    let search = least(|| find(&timed).len());
-    let floor = least(|| memchr::memchr3_iter(b'\0', b'\x01', b'\x02', timed.as_bytes()).count());
+    let search = fastest(|| find(&timed).len());
+    let floor = fastest(|| memchr::memchr3_iter(b'\0', b'\x01', b'\x02', timed.as_bytes()).count());
     let hundred_kilobytes = count(timed.len()).max(1.0) / 102_400.0;
     figures.add(Figure {
         name: "time for 100 KB".to_owned(),
@@ -191,7 +195,7 @@ fn ordinary(figures: &mut Figures, folder: &Path) -> Result<(), String> {
         target: if cfg!(debug_assertions) {
             Target::None
         } else {
-            Target::AtMost(MILLISECONDS)
+            Target::AtMost(MAX_MILLISECONDS)
         },
     });
     figures.add(Figure {
@@ -204,8 +208,8 @@ fn ordinary(figures: &mut Figures, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The least time of several runs.
-fn least(mut work: impl FnMut() -> usize) -> Duration {
+/// The time of the fastest run.
+fn fastest(mut work: impl FnMut() -> usize) -> Duration {
     let times = (0..TIMES).map(|_| {
         let begin = Instant::now();
         std::hint::black_box(work());
@@ -214,7 +218,7 @@ fn least(mut work: impl FnMut() -> usize) -> Duration {
     times.min().unwrap_or_default()
 }
 
-/// All files below a folder that are not too large. Links are not followed.
+/// Collects all files below a folder that are not too large, without following links.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -222,7 +226,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
         let metadata = entry.metadata().map_err(failed)?;
         if metadata.is_dir() {
             collect(&entry.path(), files)?;
-        } else if metadata.is_file() && metadata.len() <= MOST_FILE_BYTES {
+        } else if metadata.is_file() && metadata.len() <= MAX_FILE_BYTES {
             files.push(entry.path());
         }
     }

@@ -1,15 +1,13 @@
-//! Rows of cells in columns, for people to read.
+//! Formats rows of cells as aligned columns.
 
-/// On which side the cells of a column stand.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
-/// The rows, the first of which holds the titles, as lines; each column is as wide as its widest cell.
+/// Formats rows, the first of which has the titles, as lines with columns as wide as their widest cell.
 pub(super) fn table<const N: usize>(sides: [Side; N], rows: &[[String; N]]) -> String {
     let widths: Vec<usize> = (0..N)
         .map(|column| {

@@ -1,4 +1,4 @@
-//! Which bytes a command reads and writes, and how often it syncs, as strace sees it.
+//! Counts the bytes a command reads and writes and its syncs, with strace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,39 +9,39 @@ use ralph_process::command;
 use super::project::Project;
 use crate::child::{is_installed, measure};
 
-/// The calls that move bytes of files or sync them.
+/// The system calls that transfer or sync file data.
 const CALLS: &str = "trace=read,pread64,readv,write,pwrite64,writev,copy_file_range,sendfile,fsync,fdatasync";
 
-/// What a command did with its files.
+/// File access of a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
-    /// Bytes read of the file of memories.
+    /// Bytes read from the memories file.
     read: u64,
-    /// Bytes written of the file of memories.
+    /// Bytes written to the memories file.
     written: u64,
-    /// Bytes written to the index, which are never waited for.
+    /// Bytes written to the index, which is never synced.
     pub(super) written_to_index: u64,
-    /// Bytes written to everything else, which is the log.
+    /// Bytes written to other files, that is, the log.
     pub(super) written_elsewhere: u64,
     /// Syncs of any file or folder.
     pub(super) syncs: u64,
-    /// The size of the file of memories before and after.
+    /// The size of the memories file before and after.
     sizes: (u64, u64),
 }
 
 impl Traced {
-    /// How many times the file was read.
+    /// Bytes read, relative to the file size.
     pub(super) fn read_passes(&self) -> f64 {
         self.read as f64 / self.sizes.0.max(1) as f64
     }
 
-    /// How many times it was written.
+    /// Bytes written, relative to the file size.
     pub(super) fn write_passes(&self) -> f64 {
         self.written as f64 / self.sizes.1.max(1) as f64
     }
 }
 
-/// Traces one `memory add`; nothing where there is no strace.
+/// Traces one `memory add`, or returns none without strace.
 pub(super) fn add(project: &Project<'_>, number: usize) -> Result<Option<Traced>, String> {
     if !is_installed("strace") {
         return Ok(None);
@@ -60,15 +60,15 @@ pub(super) fn add(project: &Project<'_>, number: usize) -> Result<Option<Traced>
         .stdout(std::process::Stdio::null());
     let before = project.file_bytes()?;
     measure(&mut strace)?;
-    let text = fs::read_to_string(&log).map_err(|error| format!("cannot read what strace wrote: {error}"))?;
+    let text = fs::read_to_string(&log).map_err(|error| format!("cannot read the strace log: {error}"))?;
     Ok(Some(Traced {
         sizes: (before, project.file_bytes()?),
         ..totals(&text, &project.file())
     }))
 }
 
-/// Adds the calls of a trace up. A line is `PID call(FD<path>, …) = bytes`, or its two halves when another thread's came
-/// in between.
+/// Sums the calls of a trace. A line is `PID call(FD<path>, …) = bytes`, or is split in two when another thread's call
+/// comes in between.
 fn totals(trace: &str, memories: &Path) -> Traced {
     let name = memories.file_name().unwrap_or_default().to_string_lossy();
     let mut traced = Traced::default();
@@ -96,7 +96,7 @@ fn totals(trace: &str, memories: &Path) -> Traced {
         let (verb, arguments) = begun.split_once('(').unwrap_or_default();
         let path = arguments.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
         let file = path.and_then(|(path, _)| path.rsplit('/').next()).unwrap_or_default();
-        // The new file is written under a name that holds the old one's; the lock is beside it.
+        // The temporary file's name contains the original name; the lock is a separate file.
         let of_memories = file.contains(&*name) && !file.ends_with(".lock");
         match (verb, of_memories) {
             ("fsync" | "fdatasync", _) => traced.syncs += 1,
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_calls_of_a_trace_are_added_up() {
+    fn trace_calls_are_summed() {
         let trace = "\
 11 read(3</lib/libc.so>, \"\"..., 832) = 832
 11 read(4</p/.agent/memories.md>, \"\"..., 500) = 400

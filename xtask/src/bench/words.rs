@@ -1,6 +1,6 @@
-//! The words and sentences that the memories of the benchmark are made of.
+//! The words and sentence templates of the benchmark's memories.
 
-/// What a sentence's slots may be filled with.
+/// The words for each template slot.
 pub(super) const SLOTS: &[(&str, &[&str])] = &[
     ("part", PARTS),
     ("tool", TOOLS),
@@ -172,7 +172,7 @@ const TEAMS: &[&str] = &[
     "the design review",
     "security",
     "the mobile people",
-    "whoever is on call",
+    "the person on call",
     "the data group",
     "the customer success people",
 ];
@@ -198,7 +198,6 @@ const UNITS: &[&str] = &[
     "connections",
 ];
 
-/// How some sentences open.
 pub(super) const OPENERS: &[&str] = &[
     "Note",
     "Careful",
@@ -208,10 +207,8 @@ pub(super) const OPENERS: &[&str] = &[
     "For large tenants",
 ];
 
-/// Sentences of each section.
 pub(super) const TEMPLATES: &[&[&str]] = &[PATTERNS, DECISIONS, FIXES, CONTEXT];
 
-/// Sentences of any section.
 pub(super) const FIXED: &[&str] = &[
     "See {file} for the only example that is complete.",
     "Measured at {#} {unit} on the staging machine, twice, with {tool} warm.",
@@ -255,7 +252,6 @@ const CONTEXT: &[&str] = &[
     "Before {event}, somebody has to run {call} by hand; {team} has the checklist.",
 ];
 
-/// Tags.
 pub(super) const TAGS: &[&str] = &[
     "api",
     "auth",

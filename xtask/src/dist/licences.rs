@@ -1,4 +1,4 @@
-//! Whose code is in the binary, and on which terms.
+//! Collects the licences of all crates in the binary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::platform::Platform;
 use crate::child::output;
 
-/// The licences of every crate that is in the binary, each text once, with the crates that it holds for.
+/// The licence texts of all third-party crates in the binary, each once, with the crates it applies to.
 pub(super) fn of_third_parties(root: &Path, platform: &Platform) -> Result<String, String> {
     let mut cargo = command("cargo");
     cargo
@@ -18,12 +18,12 @@ pub(super) fn of_third_parties(root: &Path, platform: &Platform) -> Result<Strin
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform"]);
     let metadata = output(cargo.arg(&platform.triple))?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
-    let linked = linked(&metadata);
+    let linked_packages = linked_packages(&metadata);
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in packages.filter(|package| package["id"].as_str().is_some_and(|id| linked.contains(id))) {
+    for package in packages.filter(|package| package["id"].as_str().is_some_and(|id| linked_packages.contains(id))) {
         let word = |key: &str| package[key].as_str().unwrap_or_default();
-        // Ours have the licences that stand beside.
+        // Our own crates use the licences shipped next to this file.
         if word("source").is_empty() {
             continue;
         }
@@ -40,7 +40,7 @@ pub(super) fn of_third_parties(root: &Path, platform: &Platform) -> Result<Strin
     let mut all = "ralph contains the code of these crates.\n".to_owned();
     for (text, crates) in texts {
         let text = match text.as_str() {
-            "" => "The crate names its licence and has no text of it.",
+            "" => "These crates name their licence but contain no licence text.",
             text => text,
         };
         all.push_str(&format!("\n{}\n{}\n\n{text}\n", "=".repeat(80), crates.join("\n")));
@@ -48,8 +48,8 @@ pub(super) fn of_third_parties(root: &Path, platform: &Platform) -> Result<Strin
     Ok(all)
 }
 
-/// The ids of the packages that are linked into the command: what it needs, and what that needs, but not to build or to test.
-fn linked(metadata: &Value) -> BTreeSet<&str> {
+/// The ids of all packages linked into the command: its transitive normal dependencies.
+fn linked_packages(metadata: &Value) -> BTreeSet<&str> {
     let nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
     let nodes: BTreeMap<&str, &Value> = nodes.filter_map(|node| Some((node["id"].as_str()?, node))).collect();
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
@@ -74,7 +74,7 @@ fn linked(metadata: &Value) -> BTreeSet<&str> {
     found
 }
 
-/// The texts of the licences in the folder of a crate.
+/// The licence texts in the folder of a crate.
 fn texts_in(folder: &Path) -> Result<Vec<String>, String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -102,7 +102,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_only_builds_or_tests_is_not_linked() {
+    fn build_and_dev_dependencies_are_not_linked() {
         let need = |id: &str, kind: Option<&str>| json!({"pkg": id, "dep_kinds": [{"kind": kind}]});
         let metadata = json!({
             "packages": [{"name": "ralph", "id": "r"}, {"name": "xtask", "id": "x"}],
@@ -113,6 +113,9 @@ mod tests {
                 {"id": "x", "deps": [need("d", None)]},
             ]},
         });
-        assert_eq!(linked(&metadata).into_iter().collect::<Vec<_>>(), ["a", "c", "r"]);
+        assert_eq!(
+            linked_packages(&metadata).into_iter().collect::<Vec<_>>(),
+            ["a", "c", "r"]
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! `cargo xtask dist`: what users install without Rust. A tarball, npm packages and a Python wheel with the binary of this
-//! platform, and their checksums, under `target/dist`. Each is installed into an empty folder and tried.
+//! `cargo xtask dist`: builds a tarball, npm packages and a Python wheel with the binary of this platform, and their
+//! checksums, under `target/dist`. Each package is installed into an empty folder and tested.
 
 mod licences;
 mod npm;
 mod platform;
-mod tried;
+mod smoke_test;
 mod wheel;
 
 use std::fs;
@@ -18,23 +18,19 @@ use crate::cargo::Cargo;
 use crate::child::output;
 use platform::Platform;
 
-/// Builds the binary as users get it.
+/// Builds the release binary.
 const BUILD: Cargo<'_> = Cargo::new("build --locked --profile dist -p ralph");
 
-/// What users get.
 pub(crate) struct Release<'a> {
     root: &'a Path,
     version: &'static str,
     platform: Platform,
-    /// The stripped binary.
     binary: PathBuf,
-    /// Where everything goes.
     folder: PathBuf,
-    /// Whose code is in the binary, and on which terms.
+    /// The licences of all crates in the binary.
     third_parties: String,
 }
 
-/// Builds and tries everything.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     BUILD.run(root)?;
     let folder = root.join("target/dist/packages");
@@ -61,15 +57,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     write(&release.folder.join("SHA256SUMS"), &sums)?;
     print!("{sums}");
-    tried::tarball(&tarball)?;
-    tried::npm(&npm)?;
-    tried::wheel(wheel.as_deref())?;
+    smoke_test::tarball(&tarball)?;
+    smoke_test::npm(&npm)?;
+    smoke_test::wheel(wheel.as_deref())?;
     println!("dist: {}", release.folder.display());
     Ok(())
 }
 
 impl Release<'_> {
-    /// The files that go beside the binary in every package, with their texts.
+    /// The files that every package contains besides the binary.
     fn documents(&self) -> Result<Vec<(&'static str, String)>, String> {
         let mut documents = vec![("THIRD-PARTY-LICENSES", self.third_parties.clone())];
         for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
@@ -78,7 +74,7 @@ impl Release<'_> {
         Ok(documents)
     }
 
-    /// The tarball, with manual pages and completions.
+    /// Builds the tarball, with manual pages and completions.
     fn tarball(&self) -> Result<PathBuf, String> {
         let name = format!("ralph-{}-{}", self.version, self.platform.triple);
         let unpacked = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -101,13 +97,13 @@ impl Release<'_> {
     }
 }
 
-/// Packs a folder of a folder.
+/// Packs the folder `name` in `folder`.
 fn pack(tarball: &Path, folder: &Path, name: &str) -> Result<(), String> {
     let mut tar = command("tar");
     output(tar.arg("-czf").arg(tarball).arg("-C").arg(folder).arg(name)).map(drop)
 }
 
-/// The checksum of a file, as `sha256sum -c` reads it.
+/// The checksum of a file, in the format of `sha256sum -c`.
 fn sum_of(file: &Path) -> Result<String, String> {
     let bytes = fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -116,7 +112,7 @@ fn sum_of(file: &Path) -> Result<String, String> {
 }
 
 fn make_folder(folder: &Path) -> Result<(), String> {
-    fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
+    fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))
 }
 
 fn read(file: &Path) -> Result<String, String> {

@@ -1,4 +1,5 @@
-//! The npm packages: one that users name, and one with the binary for each platform, of which npm installs the one that fits.
+//! The npm packages: the main one that users install, and one with the binary for each platform, from which npm
+//! selects.
 
 use std::path::PathBuf;
 
@@ -6,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Release, copy, make_folder, pack, write};
 
-/// The package that users name.
+/// The main package.
 const NAME: &str = "ralph-loop";
 
-/// The platforms that there are packages for.
+/// The supported platforms.
 const PLATFORMS: [(&str, &str); 4] = [
     ("linux", "x64"),
     ("linux", "arm64"),
@@ -17,10 +18,9 @@ const PLATFORMS: [(&str, &str); 4] = [
     ("darwin", "x64"),
 ];
 
-/// What starts the binary: npm links only the programs of the package that a user names.
+/// Starts the binary: npm links only programs of the main package.
 const STARTER: &str = include_str!("ralph.js");
 
-/// Makes both packages.
 pub(super) fn packages(release: &Release<'_>) -> Result<[PathBuf; 2], String> {
     let (system, processor) = release.platform.npm;
     let name = platform_package((system, processor));
@@ -46,12 +46,12 @@ fn description(name: &str, version: &str) -> Value {
     json!({
         "name": name,
         "version": version,
-        "description": "Runs a coding agent over your tasks and gives every session the memory of the earlier ones",
+        "description": "Run tasks with a coding agent that remembers earlier sessions",
         "license": "MIT OR Apache-2.0",
     })
 }
 
-/// Packs a package as `npm pack` does: everything in a folder named `package`.
+/// Packs a package as `npm pack` does, in a folder named `package`.
 fn package(
     release: &Release<'_>,
     description: &Value,

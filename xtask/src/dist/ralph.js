@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the ralph of this platform, whose package npm installs beside this one.
+// Starts the ralph binary of this platform, from the platform package that npm installs next to this one.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -11,14 +11,14 @@ function find() {
     return require.resolve(`ralph-loop-${platform}/bin/ralph`);
   } catch {
     console.error(`Error: the package ralph-loop-${platform} is not installed`);
-    console.error("Hint: install ralph-loop without `--omit=optional`; for other platforms build ralph with Rust");
+    console.error("Hint: install ralph-loop without `--omit=optional`, or build ralph from source");
     process.exit(1);
   }
 }
 
 const child = spawn(find(), process.argv.slice(2), { stdio: "inherit" });
 
-// A key at the terminal reaches the child too; a second signal would mean that somebody pressed it twice.
+// Keys at the terminal already reach the child; forwarding the signal would look like a second key press.
 const fromTerminal = process.stdin.isTTY ? ["SIGINT", "SIGQUIT", "SIGHUP"] : [];
 for (const signal of ["SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"]) {
   process.on(signal, () => {
@@ -29,7 +29,7 @@ for (const signal of ["SIGINT", "SIGQUIT", "SIGHUP", "SIGTERM"]) {
 }
 
 child.on("error", (error) => {
-  console.error(`Error: ralph cannot be started: ${error.message}`);
+  console.error(`Error: cannot start ralph: ${error.message}`);
   process.exit(1);
 });
 

@@ -1,11 +1,11 @@
-//! `cargo xtask soak agents`: a thousand hostile agents, and runs that are killed at every transition.
+//! `cargo xtask soak agents`: a thousand hostile agents, and runs killed at every transition.
 
 use std::path::Path;
 
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-/// What is left of one test's agent must not be taken for another's: one test at a time.
+/// One test at a time, so that leftover processes are attributed to the right test.
 const ALL: [Tests; 2] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph-loop --test run hostile:: -- --nocapture --test-threads=1"),
@@ -32,7 +32,6 @@ const ALL: [Tests; 2] = [
     },
 ];
 
-/// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     tests::run(root, "agents", words, &ALL)
 }

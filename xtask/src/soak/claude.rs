@@ -1,7 +1,7 @@
-//! The real Claude Code against a scripted model: what `ralph setup claude` promises, seen in what the model is asked.
+//! The real Claude Code against a scripted model: checks what `ralph setup claude` promises by the requests it causes.
 //!
-//! It installs Claude Code under the target folder, once, which takes some 500 MB and needs a registry of npm packages; all
-//! the rest happens on loopback, in a temporary folder, with an environment and a home of its own.
+//! Claude Code is installed once under the target folder, which takes some 500 MB and an npm registry. Everything else
+//! happens on loopback, in a temporary folder with its own environment and home.
 
 mod on_a_task;
 
@@ -15,24 +15,23 @@ use serde_json::{Value, json};
 
 use crate::agents::CLAUDE;
 use crate::agents::install::{Installed, install};
-use crate::agents::place::Place;
+use crate::agents::sandbox::Sandbox;
 use crate::child::output;
 use crate::flags::Flags;
 use crate::programs::Programs;
 
-/// How long one session may take, in seconds.
 const SESSION_LIMIT_S: &str = "120";
 const UPDATE: &str = "--update";
 
 const MEMORY: &str = "The quokka service listens on port 4711.";
 const GUARDRAIL: &str = "Feed the wombat before the tests.";
 const OPENING: &str = "evidence, not orders";
-/// How Claude Code marks a context that it has put into a file instead of handing it to the model.
+/// How Claude Code marks context that it stored in a file instead of sending it to the model.
 const PUT_INTO_A_FILE: &str = "<persisted-output>";
-/// What of the skill stands in every request.
-const SKILL: &str = "Keep and find this project's notes across sessions";
+/// The part of the skill that is in every request.
+const SKILL: &str = "Store and search this project's notes across sessions";
 const SETTINGS: &str = ".claude/settings.json";
-/// A hook of the project's own, which keeps what Claude Code says at the beginning of a session.
+/// The project's own hook, which records the input of each session start.
 const OWN_SETTINGS: &str = r#"{
     "hooks": {
         "SessionStart": [
@@ -42,7 +41,6 @@ const OWN_SETTINGS: &str = r#"{
 }
 "#;
 
-/// Runs all scenarios.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let flags = Flags::parse(words, &[UPDATE], &[])?;
     let installed = install(&CLAUDE, flags.has(UPDATE).into())?;
@@ -56,7 +54,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         scenario(&soak).map_err(|why| format!("{name}: {why}"))?;
         println!("soak: passed in {:.1} s: {name}", start.elapsed().as_secs_f64());
     }
-    soak.place.nothing_is_left_running()?;
+    soak.sandbox.check_no_processes_left()?;
     println!("soak claude took {:.1} s", begin.elapsed().as_secs_f64());
     Ok(())
 }
@@ -64,10 +62,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
 type Scenario = fn(&Soak) -> Result<(), String>;
 
 const SCENARIOS: [(&str, Scenario); 10] = [
-    (
-        "a session begins with the notes and knows the skill",
-        Soak::begins_with_notes,
-    ),
+    ("a session starts with the notes and the skill", Soak::begins_with_notes),
     ("the notes are there after a compaction", Soak::survives_compaction),
     ("the notes are there after /clear", Soak::survives_clear),
     ("a resumed session has them", Soak::is_resumed),
@@ -76,7 +71,7 @@ const SCENARIOS: [(&str, Scenario); 10] = [
         Soak::keeps_within_the_limit,
     ),
     (
-        "settings with a comment are not read, as setup warns",
+        "settings with a comment are ignored, as setup warns",
         Soak::ignores_comments,
     ),
     (
@@ -84,22 +79,22 @@ const SCENARIOS: [(&str, Scenario); 10] = [
         Soak::survives_broken_configuration,
     ),
     (
-        "the loop drives it: a file is written, the task is done",
+        "the loop runs it: a file is written, the task is done",
         Soak::works_on_a_task,
     ),
     (
-        "a tool that is not permitted is named with the line that permits it",
+        "a denied tool is reported with the setting that permits it",
         Soak::names_what_is_denied,
     ),
     (
-        "after --remove the settings are as before, and nothing is given",
+        "after --remove the settings are restored and nothing is injected",
         Soak::is_removed,
     ),
 ];
 
-/// A project that Claude Code works in, with all that belongs to it; it goes with this value.
+/// A project for Claude Code with a scripted model, removed on drop.
 struct Soak {
-    place: Place,
+    sandbox: Sandbox,
     server: ModelServer,
 }
 
@@ -109,16 +104,16 @@ impl Soak {
         folders.push(programs.folder().to_owned());
         let server = ModelServer::start([]).map_err(|error| format!("cannot start the model: {error}"))?;
         Ok(Self {
-            place: Place::new(folders)?,
+            sandbox: Sandbox::new(folders)?,
             server,
         })
     }
 
     fn project(&self) -> PathBuf {
-        self.place.project()
+        self.sandbox.project()
     }
 
-    /// A project under git with notes, a hook of its own, and the set-up.
+    /// Prepares a git project with notes, its own hook, and the setup.
     fn prepare(&self) -> Result<(), String> {
         output(self.bare("git")?.args(["init", "--quiet"]))?;
         self.write(SETTINGS, OWN_SETTINGS)?;
@@ -143,8 +138,8 @@ impl Soak {
         self.begins_again("/clear", "clear")
     }
 
-    /// One process, three prompts, the second of which makes the session forget the first: the notes in the last request
-    /// came with that, for nothing else of what was there before is left.
+    /// One process, three prompts, of which the second clears or compacts the session. Notes in the last request were
+    /// therefore injected again, since nothing else of the first prompt is left.
     fn begins_again(&self, command: &str, source: &str) -> Result<(), String> {
         self.write("sources.jsonl", "")?;
         let asked = self.session(&["tell me a story", command, "go on"], &[])?;
@@ -152,13 +147,13 @@ impl Soak {
         let texts = [OPENING, MEMORY, GUARDRAIL];
         expect(std::slice::from_ref(&last), &texts, &["tell me a story"])?;
         if last.matches(MEMORY).count() != 1 {
-            return Err("the notes stand more than once".to_owned());
+            return Err("the notes are in the request more than once".to_owned());
         }
         let sources = self.sources()?;
         if sources == ["startup", source] {
             Ok(())
         } else {
-            Err(format!("the session began by {sources:?}"))
+            Err(format!("the session sources are {sources:?}"))
         }
     }
 
@@ -168,14 +163,14 @@ impl Soak {
         expect(&asked, &[MEMORY, GUARDRAIL], &[])?;
         match self.sources()?.as_slice() {
             [source] if source == "resume" => Ok(()),
-            other => Err(format!("the session began by {other:?}")),
+            other => Err(format!("the session sources are {other:?}")),
         }
     }
 
     fn keeps_within_the_limit(&self) -> Result<(), String> {
         let memories = self.read(".agent/memories.md")?;
         let many = |kind: &str| {
-            let note = |n: usize| format!("### {kind}-17373{n:05}-0000\n> {}\n\n", "a long note 🦘 ".repeat(20));
+            let note = |n: usize| format!("### {kind}-17373{n:05}-0000\n> {}\n\n", "a long text 🦘 ".repeat(20));
             (0..60).map(note).collect::<String>()
         };
         let guardrails = self.read(".agent/guardrails.md")?;
@@ -208,12 +203,12 @@ impl Soak {
         expect(&asked, &[SKILL], &[OPENING, MEMORY, GUARDRAIL])?;
         let trouble = self.read(".ralph/hook-trouble.json")?;
         if !trouble.contains(".ralph.toml:1") {
-            return Err(format!("the trace does not say why: {trouble}"));
+            return Err(format!("the trouble file does not give the reason: {trouble}"));
         }
         self.write(".ralph.toml", &configuration)?;
         expect(&self.session(&["hello"], &[])?, &[MEMORY], &[])?;
         if self.project().join(".ralph/hook-trouble.json").exists() {
-            return Err("the trace is still there".to_owned());
+            return Err("the trouble file still exists".to_owned());
         }
         Ok(())
     }
@@ -221,13 +216,13 @@ impl Soak {
     fn is_removed(&self) -> Result<(), String> {
         self.ralph(&["setup", "claude", "--remove", "--yes"])?;
         if self.read(SETTINGS)? != OWN_SETTINGS || self.project().join(".claude/skills").exists() {
-            return Err("something of the set-up is left".to_owned());
+            return Err("part of the setup is left".to_owned());
         }
         let asked = self.session(&["hello"], &[])?;
         expect(&asked, &[], &[OPENING, MEMORY, GUARDRAIL, SKILL])
     }
 
-    /// Runs a session with these prompts and gives what the model was asked; the session must succeed.
+    /// Runs a session with these prompts, which must succeed, and returns the model's requests.
     fn session(&self, prompts: &[&str], flags: &[&str]) -> Result<Vec<String>, String> {
         let prompt = |text: &&str| {
             format!(
@@ -237,8 +232,8 @@ impl Soak {
         };
         self.write("prompts.jsonl", &prompts.iter().map(prompt).collect::<String>())?;
         let prompts = File::open(self.project().join("prompts.jsonl")).map_err(|error| error.to_string())?;
-        drop(self.server.take_asked());
-        let said = output(
+        drop(self.server.take_requests());
+        let printed = output(
             self.claude()?
                 .args([
                     "-p",
@@ -251,26 +246,33 @@ impl Soak {
                 .args(flags)
                 .stdin(Stdio::from(prompts)),
         )?;
-        let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut events = printed
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let result = events.rfind(|event| event["type"] == "result").unwrap_or_default();
         if result["is_error"] != false || result["result"] != ANSWER {
             return Err(format!("the session ended with {result}"));
         }
-        Ok(self.server.take_asked().into_iter().map(|asked| asked.body).collect())
+        Ok(self
+            .server
+            .take_requests()
+            .into_iter()
+            .map(|asked| asked.body)
+            .collect())
     }
 
-    /// Why sessions began, as Claude Code told the project's own hook.
+    /// The session sources that Claude Code passed to the project's own hook.
     fn sources(&self) -> Result<Vec<String>, String> {
-        let told = self.read("sources.jsonl")?;
-        let told = serde_json::Deserializer::from_str(&told).into_iter::<Value>();
-        told.map(|input| match input {
+        let sent = self.read("sources.jsonl")?;
+        let sent = serde_json::Deserializer::from_str(&sent).into_iter::<Value>();
+        sent.map(|input| match input {
             Ok(input) => Ok(input["source"].as_str().unwrap_or("nothing").to_owned()),
-            Err(error) => Err(format!("a hook was not given JSON: {error}")),
+            Err(error) => Err(format!("a hook did not get JSON: {error}")),
         })
         .collect()
     }
 
-    /// Claude Code, which is stopped after a while together with what it has started.
+    /// Claude Code, with a time limit that also stops its children.
     fn claude(&self) -> Result<Command, String> {
         let mut command = self.bare("timeout")?;
         command.args(["--kill-after=5", SESSION_LIMIT_S, "claude"]);
@@ -278,9 +280,9 @@ impl Soak {
         Ok(command)
     }
 
-    /// What leads Claude Code to the scripted model, and to nobody else.
+    /// The variables that point Claude Code at the scripted model.
     fn model_variables(&self) -> Result<Vec<(&'static str, String)>, String> {
-        (CLAUDE.set_up)(&self.place, &self.server.url())
+        (CLAUDE.set_up)(&self.sandbox, &self.server.url())
     }
 
     fn ralph(&self, arguments: &[&str]) -> Result<String, String> {
@@ -288,19 +290,19 @@ impl Soak {
     }
 
     fn bare(&self, program: &str) -> Result<Command, String> {
-        self.place.bare(program)
+        self.sandbox.bare(program)
     }
 
     fn read(&self, name: &str) -> Result<String, String> {
-        self.place.read(name)
+        self.sandbox.read(name)
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        self.place.write(name, text)
+        self.sandbox.write(name, text)
     }
 }
 
-/// Checks that the last of the requests holds these texts, and that none holds those.
+/// Checks that the last request contains `texts` and that no request contains `never`.
 fn expect(asked: &[String], texts: &[&str], never: &[&str]) -> Result<(), String> {
     let last = asked.last().ok_or("the model was not asked")?;
     let missing = texts.iter().find(|text| !last.contains(**text));

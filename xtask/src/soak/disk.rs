@@ -1,4 +1,4 @@
-//! A file system in a file: made, mounted, cut off as if the power had failed, and mounted again.
+//! A file system in an image file: created, mounted, shut down as by a power failure, and mounted again.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,18 @@ use tempfile::TempDir;
 use crate::child::output;
 use crate::sys;
 
-/// How large the file system is.
 const IMAGE_BYTES: u64 = 64 << 20;
-/// How long a loop device may take to let go of its file after the last user is gone.
+/// How long a loop device may take to detach after its last use.
 const DETACH_WAIT: Duration = Duration::from_secs(10);
-/// How often to look whether it has.
 const DETACH_POLL: Duration = Duration::from_millis(5);
 
-/// How the file system is mounted. It commits its journal only when asked and flushes nothing on a rename, so that what
-/// survives is what was synced and not what time or a heuristic saved.
+/// How the file system is mounted. It commits its journal only when asked and flushes nothing on a rename, so only
+/// synced data survives, not data saved by a timer or a heuristic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Data reaches the disk before the journal names it.
+    /// Data is written before the journal refers to it.
     Ordered,
-    /// Data reaches the disk at any time.
+    /// Data is written at any time.
     Writeback,
 }
 
@@ -36,7 +34,7 @@ impl Order {
     }
 }
 
-/// The file system. With this value it is unmounted, detached and removed, whatever happened before.
+/// The file system; it is unmounted, detached and removed on drop.
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: TempDir,
@@ -45,9 +43,9 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Makes and mounts an empty file system.
+    /// Creates and mounts an empty file system.
     pub(super) fn make(order: Order) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("cannot make an image: {error}");
+        let failed = |error: std::io::Error| format!("cannot create an image: {error}");
         let folder = tempfile::Builder::new()
             .prefix("ralph-power-")
             .tempdir()
@@ -64,7 +62,6 @@ impl Disk {
         disk.mount()
     }
 
-    /// Where it is mounted.
     pub(super) fn mount_point(&self) -> PathBuf {
         self.folder.path().join("mount")
     }
@@ -73,15 +70,15 @@ impl Disk {
         self.folder.path().join("image")
     }
 
-    /// The file whose shutdown is to be asked for. It is opened beforehand, so that the cut comes at its moment.
+    /// Opens the mount point in advance, so that the cut happens at the exact moment.
     pub(super) fn switch(&self) -> Result<Switch, String> {
         let file = File::open(self.mount_point());
         file.map(Switch)
             .map_err(|error| format!("cannot open the mount point: {error}"))
     }
 
-    /// Mounts it again after a cut. It is the image that is read then, and not what the kernel still remembers: the old
-    /// mount and its device must be gone.
+    /// Mounts the image again after a cut. The old mount and device must be released first, so that data is read from
+    /// the image and not from the kernel's caches.
     pub(super) fn mount_again(mut self) -> Result<Self, String> {
         self.unmount()?;
         self.mount()
@@ -95,8 +92,8 @@ impl Disk {
                 .arg(self.mount_point()),
         );
         self.mounted = mounted.is_ok();
-        // The mount keeps the device for as long as it stands, and then the kernel detaches it: also if this process is
-        // killed, since the mount is in a namespace of its own.
+        // The mount keeps the device attached, and the kernel detaches it on unmount. That works even if this process
+        // is killed, since the mount is in its own namespace.
         output(command("losetup").args(["-d", &device]))?;
         mounted.map(|_| self)
     }
@@ -123,24 +120,24 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.unmount().is_err() && self.mounted {
-            // Somebody still uses it; then it goes with its last user.
+            // Still in use: detach it lazily.
             drop(output(command("umount").arg("--lazy").arg(self.mount_point())));
         }
     }
 }
 
-/// What cuts a file system off.
+/// Shuts a file system down.
 #[derive(Debug)]
 pub(super) struct Switch(File);
 
 impl Switch {
-    /// Cuts it off. The file is closed too, so that nothing keeps the dead mount.
+    /// Shuts the file system down, and closes the file so that it does not keep the mount busy.
     pub(super) fn cut(self) -> Result<(), String> {
         sys::shut_down(&self.0).map_err(|error| format!("the file system cannot be shut down: {error}"))
     }
 }
 
-/// Tries everything that a cut needs; says what is missing.
+/// Checks all requirements of a cut, or returns what is missing.
 pub(super) fn probe() -> Result<(), String> {
     if !sys::is_root() {
         return Err("it needs root".to_owned());
@@ -153,7 +150,7 @@ pub(super) fn probe() -> Result<(), String> {
     if !Path::new("/dev/loop-control").exists() {
         return Err("there are no loop devices".to_owned());
     }
-    sys::leave_mount_namespace().map_err(|error| format!("it cannot have mounts of its own: {error}"))?;
+    sys::leave_mount_namespace().map_err(|error| format!("cannot create a mount namespace: {error}"))?;
     output(command("mount").args(["--make-rprivate", "/"]))?;
     let disk = Disk::make(Order::Ordered)?;
     disk.switch()?.cut()?;

@@ -1,5 +1,5 @@
-//! `cargo xtask soak exchange`: every bit of the earlier tool's files flipped, in memory and on disk, random JSON compared with
-//! node, and many processes that take over and judge the same learnings at once.
+//! `cargo xtask soak exchange`: every bit of the earlier tool's files flipped, random JSON compared with node, and many
+//! processes importing and judging the same learnings at once.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const ALL: [Tests; 2] = [
                 variable: "RALPH_SOAK_BITS",
                 full: 8,
             },
-            // Of the damages every one is tried on disk.
+            // Every n-th damage is also tried on disk.
             Count {
                 flag: "--on-disk",
                 variable: "RALPH_SOAK_ON_DISK",
@@ -38,7 +38,6 @@ const ALL: [Tests; 2] = [
     },
 ];
 
-/// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     tests::run(root, "exchange", words, &ALL)
 }

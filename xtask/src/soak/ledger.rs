@@ -1,30 +1,30 @@
-//! What `ralph memory` has acknowledged, and whether it holds.
+//! Records what `ralph memory` has acknowledged, and checks it.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What must be true of a memory.
+/// The expected state of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It is in the file and says this.
-    Says(String),
-    /// It is not in the file.
+pub(super) enum ExpectedState {
+    /// In the file, with this content.
+    Content(String),
+    /// Not in the file.
     Deleted,
 }
 
 /// A memory in the ledger.
 #[derive(Debug, Clone)]
 struct Account {
-    /// As it was last acknowledged.
-    standing: Standing,
-    /// As a change wanted it that was begun and not acknowledged: it may have happened or not.
-    begun: Option<Standing>,
-    /// Which changes the log must name.
-    logged: Vec<&'static str>,
+    /// The last acknowledged state.
+    expected: ExpectedState,
+    /// The result of a change that was started but not acknowledged: it may have happened or not.
+    unacknowledged: Option<ExpectedState>,
+    /// The changes that must be in the log.
+    logged_changes: Vec<&'static str>,
 }
 
-/// All memories of a project that something was acknowledged of.
+/// All memories with acknowledged changes.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     accounts: BTreeMap<String, Account>,
@@ -33,64 +33,61 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Enters an acknowledged change; `word` is the log's for it.
-    pub(super) fn acknowledge(&mut self, id: &str, standing: Standing, word: &'static str) {
+    /// Records an acknowledged change; `word` is its name in the log.
+    pub(super) fn acknowledge(&mut self, id: &str, expected: ExpectedState, word: &'static str) {
         self.changes += 1;
         let account = self.accounts.entry(id.to_owned()).or_insert_with(|| Account {
-            standing: standing.clone(),
-            begun: None,
-            logged: Vec::new(),
+            expected: expected.clone(),
+            unacknowledged: None,
+            logged_changes: Vec::new(),
         });
-        account.standing = standing;
-        account.logged.push(word);
+        account.expected = expected;
+        account.logged_changes.push(word);
     }
 
-    /// Enters a change that was begun and not acknowledged in time: it may have happened or not.
-    pub(super) fn begin(&mut self, id: &str, standing: Standing) {
+    /// Records a change that was started but not acknowledged in time: it may have happened or not.
+    pub(super) fn begin(&mut self, id: &str, expected: ExpectedState) {
         if let Some(account) = self.accounts.get_mut(id) {
-            account.begun = Some(standing);
+            account.unacknowledged = Some(expected);
         }
     }
 
-    /// Counts an acknowledgement that came too late to count.
+    /// Counts an acknowledgement that arrived after the cut began.
     pub(super) fn count_late(&mut self) {
         self.late += 1;
     }
 
-    /// Takes another ledger's accounts in; the two have no memory in common.
+    /// Merges another ledger; the two have no memories in common.
     pub(super) fn merge(&mut self, other: Self) {
         self.accounts.extend(other.accounts);
         self.changes += other.changes;
         self.late += other.late;
     }
 
-    /// How many changes were acknowledged.
     pub(super) fn changes(&self) -> usize {
         self.changes
     }
 
-    /// How many acknowledgements came too late to count.
     pub(super) fn late(&self) -> usize {
         self.late
     }
 
-    /// The ids.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.accounts.keys().map(String::as_str)
     }
 
-    /// The ids of those that stand in the file.
-    pub(super) fn standing(&self) -> Vec<&str> {
-        let stands = |account: &Account| account.begun.is_none() && account.standing != Standing::Deleted;
-        let accounts = self.accounts.iter().filter(|(_, account)| stands(account));
+    /// The ids of memories that are in the file.
+    pub(super) fn present_ids(&self) -> Vec<&str> {
+        let is_present =
+            |account: &Account| account.unacknowledged.is_none() && account.expected != ExpectedState::Deleted;
+        let accounts = self.accounts.iter().filter(|(_, account)| is_present(account));
         accounts.map(|(id, _)| id.as_str()).collect()
     }
 
-    /// The memories of which something does not hold, one line each, given all memories of the file and all versions of
-    /// the log as the command prints them.
-    pub(super) fn broken(&self, memories: &[Value], versions: &[Value]) -> Vec<String> {
+    /// Inconsistencies, one line per memory, given all memories of the file and all versions in the log.
+    pub(super) fn problems(&self, memories: &[Value], versions: &[Value]) -> Vec<String> {
         let of = |(id, account): (&String, &Account)| {
-            let problems = account.broken(
+            let problems = account.problems(
                 &memories
                     .iter()
                     .filter(|memory| memory["id"] == **id)
@@ -107,19 +104,19 @@ impl Ledger {
 }
 
 impl Account {
-    fn broken(&self, memories: &[&Value], versions: &[&Value]) -> Vec<String> {
+    fn problems(&self, memories: &[&Value], versions: &[&Value]) -> Vec<String> {
         let mut problems = Vec::new();
         let now = match memories {
-            [] => Standing::Deleted,
-            [memory, ..] => Standing::Says(memory["content"].as_str().unwrap_or_default().to_owned()),
+            [] => ExpectedState::Deleted,
+            [memory, ..] => ExpectedState::Content(memory["content"].as_str().unwrap_or_default().to_owned()),
         };
         if memories.len() > 1 {
-            problems.push("it stands in the file more than once".to_owned());
+            problems.push("it is in the file more than once".to_owned());
         }
-        if now != self.standing && Some(&now) != self.begun.as_ref() {
+        if now != self.expected && Some(&now) != self.unacknowledged.as_ref() {
             problems.push(format!(
                 "{:?} was acknowledged, and the file has {now:?}",
-                self.standing
+                self.expected
             ));
         }
         let words: Vec<&str> = versions
@@ -127,13 +124,16 @@ impl Account {
             .filter_map(|version| version["change"].as_str())
             .collect();
         if words.is_empty() {
-            problems.push("the log does not know it".to_owned());
+            problems.push("it is not in the log".to_owned());
         } else if self
-            .logged
+            .logged_changes
             .iter()
-            .any(|word| count(&words, word) < count(&self.logged, word))
+            .any(|word| count(&words, word) < count(&self.logged_changes, word))
         {
-            problems.push(format!("{:?} was acknowledged, and the log has {words:?}", self.logged));
+            problems.push(format!(
+                "{:?} was acknowledged, and the log has {words:?}",
+                self.logged_changes
+            ));
         }
         problems
     }
@@ -150,13 +150,13 @@ mod tests {
 
     fn ledger() -> Ledger {
         let mut ledger = Ledger::default();
-        let says = |text: &str| Standing::Says(text.to_owned());
-        ledger.acknowledge("a", says("one"), "added");
-        ledger.acknowledge("a", says("two"), "edited");
-        ledger.acknowledge("b", says("gone"), "added");
-        ledger.acknowledge("b", Standing::Deleted, "deleted");
-        ledger.acknowledge("c", says("late"), "added");
-        ledger.begin("c", Standing::Deleted);
+        let content = |text: &str| ExpectedState::Content(text.to_owned());
+        ledger.acknowledge("a", content("one"), "added");
+        ledger.acknowledge("a", content("two"), "edited");
+        ledger.acknowledge("b", content("old"), "added");
+        ledger.acknowledge("b", ExpectedState::Deleted, "deleted");
+        ledger.acknowledge("c", content("late"), "added");
+        ledger.begin("c", ExpectedState::Deleted);
         ledger
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_is_not_broken() {
+    fn consistent_state_has_no_problems() {
         let ledger = ledger();
         let log = versions(&[
             ("a", "added"),
@@ -177,25 +177,25 @@ mod tests {
         ]);
         let a = json!({"id": "a", "content": "two"});
         let c = json!({"id": "c", "content": "late"});
-        assert_eq!(ledger.broken(&[a.clone(), c], &log), [""; 0]);
-        assert_eq!(ledger.broken(&[a], &log), [""; 0]);
+        assert_eq!(ledger.problems(&[a.clone(), c], &log), [""; 0]);
+        assert_eq!(ledger.problems(&[a], &log), [""; 0]);
         assert_eq!(ledger.changes(), 5);
-        assert_eq!(ledger.standing(), ["a"]);
+        assert_eq!(ledger.present_ids(), ["a"]);
     }
 
     #[test]
-    fn what_does_not_hold_is_told() {
+    fn inconsistencies_are_reported() {
         let log = versions(&[("a", "added"), ("b", "added"), ("b", "deleted")]);
         let memories = [
             json!({"id": "a", "content": "one"}),
-            json!({"id": "b", "content": "gone"}),
+            json!({"id": "b", "content": "old"}),
         ];
         let expected = [
-            "a: Says(\"two\") was acknowledged, and the file has Says(\"one\"); \
+            "a: Content(\"two\") was acknowledged, and the file has Content(\"one\"); \
              [\"added\", \"edited\"] was acknowledged, and the log has [\"added\"]",
-            "b: Deleted was acknowledged, and the file has Says(\"gone\")",
-            "c: the log does not know it",
+            "b: Deleted was acknowledged, and the file has Content(\"old\")",
+            "c: it is not in the log",
         ];
-        assert_eq!(ledger().broken(&memories, &log), expected);
+        assert_eq!(ledger().problems(&memories, &log), expected);
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask soak loop`: whole runs of `ralph run` that are killed at any call and any moment, runs in four worktrees, and runs
-//! beside other SQLite clients.
+//! `cargo xtask soak loop`: `ralph run` killed at any call and any moment, in four worktrees, and beside other SQLite
+//! clients.
 
 use std::path::Path;
 
@@ -54,7 +54,6 @@ const ALL: [Tests; 3] = [
     },
 ];
 
-/// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     tests::run(root, "loop", words, &ALL)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask soak merge`: random histories merged by real git, and random files merged without it.
+//! `cargo xtask soak merge`: random histories merged by git, and random files merged without git.
 
 use std::path::Path;
 
@@ -24,7 +24,6 @@ const ALL: [Tests; 2] = [
     },
 ];
 
-/// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     tests::run(root, "merge", words, &ALL)
 }

@@ -1,5 +1,4 @@
-//! `cargo xtask soak notes`: the tests of torture, of the grammar and of the index's histories, with counts that take too
-//! long for the gate.
+//! `cargo xtask soak notes`: the torture, grammar and index tests with counts that take too long for the gate.
 
 use std::path::Path;
 
@@ -39,7 +38,7 @@ const GRAMMAR_COUNTS: [Count; 1] = [Count {
     full: 20_000,
 }];
 
-/// A history takes a thousand times as long as a case of the grammar.
+/// A history takes a thousand times as long as a grammar case.
 const HISTORY_COUNTS: [Count; 1] = [Count {
     flag: "--histories",
     variable: "PROPTEST_CASES",
@@ -56,12 +55,11 @@ const ALL: [Tests; 3] = [
         counts: &GRAMMAR_COUNTS,
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph-memory --test catalogue"),
+        call: Cargo::new("test --release --locked -p ralph-memory --test note_index"),
         counts: &HISTORY_COUNTS,
     },
 ];
 
-/// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     tests::run(root, "notes", words, &ALL)
 }

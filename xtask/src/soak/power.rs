@@ -1,7 +1,7 @@
-//! `cargo xtask soak power`: what was acknowledged must be there after the power failed at any moment.
+//! `cargo xtask soak power`: acknowledged changes must survive a power failure at any moment.
 //!
-//! Every round has a new file system, in which memories are added, edited and deleted until it is cut off. The control does
-//! the same with the syncs taken out of the command and must lose memories; if it did not, the rounds would prove nothing.
+//! Every round uses a new file system and adds, edits and deletes memories until it is shut down. The control rounds
+//! run the command without its syncs and must lose memories; otherwise the test would prove nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,18 +17,17 @@ use crate::flags::Flags;
 use crate::programs::Programs;
 use crate::random::{Random, any_seed};
 
-/// How many rounds there are unless somebody says otherwise.
+/// The default number of rounds.
 const ROUNDS: u64 = 100;
-/// The same, of the control.
+/// The default number of control rounds.
 const CONTROL_ROUNDS: u64 = 10;
-/// The most changes before a cut that comes right after an acknowledgement.
+/// The maximum number of changes before a cut that follows an acknowledgement.
 const MAX_CHANGES: usize = 12;
-/// The latest moment of a cut that comes while somebody writes.
+/// The maximum delay of a cut during writes.
 const MAX_DELAY: Duration = Duration::from_millis(150);
-/// The most writers at once.
+/// The maximum number of concurrent writers.
 const MAX_WRITERS: usize = 3;
 
-/// Runs all rounds and the control.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let flags = Flags::parse(words, &[], &["--seed", "--rounds", "--control-rounds"])?;
     let rounds = flags.number("--rounds")?.unwrap_or(ROUNDS);
@@ -40,33 +39,33 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let programs = Programs::build(root)?;
     let library = programs.fault_library()?;
     let seed = flags.number("--seed")?.unwrap_or_else(any_seed);
-    println!("soak power: seed {seed}, {rounds} rounds, {control_rounds} rounds of the control");
+    println!("soak power: seed {seed}, {rounds} rounds, {control_rounds} control rounds");
     let begin = Instant::now();
     let mut random = Random::seeded(seed);
-    let mut held = Tally::default();
+    let mut with_syncs = Tally::default();
     for round in 1..=rounds {
         let plan = Plan::of_round(round, &mut random);
-        held.take(&play(&programs, &plan, None)?, &format!("round {round} ({plan:?})"));
+        with_syncs.take(&play(&programs, &plan, None)?, &format!("round {round} ({plan:?})"));
     }
     let mut control = Tally::default();
     for _ in 0..control_rounds {
         let plan = Plan::of_round(0, &mut random);
         control.take(&play(&programs, &plan, Some(&library))?, "");
     }
-    println!("with its syncs: {held}");
-    println!("control, without them: {control}");
+    println!("with syncs: {with_syncs}");
+    println!("control, without syncs: {control}");
     println!(
         "soak power took {:.1} s with seed {seed}",
         begin.elapsed().as_secs_f64()
     );
-    match (held.lost, control.lost) {
-        (1.., _) => Err(format!("{} acknowledged memories did not hold", held.lost)),
-        (0, 0) => Err("the control lost nothing, so this proves nothing".to_owned()),
+    match (with_syncs.lost, control.lost) {
+        (1.., _) => Err(format!("{} acknowledged memories were lost", with_syncs.lost)),
+        (0, 0) => Err("the control rounds lost nothing, so this run proves nothing".to_owned()),
         (0, _) => Ok(()),
     }
 }
 
-/// What a round does; it can be done again from the seed.
+/// The plan of a round, reproducible from the seed.
 #[derive(Debug)]
 struct Plan {
     order: Order,
@@ -74,17 +73,16 @@ struct Plan {
     random: Random,
 }
 
-/// When the power fails.
 #[derive(Debug)]
 enum Cut {
-    /// Right after so many changes were acknowledged.
+    /// Right after this many acknowledged changes.
     AfterChanges(usize),
-    /// So long after so many writers began.
+    /// After a delay, while writers are active.
     While { writers: usize, delay: Duration },
 }
 
 impl Plan {
-    /// Even rounds end after an acknowledgement, odd ones while somebody writes.
+    /// Even rounds end after an acknowledgement, odd ones during writes.
     fn of_round(round: u64, random: &mut Random) -> Self {
         let cut = if round.is_multiple_of(2) {
             Cut::AfterChanges(1 + random.below(MAX_CHANGES))
@@ -107,14 +105,13 @@ impl Plan {
     }
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Debug)]
 struct Outcome {
     ledger: Ledger,
-    broken: Vec<String>,
+    problems: Vec<String>,
 }
 
-/// What came of many.
 #[derive(Debug, Default)]
 struct Tally {
     rounds: usize,
@@ -124,14 +121,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// Takes an outcome in; what is broken is printed under this heading, if there is one.
+    /// Adds an outcome; problems are printed under this heading, unless it is empty.
     fn take(&mut self, outcome: &Outcome, heading: &str) {
         self.rounds += 1;
         self.acknowledged += outcome.ledger.changes();
         self.late += outcome.ledger.late();
-        self.lost += outcome.broken.len();
-        if !heading.is_empty() && !outcome.broken.is_empty() {
-            eprintln!("{heading}:\n  {}", outcome.broken.join("\n  "));
+        self.lost += outcome.problems.len();
+        if !heading.is_empty() && !outcome.problems.is_empty() {
+            eprintln!("{heading}:\n  {}", outcome.problems.join("\n  "));
         }
     }
 }
@@ -168,11 +165,11 @@ fn play(programs: &Programs, plan: &Plan, without_syncs: Option<&Path>) -> Resul
         without_syncs: None,
         ..ralph
     };
-    let broken = check(ralph, &ledger);
-    Ok(Outcome { ledger, broken })
+    let problems = check(ralph, &ledger);
+    Ok(Outcome { ledger, problems })
 }
 
-/// Makes a project whose folder is on the disk for good: that is not ralph's business.
+/// Creates a project and syncs it, since that is not ralph's job.
 fn make_project(disk: &Disk) -> Result<PathBuf, String> {
     let project = disk.mount_point().join("project");
     output(command("git").args(["init", "--quiet"]).arg(&project))?;
@@ -217,31 +214,31 @@ fn write_until_cut(mut writer: Writer<'_>) -> Result<Ledger, String> {
     Ok(writer.into_ledger())
 }
 
-/// What does not hold of what was acknowledged. The next writer comes first: nothing may stay in its way.
+/// Checks acknowledged changes. A new write comes first, because nothing may block the next writer.
 fn check(ralph: Ralph<'_>, ledger: &Ledger) -> Vec<String> {
-    let mut broken = Vec::new();
+    let mut problems = Vec::new();
     for arguments in [&["add", "The power is back."][..], &["validate"]] {
         if let Err(why) = output(&mut ralph.memory(arguments)) {
-            broken.push(why);
+            problems.push(why);
         }
     }
-    let memories = answer(ralph, &["list", "--json"], &mut broken);
+    let memories = answer(ralph, &["list", "--json"], &mut problems);
     let mut versions = Vec::new();
     for id in ledger.ids() {
-        // A note that nothing is known of is an error here; the ledger says so better.
+        // An unknown memory is an error here; the ledger reports it more clearly.
         versions.extend(answer(ralph, &["show", "--history", "--json", id], &mut Vec::new()));
     }
-    broken.extend(ledger.broken(&memories, &versions));
-    broken
+    problems.extend(ledger.problems(&memories, &versions));
+    problems
 }
 
-/// The list that the command answers with.
-fn answer(ralph: Ralph<'_>, arguments: &[&str], broken: &mut Vec<String>) -> Vec<Value> {
+/// Runs the command and parses the list it prints.
+fn answer(ralph: Ralph<'_>, arguments: &[&str], problems: &mut Vec<String>) -> Vec<Value> {
     let parsed = output(&mut ralph.memory(arguments)).and_then(|text| {
-        serde_json::from_str(&text).map_err(|error| format!("{arguments:?} answered no list: {error}"))
+        serde_json::from_str(&text).map_err(|error| format!("{arguments:?} did not print a list: {error}"))
     });
     parsed.unwrap_or_else(|why| {
-        broken.push(why);
+        problems.push(why);
         Vec::new()
     })
 }

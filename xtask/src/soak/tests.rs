@@ -1,4 +1,4 @@
-//! Tests of the gate with counts that take too long for it: each count is a flag, and goes to the tests as a variable.
+//! Runs tests with larger counts than the gate: each count is a flag, passed to the tests as a variable.
 
 use std::path::Path;
 use std::time::Instant;
@@ -7,26 +7,25 @@ use crate::cargo::Cargo;
 use crate::flags::Flags;
 use crate::random::any_seed;
 
-/// A count: its flag, the variable that hands it to the tests, and how much it is when nobody says otherwise.
+/// A count: its flag, its environment variable, and its default.
 pub(super) struct Count {
     pub(super) flag: &'static str,
     pub(super) variable: &'static str,
     pub(super) full: u64,
 }
 
-/// Tests with their counts.
 pub(super) struct Tests {
     pub(super) call: Cargo<'static>,
     pub(super) counts: &'static [Count],
 }
 
-/// The library that torture tests preload; cargo builds examples by itself only where all tests of a package are run.
+/// The library that torture tests preload. Cargo builds examples only when all tests of a package are run.
 const EXAMPLES: Cargo<'_> = Cargo::new("build --release --locked -p ralph --examples");
 
 const SEED: &str = "--seed";
 const SEED_VARIABLE: &str = "RALPH_SOAK_SEED";
 
-/// Runs them. All are run even if one fails, and the seed is printed first.
+/// Prints the seed and runs all tests, even if one fails.
 pub(super) fn run(root: &Path, name: &str, words: &[&str], all: &[Tests]) -> Result<(), String> {
     let counts = all.iter().flat_map(|tests| tests.counts);
     let options: Vec<&str> = counts.map(|count| count.flag).chain([SEED]).collect();

@@ -1,27 +1,25 @@
-//! A writer: it adds, edits and deletes memories through the command and keeps account of what was acknowledged.
+//! A writer that adds, edits and deletes memories through the command and records what was acknowledged.
 
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::ledger::{Ledger, Standing};
+use super::ledger::{ExpectedState, Ledger};
 use crate::bench::corpus::Memory;
 use crate::programs::Programs;
 use crate::random::Random;
 
-/// What the command says when a change is in the file and not in the log.
+/// What the command prints when a change is in the file but not in the log.
 const NOT_LOGGED: &str = "history was not recorded";
-/// A text is up to so many times as long as an ordinary memory, so that writing it takes a while.
+/// A text is repeated up to this many times, so that writing it takes a while.
 const MAX_REPEATS: usize = 60;
 
-/// The command in a project, with its syncs or without.
+/// The command in a project, with or without its syncs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ralph<'a> {
-    /// The programs.
     pub(super) programs: &'a Programs,
-    /// The project.
     pub(super) project: &'a Path,
-    /// The library that takes its syncs away, if they are to be.
+    /// The library that removes its syncs, if any.
     pub(super) without_syncs: Option<&'a Path>,
 }
 
@@ -37,36 +35,32 @@ impl Ralph<'_> {
     }
 }
 
-/// The power of the machine, as all writers see it.
+/// The simulated power of the machine, shared by all writers.
 #[derive(Debug, Default)]
 pub(super) struct Power(AtomicU8);
 
 impl Power {
-    /// Nothing may fail.
     pub(super) const ON: u8 = 0;
-    /// The cut has begun and anything may happen. An acknowledgement from now on would never have reached anybody. It need
-    /// not hold either: a sync that runs while the kernel shuts the file system down can return success for nothing.
+    /// The cut has begun. From now on an acknowledgement would never have reached anyone, and it proves nothing: a sync
+    /// that runs during the shutdown of the file system can return success without effect.
     pub(super) const FAILING: u8 = 1;
-    /// Nothing may succeed.
     pub(super) const OFF: u8 = 2;
 
-    /// How it is now.
     pub(super) fn now(&self) -> u8 {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Turns it to this.
     pub(super) fn turn(&self, to: u8) {
         self.0.store(to, Ordering::SeqCst);
     }
 }
 
-/// Whether there is any use in going on.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It was acknowledged while the power was on.
+    /// Acknowledged while the power was on.
     Acknowledged,
-    /// The power failed before it was.
+    /// The power failed before the acknowledgement.
     Interrupted,
 }
 
@@ -80,7 +74,6 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer who has written nothing yet.
     pub(super) fn new(ralph: Ralph<'a>, power: &'a Power, random: Random) -> Self {
         Self {
             ralph,
@@ -90,25 +83,24 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The account of all that it did.
     pub(super) fn into_ledger(self) -> Ledger {
         self.ledger
     }
 
-    /// Makes one change: mostly an addition, else an edit or a deletion of one of its own.
+    /// Makes one change: usually an addition, else an edit or deletion of one of its own memories.
     pub(super) fn change(&mut self) -> Result<Change, String> {
-        let mine = self.ledger.standing();
+        let mine = self.ledger.present_ids();
         let id = self.random.one_of(&mine).map(|id| (*id).to_owned());
         match (self.random.below(10), id) {
             (0..=2, Some(id)) => {
                 let text = self.text();
                 let arguments = ["edit", &id, "--content", &text];
-                self.run(&arguments, Some(&id), ("edited", Standing::Says(text.clone())))
+                self.run(&arguments, Some(&id), ("edited", ExpectedState::Content(text.clone())))
             }
-            (3, Some(id)) => self.run(&["delete", &id], Some(&id), ("deleted", Standing::Deleted)),
+            (3, Some(id)) => self.run(&["delete", &id], Some(&id), ("deleted", ExpectedState::Deleted)),
             _ => {
                 let text = self.text();
-                self.run(&["add", &text], None, ("added", Standing::Says(text.clone())))
+                self.run(&["add", &text], None, ("added", ExpectedState::Content(text.clone())))
             }
         }
     }
@@ -117,7 +109,7 @@ impl<'a> Writer<'a> {
         &mut self,
         arguments: &[&str],
         id: Option<&str>,
-        (word, standing): (&'static str, Standing),
+        (word, expected): (&'static str, ExpectedState),
     ) -> Result<Change, String> {
         let at_the_beginning = self.power.now();
         let output = self
@@ -133,22 +125,22 @@ impl<'a> Writer<'a> {
                 return Err(format!("ralph failed with the power on: {}: {stderr}", output.status));
             }
             let stdout = String::from_utf8_lossy(&output.stdout);
-            let said = stdout
+            let acknowledged = stdout
                 .split_whitespace()
                 .next_back()
-                .filter(|said| said.starts_with("mem-"));
-            let said = said.ok_or_else(|| format!("ralph acknowledged no id: {stdout:?}"))?;
-            self.ledger.acknowledge(said, standing, word);
+                .filter(|word| word.starts_with("mem-"));
+            let acknowledged = acknowledged.ok_or_else(|| format!("ralph acknowledged no id: {stdout:?}"))?;
+            self.ledger.acknowledge(acknowledged, expected, word);
             return Ok(Change::Acknowledged);
         }
         if done && at_the_beginning == Power::OFF {
-            return Err("ralph wrote to a file system that was cut off".to_owned());
+            return Err("ralph wrote to a file system that was shut down".to_owned());
         }
         if done {
             self.ledger.count_late();
         }
         if let Some(id) = id {
-            self.ledger.begin(id, standing);
+            self.ledger.begin(id, expected);
         }
         Ok(Change::Interrupted)
     }

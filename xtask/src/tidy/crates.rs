@@ -1,13 +1,13 @@
-//! Rules about crates: who may use whom, what they are called, and that the map shows them.
+//! Rules about crates: dependencies, names, and the code map.
 
 use std::collections::BTreeSet;
 
 use super::tree::{Tree, TreeFile};
 
-/// What each crate stands directly upon. It may use those and all that they stand upon, and nothing else.
+/// The crates directly below each crate. A crate may use those and everything below them, and no other crate of ours.
 ///
-/// Nothing stands upon the testkit: it is for dev-dependencies, which this order leaves free, and for xtask.
-const STANDS_UPON: &[(&str, &[&str])] = &[
+/// No crate is above the testkit: it is for xtask and for dev-dependencies, which are not checked.
+const DIRECT_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("ralph-testkit", &["ralph"]),
     ("ralph", &["ralph-serve"]),
     ("ralph-serve", &["ralph-loop"]),
@@ -21,15 +21,15 @@ const STANDS_UPON: &[(&str, &[&str])] = &[
     ("ralph-model", &[]),
 ];
 
-/// Names that say nothing of what is inside, so that anything ends up there.
-const EMPTY_NAMES: [&str; 5] = ["core", "common", "util", "utils", "helpers"];
+/// Names that attract anything.
+const VAGUE_NAMES: [&str; 5] = ["core", "common", "util", "utils", "helpers"];
 
 /// Crates use only what is below them.
-pub(super) fn directions_hold(tree: &Tree) -> Vec<String> {
+pub(super) fn dependencies_follow_layers(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for (name, manifest) in crates(tree) {
-        if stands_upon(name).is_none() {
-            let what = format!("{name} has no place in the order of crates; give it one in xtask/src/tidy/crates.rs");
+        if direct_dependencies(name).is_none() {
+            let what = format!("{name} has no layer; add it to xtask/src/tidy/crates.rs");
             problems.push(manifest.problem(1, what));
             continue;
         }
@@ -43,11 +43,11 @@ pub(super) fn directions_hold(tree: &Tree) -> Vec<String> {
     problems
 }
 
-/// ARCHITECTURE.md has every crate on its map.
+/// ARCHITECTURE.md names every crate.
 pub(super) fn architecture_names_every_crate(tree: &Tree) -> Vec<String> {
     const MAP: &str = "ARCHITECTURE.md";
     let Some(map) = tree.file(MAP) else {
-        return vec![format!("{MAP}:1: it is missing, and it names every crate")];
+        return vec![format!("{MAP}:1: the file is missing; it must name every crate")];
     };
     let in_a_name = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let words: BTreeSet<&str> = map.text.split(|c| !in_a_name(c)).collect();
@@ -56,26 +56,26 @@ pub(super) fn architecture_names_every_crate(tree: &Tree) -> Vec<String> {
         .map(|(name, _)| name)
         .chain(xtask)
         .filter(|name| !words.contains(name))
-        .map(|name| map.problem(1, format!("it does not name the crate {name}")))
+        .map(|name| map.problem(1, format!("the crate {name} is missing")))
         .collect()
 }
 
-/// No crate or module has a name under which anything could be put.
-pub(super) fn names_say_what_is_inside(tree: &Tree) -> Vec<String> {
+/// No crate or module has a vague name.
+pub(super) fn names_are_specific(tree: &Tree) -> Vec<String> {
     let mut problems = BTreeSet::new();
-    let message = |name: &str| format!("the name {name:?} does not say what is inside");
+    let message = |name: &str| format!("the name {name:?} is too vague");
     for file in tree.rust_files() {
         let mut place = String::new();
         for part in file.path.split('/') {
             place.push_str(part);
             let name = part.trim_end_matches(".rs").trim_start_matches("ralph-");
-            if EMPTY_NAMES.contains(&name) {
+            if VAGUE_NAMES.contains(&name) {
                 problems.insert(format!("{place}:1: {}", message(name)));
             }
             place.push('/');
         }
         for (line, text) in file.code_lines() {
-            if let Some(name) = inline_module(text).filter(|name| EMPTY_NAMES.contains(name)) {
+            if let Some(name) = inline_module(text).filter(|name| VAGUE_NAMES.contains(name)) {
                 problems.insert(file.problem(line, message(name)));
             }
         }
@@ -83,7 +83,7 @@ pub(super) fn names_say_what_is_inside(tree: &Tree) -> Vec<String> {
     problems.into_iter().collect()
 }
 
-/// The crates under crates/ by name, each with its manifest.
+/// The crates under crates/, with their manifests.
 fn crates(tree: &Tree) -> impl Iterator<Item = (&str, &TreeFile)> {
     tree.files.iter().filter_map(|file| {
         let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
@@ -91,23 +91,23 @@ fn crates(tree: &Tree) -> impl Iterator<Item = (&str, &TreeFile)> {
     })
 }
 
-fn stands_upon(name: &str) -> Option<&'static [&'static str]> {
-    STANDS_UPON
+fn direct_dependencies(name: &str) -> Option<&'static [&'static str]> {
+    DIRECT_DEPENDENCIES
         .iter()
         .find(|(user, _)| *user == name)
         .map(|(_, below)| *below)
 }
 
 fn may_use(user: &str, used: &str) -> bool {
-    stands_upon(user)
+    direct_dependencies(user)
         .unwrap_or_default()
         .iter()
         .any(|below| *below == used || may_use(below, used))
 }
 
-/// What a manifest depends on when it is not under test, with the line of each.
+/// The dependencies of a manifest except dev-dependencies, with their line numbers.
 ///
-/// Our manifests are of one simple form: `name.workspace = true`, or a table of its own.
+/// Our manifests use only two forms: `name.workspace = true`, or a separate table.
 fn dependencies(manifest: &TreeFile) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -127,7 +127,7 @@ fn dependencies(manifest: &TreeFile) -> Vec<(usize, &str)> {
     found
 }
 
-/// The name of the module that this line opens, as `mod name {`.
+/// The module that this line opens with `mod name {`.
 fn inline_module(line: &str) -> Option<&str> {
     let opening = line.trim().strip_suffix('{')?;
     let mut words = opening.split_whitespace().skip_while(|word| word.starts_with("pub"));
@@ -141,11 +141,11 @@ mod tests {
 
     fn check_directions(name: &str, manifest: &str, problems: &[&str]) {
         let path = format!("crates/{name}/Cargo.toml");
-        check(directions_hold, &[(&path, manifest)], problems);
+        check(dependencies_follow_layers, &[(&path, manifest)], problems);
     }
 
     #[test]
-    fn a_crate_uses_what_is_below_it() {
+    fn crate_may_use_lower_crates() {
         check_directions(
             "ralph-memory",
             "\
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_uses_nothing_above_or_beside_it() {
+    fn crate_must_not_use_higher_or_sibling_crates() {
         check_directions(
             "ralph-store",
             "\
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_testkit_is_for_tests() {
+    fn testkit_is_a_dev_dependency_only() {
         check_directions("ralph", "[dev-dependencies]\nralph-testkit.workspace = true\n", &[]);
         check_directions(
             "ralph",
@@ -209,19 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_needs_a_place_in_the_order() {
+    fn new_crate_needs_a_layer() {
         check_directions(
             "ralph-new",
             "[dependencies]\n",
-            &[
-                "crates/ralph-new/Cargo.toml:1: ralph-new has no place in the order of crates; \
-                 give it one in xtask/src/tidy/crates.rs",
-            ],
+            &["crates/ralph-new/Cargo.toml:1: ralph-new has no layer; add it to xtask/src/tidy/crates.rs"],
         );
     }
 
     #[test]
-    fn the_map_names_every_crate() {
+    fn code_map_names_every_crate() {
         let check = |map: &str, problems: &[&str]| {
             let files = [
                 ("ARCHITECTURE.md", map),
@@ -235,25 +232,25 @@ mod tests {
         check(
             "Only ralph-model and xtasks.",
             &[
-                "ARCHITECTURE.md:1: it does not name the crate ralph",
-                "ARCHITECTURE.md:1: it does not name the crate xtask",
+                "ARCHITECTURE.md:1: the crate ralph is missing",
+                "ARCHITECTURE.md:1: the crate xtask is missing",
             ],
         );
     }
 
     #[test]
-    fn a_missing_map_is_a_problem() {
+    fn missing_code_map_is_a_problem() {
         check(
             architecture_names_every_crate,
             &[],
-            &["ARCHITECTURE.md:1: it is missing, and it names every crate"],
+            &["ARCHITECTURE.md:1: the file is missing; it must name every crate"],
         );
     }
 
     #[test]
-    fn names_that_say_nothing_are_found() {
+    fn vague_names_are_found() {
         check(
-            names_say_what_is_inside,
+            names_are_specific,
             &[
                 ("crates/ralph-core/src/a.rs", ""),
                 ("crates/ralph-core/src/b.rs", ""),
@@ -262,10 +259,10 @@ mod tests {
                 ("xtask/src/main.rs", "use std::core;\n    pub(crate) mod helpers {\n"),
             ],
             &[
-                "crates/ralph-core:1: the name \"core\" does not say what is inside",
-                "crates/ralph/src/utils.rs:1: the name \"utils\" does not say what is inside",
-                "crates/ralph/tests/common:1: the name \"common\" does not say what is inside",
-                "xtask/src/main.rs:2: the name \"helpers\" does not say what is inside",
+                "crates/ralph-core:1: the name \"core\" is too vague",
+                "crates/ralph/src/utils.rs:1: the name \"utils\" is too vague",
+                "crates/ralph/tests/common:1: the name \"common\" is too vague",
+                "xtask/src/main.rs:2: the name \"helpers\" is too vague",
             ],
         );
     }

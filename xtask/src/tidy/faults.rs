@@ -1,10 +1,9 @@
-//! A rule about the table of faults: every one has a test, and the test that is named stands where it is said to.
+//! A rule for the table of faults: every fault has a test, and each named test exists in the named file.
 
 use super::tree::Tree;
 
-/// Where the table stands.
 const TABLE: &str = "CONTRIBUTING.md";
-/// How many faults there are.
+/// The number of faults.
 const FAULTS: u32 = 30;
 
 /// A row of the table.
@@ -15,7 +14,7 @@ struct Row<'t> {
     file: &'t str,
 }
 
-/// The table names a test for every fault, and every test that it names is there.
+/// The table names an existing test for every fault.
 pub(super) fn have_tests(tree: &Tree) -> Vec<String> {
     let Some(table) = tree.files.iter().find(|file| file.path == TABLE) else {
         return vec![format!("{TABLE}:1: the table of faults is missing")];
@@ -32,17 +31,16 @@ pub(super) fn have_tests(tree: &Tree) -> Vec<String> {
         .map(|row| {
             table.problem(
                 row.line,
-                format!("{} is no test of fault {} in {}", row.test, row.fault, row.file),
+                format!("{} is not a test of fault {} in {}", row.test, row.fault, row.file),
             )
         })
         .collect();
     let without = (1..=FAULTS).filter(|fault| rows.iter().filter(|row| row.fault == *fault).count() != 1);
-    problems
-        .extend(without.map(|fault| format!("{TABLE}:1: fault {fault} has to have one row in the table of faults")));
+    problems.extend(without.map(|fault| format!("{TABLE}:1: fault {fault} must have one row in the table of faults")));
     problems
 }
 
-/// Reads a line of the form "| 1 | what it is | `test` in `file` |".
+/// Parses a line of the form "| 1 | what it is | `test` in `file` |".
 fn row(line: usize, text: &str) -> Option<Row<'_>> {
     let mut cells = text.strip_prefix('|')?.split('|').map(str::trim);
     let fault = cells.next()?.parse().ok()?;
@@ -73,25 +71,25 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_names_a_test_for_each_is_right() {
+    fn complete_table_passes() {
         let right = table("| 1 | it was so | `fault_1_is_not` in `crates/a/tests/a.rs` |\n");
         check(have_tests, &[(TABLE, &right), ("crates/a/tests/a.rs", &tests())], &[]);
     }
 
     #[test]
-    fn a_missing_row_a_missing_test_and_a_test_of_another_fault_are_found() {
+    fn missing_rows_and_wrong_tests_are_found() {
         for (first, problem) in [
             (
                 "",
-                "CONTRIBUTING.md:1: fault 1 has to have one row in the table of faults",
+                "CONTRIBUTING.md:1: fault 1 must have one row in the table of faults",
             ),
             (
-                "| 1 | it was so | `fault_1_gone` in `crates/a/tests/a.rs` |\n",
-                "CONTRIBUTING.md:3: fault_1_gone is no test of fault 1 in crates/a/tests/a.rs",
+                "| 1 | it was so | `fault_1_missing` in `crates/a/tests/a.rs` |\n",
+                "CONTRIBUTING.md:3: fault_1_missing is not a test of fault 1 in crates/a/tests/a.rs",
             ),
             (
                 "| 1 | it was so | `fault_2_is_not` in `crates/a/tests/a.rs` |\n",
-                "CONTRIBUTING.md:3: fault_2_is_not is no test of fault 1 in crates/a/tests/a.rs",
+                "CONTRIBUTING.md:3: fault_2_is_not is not a test of fault 1 in crates/a/tests/a.rs",
             ),
         ] {
             let wrong = table(first);

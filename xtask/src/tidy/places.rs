@@ -1,10 +1,10 @@
-//! Rules about places: what stands in the root, and that nothing names the folder it happens to be checked out in.
+//! Rules about paths: which entries the root may have, and no paths of this checkout.
 
 use std::collections::BTreeSet;
 
 use super::tree::Tree;
 
-/// Everything that may stand in the root.
+/// The allowed entries of the root.
 const ROOT: [&str; 19] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -27,8 +27,8 @@ const ROOT: [&str; 19] = [
     "xtask",
 ];
 
-/// The root holds what a reader looks for there, and nothing else.
-pub(super) fn root_holds_only_what_belongs_there(tree: &Tree) -> Vec<String> {
+/// The root contains only what a reader expects there.
+pub(super) fn root_has_only_known_entries(tree: &Tree) -> Vec<String> {
     let entries: BTreeSet<&str> = tree
         .files
         .iter()
@@ -37,24 +37,24 @@ pub(super) fn root_holds_only_what_belongs_there(tree: &Tree) -> Vec<String> {
     entries
         .into_iter()
         .filter(|entry| !ROOT.contains(entry))
-        .map(|entry| format!("{entry}:1: it does not belong in the root"))
+        .map(|entry| format!("{entry}:1: the root must not contain this"))
         .collect()
 }
 
-/// A file that names this checkout is wrong in every other one.
-pub(super) fn nothing_names_this_checkout(tree: &Tree) -> Vec<String> {
+/// No file contains the path of this checkout, which is wrong everywhere else.
+pub(super) fn no_checkout_paths(tree: &Tree) -> Vec<String> {
     let root = tree.root.to_string_lossy();
     tree.files
         .iter()
         .flat_map(|file| {
             file.lines()
                 .filter(|(_, line)| names(line, &root))
-                .map(|(number, _)| file.problem(number, format!("the line names this checkout, {root}")))
+                .map(|(number, _)| file.problem(number, format!("the line contains the path of this checkout, {root}")))
         })
         .collect()
 }
 
-/// Whether a line holds this absolute path. In a checkout at `/src`, `crates/ralph/src` and `/srcs` do not.
+/// Whether a line contains this absolute path. With a checkout at `/src`, `crates/ralph/src` and `/srcs` do not match.
 fn names(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(start, _)| {
         let before = line.get(..start).unwrap_or_default();
@@ -78,9 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_in_the_root_is_found() {
+    fn unknown_root_entry_is_found() {
         check(
-            root_holds_only_what_belongs_there,
+            root_has_only_known_entries,
             &[
                 ("README.md", ""),
                 ("crates/a/notes.txt", ""),
@@ -89,27 +89,29 @@ mod tests {
                 ("scripts/b.sh", ""),
             ],
             &[
-                "PLAN.md:1: it does not belong in the root",
-                "scripts:1: it does not belong in the root",
+                "PLAN.md:1: the root must not contain this",
+                "scripts:1: the root must not contain this",
             ],
         );
     }
 
     #[test]
-    fn a_path_of_this_checkout_is_found() {
+    fn checkout_path_is_found() {
         let folder = repository();
         let root = folder.path().display();
         write(folder.path(), "docs/a.md", &format!("a\nSee {root}/crates.\n"));
         write(folder.path(), "docs/b.md", "See /elsewhere/crates.\n");
         let tree = Tree::read(folder.path()).unwrap();
         assert_eq!(
-            nothing_names_this_checkout(&tree),
-            [format!("docs/a.md:2: the line names this checkout, {root}")]
+            no_checkout_paths(&tree),
+            [format!(
+                "docs/a.md:2: the line contains the path of this checkout, {root}"
+            )]
         );
     }
 
     #[test]
-    fn a_path_counts_only_where_it_begins() {
+    fn path_matches_only_at_its_start() {
         for line in ["/src", "cd /src", "\"/src/crates\"", "at=/src.", "file:///src/a"] {
             assert!(names(line, "/src"), "{line}");
         }

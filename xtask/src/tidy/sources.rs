@@ -2,28 +2,28 @@
 
 use super::tree::{Tree, TreeFile};
 
-/// How many lines a file may have before its tests. One that needs more needs splitting.
+/// The maximum number of lines before the tests. A longer file must be split.
 const MAX_PRODUCT_LINES: usize = 800;
 
-/// What must not be left behind, written in two parts so that this file does not hold it.
+/// Forbidden marks, split so that this file does not contain them.
 const UNFINISHED: [&str; 3] = [
     concat!("#[", "ignore"),
     concat!("to", "do!"),
     concat!("unimple", "mented!"),
 ];
 
-/// How a literal path into the folder of ralph begins.
+/// The start of a literal path into ralph's folder.
 const RALPH_FOLDER: &str = "\".ralph/";
 
-/// A file opens by saying what it is for.
+/// Every file starts with a module doc.
 pub(super) fn open_with_a_module_doc(tree: &Tree) -> Vec<String> {
     tree.rust_files()
         .filter(|file| !file.text.starts_with("//!"))
-        .map(|file| file.problem(1, "the file does not open with a `//!` module doc"))
+        .map(|file| file.problem(1, "the file does not start with a `//!` module doc"))
         .collect()
 }
 
-/// A file is short enough to be read at once.
+/// Files are short.
 pub(super) fn stay_short(tree: &Tree) -> Vec<String> {
     tree.rust_files()
         .filter_map(|file| {
@@ -36,32 +36,32 @@ pub(super) fn stay_short(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// Nothing is left to be done later, and no test is left out.
+/// No code is unfinished and no test is ignored.
 pub(super) fn are_finished(tree: &Tree) -> Vec<String> {
     let unfinished = |line: &str| UNFINISHED.into_iter().find(|mark| line.contains(mark));
     tree.rust_files()
         .flat_map(|file| {
             file.code_lines().filter_map(move |(number, line)| {
                 let mark = unfinished(line)?;
-                Some(file.problem(number, format!("`{mark}` must not stay")))
+                Some(file.problem(number, format!("`{mark}` is not allowed")))
             })
         })
         .collect()
 }
 
-/// Code is indented with spaces, and a tab in a text is written `\t`.
-pub(super) fn hold_no_tabs(tree: &Tree) -> Vec<String> {
+/// Files contain no tab characters; a tab in a string is written `\t`.
+pub(super) fn have_no_tabs(tree: &Tree) -> Vec<String> {
     tree.rust_files()
         .flat_map(|file| {
             file.lines()
                 .filter(|(_, line)| line.contains('\t'))
-                .map(|(number, _)| file.problem(number, "the line holds a tab"))
+                .map(|(number, _)| file.problem(number, "the line contains a tab"))
         })
         .collect()
 }
 
-/// Where ralph keeps its files is said in paths.rs; a second copy would move away from it.
-pub(super) fn leave_paths_to_paths_rs(tree: &Tree) -> Vec<String> {
+/// Ralph's paths are defined only in paths.rs, so that copies cannot diverge.
+pub(super) fn paths_are_in_paths_rs(tree: &Tree) -> Vec<String> {
     let may_hold_paths = |file: &TreeFile| {
         let for_developers = ["crates/ralph-testkit/", "xtask/"];
         file.path.ends_with("/paths.rs") || for_developers.iter().any(|folder| file.path.starts_with(folder))
@@ -71,7 +71,7 @@ pub(super) fn leave_paths_to_paths_rs(tree: &Tree) -> Vec<String> {
         .flat_map(|file| {
             file.product_lines()
                 .filter(|(_, line)| line.contains(RALPH_FOLDER))
-                .map(|(number, _)| file.problem(number, format!("a path in `{RALPH_FOLDER}…\"` belongs into paths.rs")))
+                .map(|(number, _)| file.problem(number, format!("a path in `{RALPH_FOLDER}…\"` belongs in paths.rs")))
         })
         .collect()
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_module_doc_is_found() {
+    fn missing_module_doc_is_found() {
         check(
             open_with_a_module_doc,
             &[
@@ -93,15 +93,15 @@ mod tests {
                 ("docs/example.rs", "fn f() {}\n"),
             ],
             &[
-                "crates/a/src/empty.rs:1: the file does not open with a `//!` module doc",
-                "crates/a/tests/late.rs:1: the file does not open with a `//!` module doc",
-                "xtask/src/item.rs:1: the file does not open with a `//!` module doc",
+                "crates/a/src/empty.rs:1: the file does not start with a `//!` module doc",
+                "crates/a/tests/late.rs:1: the file does not start with a `//!` module doc",
+                "xtask/src/item.rs:1: the file does not start with a `//!` module doc",
             ],
         );
     }
 
     #[test]
-    fn a_long_file_is_found_and_tests_do_not_count() {
+    fn long_files_are_found_without_counting_tests() {
         let full = "x\n".repeat(MAX_PRODUCT_LINES);
         let long = format!("{full}x\n");
         let tested = format!("{full}#[cfg(test)]\nmod tests {{\n}}\n");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unfinished_is_found() {
+    fn unfinished_code_is_found() {
         let [ignored, to_do, missing] = UNFINISHED;
         let text =
             format!("// {to_do}\nfn f() {{\n    {to_do}();\n}}\n{ignored} = \"slow\"]\nfn g() {{ {missing}() }}\n");
@@ -126,27 +126,27 @@ mod tests {
             are_finished,
             &[("crates/a/tests/a.rs", &text)],
             &[
-                &format!("crates/a/tests/a.rs:3: `{to_do}` must not stay"),
-                &format!("crates/a/tests/a.rs:5: `{ignored}` must not stay"),
-                &format!("crates/a/tests/a.rs:6: `{missing}` must not stay"),
+                &format!("crates/a/tests/a.rs:3: `{to_do}` is not allowed"),
+                &format!("crates/a/tests/a.rs:5: `{ignored}` is not allowed"),
+                &format!("crates/a/tests/a.rs:6: `{missing}` is not allowed"),
             ],
         );
     }
 
     #[test]
-    fn a_tab_is_found() {
+    fn tab_is_found() {
         check(
-            hold_no_tabs,
+            have_no_tabs,
             &[("xtask/src/a.rs", "a\n\tb\n"), ("Makefile", "\tc\n")],
-            &["xtask/src/a.rs:2: the line holds a tab"],
+            &["xtask/src/a.rs:2: the line contains a tab"],
         );
     }
 
     #[test]
-    fn a_path_outside_of_paths_rs_is_found() {
+    fn path_outside_paths_rs_is_found() {
         let text = "a\nlet p = \".ralph/agent\";\n#[cfg(test)]\nmod tests {\n\".ralph/x\"\n}\n";
         check(
-            leave_paths_to_paths_rs,
+            paths_are_in_paths_rs,
             &[
                 ("crates/a/src/a.rs", text),
                 ("crates/a/src/paths.rs", text),
@@ -155,7 +155,7 @@ mod tests {
                 ("crates/ralph-testkit/src/a.rs", text),
                 ("xtask/src/a.rs", text),
             ],
-            &["crates/a/src/a.rs:2: a path in `\".ralph/…\"` belongs into paths.rs"],
+            &["crates/a/src/a.rs:2: a path in `\".ralph/…\"` belongs in paths.rs"],
         );
     }
 }

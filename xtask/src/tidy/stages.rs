@@ -1,14 +1,14 @@
-//! The stages of ralph-memory are strangers to one another, except that inject and learn ask recall.
+//! The stages of ralph-memory are independent of each other, except that inject and learn use recall.
 
 use super::tree::{Tree, TreeFile};
 
 const SOURCE: &str = "crates/ralph-memory/src/";
-/// Which may use which: what stands in a prompt is recalled, and what is learned is compared with what is known.
+/// Allowed uses: injected notes are recalled, and new learnings are compared with known ones.
 const ALLOWED: [(&str, &str); 2] = [("inject", "recall"), ("learn", "recall")];
 const STAGES: [&str; 4] = ["capture", "recall", "inject", "learn"];
 
-/// No stage uses another one.
-pub(super) fn use_no_other_stage(tree: &Tree) -> Vec<String> {
+/// No stage uses another one, with the exceptions in [`ALLOWED`].
+pub(super) fn stay_independent(tree: &Tree) -> Vec<String> {
     let mut problems = Vec::new();
     for file in tree.rust_files() {
         let Some(stage) = stage_of(&file.path) else {
@@ -30,13 +30,13 @@ fn stage_of(path: &str) -> Option<&'static str> {
     STAGES.into_iter().find(|stage| *stage == module)
 }
 
-/// Modules that the code names from the root of the crate or from a parent, with the line of each:
+/// Modules that the code names from the crate root or a parent, with line numbers:
 /// `crate::recall`, `crate::{recall::Hit, prompt}`, `super::recall`.
 fn named_modules(file: &TreeFile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut numbers = Vec::new();
     let mut code = String::new();
-    // Comments are left out, so that a page may mention another stage.
+    // Comments may mention another stage.
     for (number, line) in file.code_lines() {
         numbers.push(number);
         code.push_str(line);
@@ -55,13 +55,13 @@ fn named_modules(file: &TreeFile) -> Vec<(usize, String)> {
     found
 }
 
-/// The first name of the path that begins here, or of each path when a group of them does.
+/// The first name of the path that starts here, or of each path in a group.
 fn first_names(text: &str) -> Vec<String> {
     let in_a_name = |c: char| c.is_alphanumeric() || c == '_';
     let Some(group) = text.strip_prefix('{') else {
         return vec![text.chars().take_while(|c| in_a_name(*c)).collect()];
     };
-    // What is inside inner groups is dropped; a first name never stands there.
+    // Inner groups never contain a first name.
     let mut depth = 1_usize;
     let mut outer = String::new();
     for c in group.chars() {
@@ -88,11 +88,11 @@ mod tests {
 
     fn check_stage(path: &str, text: &str, problems: &[&str]) {
         let path = format!("{SOURCE}{path}");
-        check(use_no_other_stage, &[(&path, text)], problems);
+        check(stay_independent, &[(&path, text)], problems);
     }
 
     #[test]
-    fn a_stage_uses_itself_and_what_is_no_stage() {
+    fn stage_may_use_itself_and_non_stages() {
         check_stage(
             "capture/add.rs",
             "use crate::capture::x;\nuse crate::prompts::{recall, learn};\n",
@@ -103,9 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn inject_asks_recall_and_not_the_other_way_round() {
+    fn inject_may_use_recall_but_not_vice_versa() {
         check_stage("inject/pack.rs", "use crate::recall::Hit;\n", &[]);
-        check_stage("learn/extract/mod.rs", "use crate::recall::retold;\n", &[]);
+        check_stage("learn/extract/mod.rs", "use crate::recall::paraphrase;\n", &[]);
         check_stage(
             "recall/rank.rs",
             "//! Ranks.\nfn f() { crate::inject::pack() }\n",
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_name_a_stage_is_seen() {
+    fn every_path_form_is_detected() {
         let problem = "crates/ralph-memory/src/learn.rs:1: the stage learn must not use the stage capture";
         for text in [
             "use crate::capture;\n",

@@ -1,4 +1,4 @@
-//! The tree that the rules look at: what git tracks or would add, read once.
+//! The tree that the rules inspect: files that git tracks or would add, read once.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -10,24 +10,23 @@ use ralph_process::command;
 
 /// The files of a checkout.
 pub(crate) struct Tree {
-    /// The folder they are in.
     pub(crate) root: PathBuf,
-    /// The files, in the order of their paths.
+    /// The files, sorted by path.
     pub(crate) files: Vec<TreeFile>,
 }
 
 /// One file of a checkout.
 pub(crate) struct TreeFile {
-    /// The path from the root, with `/` between its parts.
+    /// The path relative to the root, with `/` as separator.
     pub(crate) path: String,
-    /// What it holds; bytes that are no text are replaced.
+    /// The contents; invalid UTF-8 is replaced.
     pub(crate) text: String,
 }
 
 impl Tree {
-    /// Reads what git tracks and what it would add: a fault is found before it is committed.
+    /// Reads tracked and untracked files, so that a problem is found before it is committed.
     pub(crate) fn read(root: &Path) -> Result<Self, String> {
-        let failed = |why: &dyn Display| format!("the files of {} cannot be read: {why}", root.display());
+        let failed = |why: &dyn Display| format!("cannot read the files of {}: {why}", root.display());
         let listed = git(root)
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .output()
@@ -41,7 +40,7 @@ impl Tree {
         let mut files = Vec::new();
         for path in paths {
             let place = root.join(path);
-            // A file that was removed and not yet committed is still listed, and a link may lead to a folder.
+            // A deleted file is listed until the deletion is committed, and a link may refer to a folder.
             if !place.is_file() {
                 continue;
             }
@@ -57,7 +56,6 @@ impl Tree {
         })
     }
 
-    /// Our Rust files.
     pub(crate) fn rust_files(&self) -> impl Iterator<Item = &TreeFile> {
         self.files.iter().filter(|file| {
             let ours = file.path.starts_with("crates/") || file.path.starts_with("xtask/");
@@ -65,40 +63,37 @@ impl Tree {
         })
     }
 
-    /// The file at this path.
     pub(crate) fn file(&self, path: &str) -> Option<&TreeFile> {
         self.files.iter().find(|file| file.path == path)
     }
 }
 
 impl TreeFile {
-    /// Whether all of it is test code.
+    /// Whether the whole file is test code.
     pub(crate) fn is_test(&self) -> bool {
         self.path.contains("/tests/") || self.path.ends_with("/tests.rs") || self.path.ends_with("_tests.rs")
     }
 
-    /// The lines with their numbers.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
 
-    /// The lines that are not only a comment.
+    /// The lines that are not comments.
     pub(crate) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines().filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
-    /// The lines before the module of tests, which stands last in a file; none of a file that is all tests.
+    /// The lines before the test module, which is last in a file; none for a test file.
     pub(crate) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let end = if self.is_test() { 0 } else { self.start_of_tests() };
         self.lines().take(end)
     }
 
-    /// A problem in this file.
     pub(crate) fn problem(&self, line: usize, what: impl Display) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 
-    /// How many lines stand before the module of tests. A `mod tests;` in a file of its own cuts nothing off.
+    /// How many lines come before the inline test module, if there is one.
     fn start_of_tests(&self) -> usize {
         let lines: Vec<&str> = self.text.lines().collect();
         lines
@@ -108,7 +103,7 @@ impl TreeFile {
     }
 }
 
-/// Git on this tree. A hook sets variables that point it at another one.
+/// Git on this tree, without variables of a git hook that point to another one.
 fn git(root: &Path) -> Command {
     let mut git = command("git");
     git.current_dir(root)
@@ -124,7 +119,7 @@ pub(crate) mod testing {
     use std::io::Write;
     use tempfile::TempDir;
 
-    /// Checks what a rule finds in a small tree of these files.
+    /// Checks the problems that a rule finds in these files.
     #[track_caller]
     pub(crate) fn check(rule: fn(&Tree) -> Vec<String>, files: &[(&str, &str)], problems: &[&str]) {
         let folder = repository();
@@ -134,7 +129,6 @@ pub(crate) mod testing {
         assert_eq!(rule(&Tree::read(folder.path()).unwrap()), problems);
     }
 
-    /// An empty repository.
     pub(crate) fn repository() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let status = git(folder.path()).args(["init", "--quiet"]).status().unwrap();
@@ -142,7 +136,7 @@ pub(crate) mod testing {
         folder
     }
 
-    /// Writes a file and the folders it is in.
+    /// Writes a file and creates its folders.
     pub(crate) fn write(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -162,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_what_git_tracks_or_would_add() {
+    fn tree_has_tracked_and_untracked_files() {
         let folder = repository();
-        for path in [".gitignore", "crates/a b/src/lib.rs", "gone", "target/x.rs"] {
+        for path in [".gitignore", "crates/a b/src/lib.rs", "deleted", "target/x.rs"] {
             write(folder.path(), path, "/target\n");
         }
-        let status = git(folder.path()).args(["add", "gone"]).status().unwrap();
+        let status = git(folder.path()).args(["add", "deleted"]).status().unwrap();
         assert!(status.success());
-        fs::remove_file(folder.path().join("gone")).unwrap();
+        fs::remove_file(folder.path().join("deleted")).unwrap();
         assert_eq!(paths(folder.path()), [".gitignore", "crates/a b/src/lib.rs"]);
     }
 
@@ -183,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_product_ends_where_the_tests_begin() {
+    fn product_lines_end_at_the_test_module() {
         check_product("a.rs", "a\n\n#[cfg(test)]\nmod tests {\nb\n}\n", &["a", ""]);
         check_product(
             "a.rs",

@@ -1,15 +1,15 @@
-//! Every way in which a turn of Claude Code ends, as the failure matrix of real agents has them. The fields were recorded
-//! from Claude Code 2.1.325 with a scripted model, except where a comment says otherwise.
+//! All ways a turn of Claude Code can end. The fields were recorded from Claude Code 2.1.325 with a scripted model,
+//! unless a comment says otherwise.
 
-use ralph_process::HowEnded;
+use ralph_process::ExitReason;
 use serde_json::{Value, json};
 
-use super::tests::{INIT, SUCCESS, end_of, exited, hear, text};
+use super::tests::{INIT, SUCCESS, end_of, exited, on_line, text};
 use crate::TurnEnd;
 use crate::launch::Listener;
 
-/// What a turn that failed prints: that it tries again, a message of the program's own with its word for the error, and
-/// the last record, which calls itself a success and has its type in the middle.
+/// The output of a failed turn: a retry, a generated message with the error name, and the last record, which reports
+/// `success` and has its type in the middle.
 struct Failure {
     error: &'static str,
     fields: Value,
@@ -20,7 +20,7 @@ impl Failure {
     fn lines(&self) -> Vec<String> {
         let retry = json!({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 1,
             "retry_delay_ms": 120_000, "error_status": 429, "error": self.error, "session_id": "s-1"});
-        let said = json!({"type": "assistant", "parent_tool_use_id": null, "session_id": "s-1", "error": self.error,
+        let message = json!({"type": "assistant", "parent_tool_use_id": null, "session_id": "s-1", "error": self.error,
             "is_api_error_message": true, "message": {"id": "m-1", "model": "<synthetic>", "role": "assistant",
                 "content": [{"type": "text", "text": self.result}]}});
         let mut record = json!({"duration_api_ms": 0, "stop_reason": "stop_sequence", "session_id": "s-1",
@@ -28,11 +28,17 @@ impl Failure {
             "is_error": true, "num_turns": 1, "subtype": "success", "api_error_status": null,
             "result": self.result, "type": "result", "duration_ms": 938});
         let (Value::Object(record), Value::Object(fields)) = (&mut record, self.fields.clone()) else {
-            unreachable!("they are objects");
+            unreachable!("both are objects");
         };
         record.extend(fields);
         let record = Value::Object(record.clone());
-        [INIT.to_owned(), retry.to_string(), said.to_string(), record.to_string()].to_vec()
+        [
+            INIT.to_owned(),
+            retry.to_string(),
+            message.to_string(),
+            record.to_string(),
+        ]
+        .to_vec()
     }
 }
 
@@ -40,16 +46,16 @@ impl Failure {
 fn check(error: &'static str, fields: Value, result: &'static str, expected: impl Fn(String) -> TurnEnd) {
     let lines = Failure { error, fields, result }.lines();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    // The code that it ends with says nothing.
+    // The exit code does not matter.
     for code in [0, 1] {
         let end = end_of(code, &lines);
         assert_eq!(end.end, expected(result.to_owned()), "{error}");
-        assert!(end.messages.is_empty(), "an error of the service is nobody's answer");
+        assert!(end.messages.is_empty(), "a service error is not an answer");
     }
 }
 
 #[test]
-fn a_wrong_key_is_told_by_401_though_the_record_says_success() {
+fn auth_errors_despite_success() {
     let status = json!({"api_error_status": 401, "api_error_type": "authentication_error"});
     check(
         "authentication_failed",
@@ -57,7 +63,7 @@ fn a_wrong_key_is_told_by_401_though_the_record_says_success() {
         "Invalid API key · Fix external API key",
         TurnEnd::Auth,
     );
-    // From the words in its program.
+    // From strings in the program.
     for word in [
         "oauth_org_not_allowed",
         "account_on_hold",
@@ -69,7 +75,7 @@ fn a_wrong_key_is_told_by_401_though_the_record_says_success() {
 }
 
 #[test]
-fn an_account_that_cannot_pay_is_told_by_its_word_though_the_status_is_400() {
+fn billing_error_despite_status_400() {
     let status = json!({"api_error_status": 400, "api_error_type": "invalid_request_error"});
     check("billing_error", status, "Credit balance is too low", TurnEnd::Billing);
     let status = json!({"api_error_status": 429});
@@ -82,7 +88,7 @@ fn an_account_that_cannot_pay_is_told_by_its_word_though_the_status_is_400() {
 }
 
 #[test]
-fn what_passes_by_itself_is_told_by_429_500_529_and_by_no_status_at_all() {
+fn overload_and_lost_connections_are_transient() {
     let limit = "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later.";
     let status = |status: u16| json!({"api_error_status": status});
     check("rate_limit", status(429), limit, TurnEnd::Transient);
@@ -99,7 +105,7 @@ fn what_passes_by_itself_is_told_by_429_500_529_and_by_no_status_at_all() {
 }
 
 #[test]
-fn a_request_that_the_service_will_never_take_is_a_crash() {
+fn invalid_request_is_a_crash() {
     let status = |status: u16| json!({"api_error_status": status});
     check(
         "invalid_request",
@@ -116,7 +122,7 @@ fn a_request_that_the_service_will_never_take_is_a_crash() {
 }
 
 #[test]
-fn a_usage_limit_is_told_by_its_event_by_its_text_and_without_a_time() {
+fn usage_limit_from_event_or_text() {
     let status = || json!({"api_error_status": 429, "api_error_type": "rate_limit_error"});
     let text = "API Error: Request rejected (429) · You've hit your usage limit";
     let without = |message| TurnEnd::UsageLimit {
@@ -135,10 +141,10 @@ fn a_usage_limit_is_told_by_its_event_by_its_text_and_without_a_time() {
     let old = "Claude AI usage limit reached|1794826800";
     check("rate_limit", status(), old, at("2026-11-16T11:00:00Z"));
 
-    // From the types of its program.
+    // From types in the program.
     let event = json!({"type": "rate_limit_event", "session_id": "s-1", "rate_limit_info":
         {"status": "rejected", "resetsAt": 1_794_834_000, "rateLimitType": "five_hour"}});
-    // What a text says of the time has no day, or none at all.
+    // The time in the text has no date, or is missing.
     for text in [text, "You've hit your limit · resets 3:20am (Europe/Brussels)"] {
         let mut lines = Failure {
             error: "rate_limit",
@@ -153,7 +159,7 @@ fn a_usage_limit_is_told_by_its_event_by_its_text_and_without_a_time() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_is_told_by_its_terminal_reason() {
+fn too_long_prompt_by_terminal_reason() {
     let long = "Prompt is too long · the request is ~210000 tokens (limit 200000)";
     let fields = |reason: &str| json!({"api_error_status": 400, "terminal_reason": reason});
     check(
@@ -162,7 +168,7 @@ fn a_prompt_that_is_too_long_is_told_by_its_terminal_reason() {
         long,
         TurnEnd::ContextOverflow,
     );
-    // From the words in its program.
+    // From strings in the program.
     check(
         "invalid_request",
         fields("blocking_limit"),
@@ -178,7 +184,7 @@ fn a_prompt_that_is_too_long_is_told_by_its_terminal_reason() {
 }
 
 #[test]
-fn an_answer_that_was_cut_after_three_continuations_is_told_by_its_word() {
+fn token_limit_after_three_continuations() {
     let partial = |id: &str| {
         json!({"type": "assistant", "session_id": "s-1", "parent_tool_use_id": null,
             "message": {"id": id, "content": [{"type": "text", "text": "partial"}], "stop_reason": null}})
@@ -212,7 +218,7 @@ fn an_answer_that_was_cut_after_three_continuations_is_told_by_its_word() {
 }
 
 #[test]
-fn a_refusal_is_told_by_its_stop_reason() {
+fn refusal_by_stop_reason() {
     let refused = "API Error: Opus 5.5's safeguards flagged this message";
     check(
         "invalid_request",
@@ -223,16 +229,16 @@ fn a_refusal_is_told_by_its_stop_reason() {
 }
 
 #[test]
-fn a_normal_end_that_hides_an_error_is_that_error() {
+fn hidden_error_in_normal_end_is_detected() {
     let hidden = |fields: Value| {
         let mut fields = fields;
         fields["is_error"] = json!(false);
         fields
     };
-    // The message before it is an error of the service.
+    // The message before it is a service error.
     let fields = hidden(json!({"terminal_reason": "completed", "api_error_status": 529}));
     check("server_error", fields, "API Error: 529 Overloaded.", TurnEnd::Transient);
-    // Its own reason says so.
+    // The record's own reason reports it.
     let record = SUCCESS.replace("\"completed\"", "\"api_error\"");
     assert_eq!(end_of(0, &[INIT, &record]).end, TurnEnd::Transient("done".into()));
     let record = SUCCESS.replace("\"completed\"", "\"prompt_too_long\"");
@@ -240,14 +246,14 @@ fn a_normal_end_that_hides_an_error_is_that_error() {
 }
 
 #[test]
-fn an_answer_of_nothing_is_a_turn_in_which_nothing_was_said() {
+fn empty_answer_is_silent() {
     let end = end_of(0, &[INIT, &SUCCESS.replace("\"done\"", "\"\"")]);
     assert_eq!(end.end, TurnEnd::Finished);
-    assert!(!end.spoke(), "that is an empty answer");
+    assert!(!end.spoke(), "the answer is empty");
 }
 
 #[test]
-fn a_turn_in_which_a_tool_was_denied_is_finished_and_names_it() {
+fn turn_with_denied_tool_is_finished() {
     let denied = r#""permission_denials":[{"tool_name":"Write","tool_use_id":"t","tool_input":{"file_path":"/p/a"}}]"#;
     let record = SUCCESS.replace(r#""permission_denials":[]"#, denied);
     let end = end_of(0, &[INIT, &text("I wrote it"), &record]);
@@ -256,25 +262,25 @@ fn a_turn_in_which_a_tool_was_denied_is_finished_and_names_it() {
 }
 
 #[test]
-fn a_turn_that_was_ended_from_outside_says_by_whom() {
+fn externally_ended_turn_reports_the_cause() {
     for (how, expected) in [
-        (HowEnded::Stopped, TurnEnd::Stopped),
-        (HowEnded::TimedOut, TurnEnd::Stopped),
-        (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+        (ExitReason::Stopped, TurnEnd::Stopped),
+        (ExitReason::TimedOut, TurnEnd::Stopped),
+        (ExitReason::OutputLimit, TurnEnd::OutputLimit),
         (
-            HowEnded::Signalled(9),
+            ExitReason::Signalled(9),
             TurnEnd::Crash("killed by signal 9: fatal: broken".into()),
         ),
     ] {
         let ended = || ralph_process::Ended { how, ..exited(0) };
-        assert_eq!(hear(&[INIT, &text("half")]).0.conclude(ended()).end, expected);
-        assert_eq!(hear(&[INIT, SUCCESS]).0.conclude(ended()).end, TurnEnd::Finished);
+        assert_eq!(on_line(&[INIT, &text("half")]).0.conclude(ended()).end, expected);
+        assert_eq!(on_line(&[INIT, SUCCESS]).0.conclude(ended()).end, TurnEnd::Finished);
     }
 }
 
 #[test]
-fn fault_28_a_turn_that_speaks_of_errors_went_well() {
-    for said in [
+fn fault_28_text_about_errors_is_not_an_error() {
+    for answer in [
         r#""is_error": false"#,
         r#""is_error": true, "subtype": "error_during_execution""#,
         "rate limit",
@@ -283,29 +289,29 @@ fn fault_28_a_turn_that_speaks_of_errors_went_well() {
         "You've hit your limit · resets 3pm (UTC)",
         "API Error: 401 authentication_failed",
     ] {
-        let quoted = Value::from(said).to_string();
+        let quoted = Value::from(answer).to_string();
         let output = format!(
             r#"{{"type":"user","session_id":"s-1","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":{quoted},"is_error":true}}]}}}}"#
         );
         let record = SUCCESS.replace("\"done\"", &quoted);
-        let end = end_of(0, &[INIT, &output, &text(said), &record]);
-        assert_eq!(end.end, TurnEnd::Finished, "{said}");
-        assert_eq!(end.messages, [said]);
+        let end = end_of(0, &[INIT, &output, &text(answer), &record]);
+        assert_eq!(end.end, TurnEnd::Finished, "{answer}");
+        assert_eq!(end.messages, [answer]);
     }
 }
 
 #[test]
-fn a_turn_with_very_many_calls_is_bounded() {
-    let mut records = hear(&[INIT]).0;
+fn calls_of_a_turn_are_bounded() {
+    let mut records = on_line(&[INIT]).0;
     for number in 0..20_000 {
         let call = format!(
             r#"{{"type":"assistant","session_id":"s-1","message":{{"content":[{{"type":"tool_use","id":"t{number}","name":"Write","input":{{"file_path":"/p/{number}"}}}}]}}}}"#
         );
-        drop(records.hear(&call));
+        drop(records.on_line(&call));
     }
     let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"t19999"}"#;
-    drop(records.hear(denied));
-    drop(records.hear(SUCCESS));
+    drop(records.on_line(denied));
+    drop(records.on_line(SUCCESS));
     let end = records.conclude(exited(0));
     assert_eq!((end.writes.len(), end.denials.len()), (4095, 1));
     assert_eq!(end.writes.last(), Some(&"/p/19998".into()));

@@ -1,16 +1,15 @@
-//! The records that Claude Code prints, as far as they matter here. Keys come in any order, there are more than these, and
-//! records of unknown types come too.
+//! The relevant records of Claude Code's output. Key order varies, and unknown keys and record types are ignored.
 
-use ralph_model::{Usage, beginning_in_words};
+use ralph_model::{Usage, truncate_at_word};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::lenient::{lenient, lenient_list, lenient_or_default};
 
-/// The most that is kept of the text of a result, in bytes.
-const MOST_RESULT: usize = 64 << 10;
+/// The longest result text that is kept, in bytes.
+const MAX_RESULT: usize = 64 << 10;
 
-/// What any record may hold.
+/// The fields that any record may have.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
     #[serde(rename = "type")]
@@ -25,10 +24,10 @@ pub(super) struct Envelope {
     pub(super) parent_tool_use_id: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) message: Option<Message>,
-    /// What the service said, in a message that the program made up from it.
+    /// The service error, in a message that the program generated for it.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) error: Option<String>,
-    /// Whether it is such a message, also where it has no word for the error.
+    /// Whether this is such a message, even if it names no error.
     #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) is_api_error_message: bool,
     #[serde(default, deserialize_with = "lenient")]
@@ -37,19 +36,19 @@ pub(super) struct Envelope {
     pub(super) tool_use_id: Option<String>,
 }
 
-/// A message of the agent, or what its tools answered.
+/// A message of the agent, or a tool result.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) content: Content,
-    /// What it has used by now; what is written later is not in it.
+    /// Usage so far; later output is not included.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) usage: Option<PlainUsage>,
 }
 
-/// What a message holds: blocks, or a text alone.
+/// Content of a message: blocks, or plain text.
 #[derive(Debug, Deserialize)]
 #[serde(from = "Value")]
 pub(super) enum Content {
@@ -74,7 +73,6 @@ impl Default for Content {
 }
 
 impl Content {
-    /// The blocks that are known.
     pub(super) fn into_blocks(self) -> Vec<Block> {
         match self {
             Self::Text(text) => vec![Block::Text { text }],
@@ -86,7 +84,6 @@ impl Content {
     }
 }
 
-/// A block of a message.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block {
@@ -110,30 +107,26 @@ pub(super) enum Block {
     Other,
 }
 
-/// What a tool is called with.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct ToolInput(Map<String, Value>);
 
 impl ToolInput {
-    /// The file that it is about.
     pub(super) fn path(&self) -> Option<&str> {
         ["file_path", "notebook_path", "path"]
             .iter()
             .find_map(|key| self.text(key))
     }
 
-    /// The command that it runs.
     pub(super) fn command(&self) -> Option<&str> {
         self.text("command")
     }
 
-    /// The address that it fetches.
     pub(super) fn url(&self) -> Option<&str> {
         self.text("url")
     }
 
-    /// Any text in it, the first.
+    /// The first text in the input.
     pub(super) fn first_text(&self) -> Option<&str> {
         self.0.values().find_map(Value::as_str)
     }
@@ -143,13 +136,12 @@ impl ToolInput {
     }
 }
 
-/// How much of a subscription is used.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RateLimit {
     #[serde(default, deserialize_with = "lenient")]
     status: Option<String>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) resets_at: Option<f64>,
     #[serde(default, deserialize_with = "lenient")]
@@ -157,13 +149,11 @@ pub(super) struct RateLimit {
 }
 
 impl RateLimit {
-    /// Whether nothing more is answered.
     pub(super) fn is_rejected(&self) -> bool {
         self.status.as_deref() == Some("rejected")
     }
 }
 
-/// The last record of a turn.
 #[derive(Debug, Deserialize)]
 pub(super) struct ResultRecord {
     #[serde(default, deserialize_with = "lenient")]
@@ -195,15 +185,15 @@ pub(super) struct ResultRecord {
 }
 
 impl ResultRecord {
-    /// Leaves the beginning of its text, which may repeat a whole answer: what it says of an error is short.
+    /// Shortens the text, which may repeat a whole answer; error messages are short.
     pub(super) fn shorten(&mut self) {
         if let Some(text) = &mut self.result {
-            text.truncate(beginning_in_words(text, MOST_RESULT).len());
+            text.truncate(truncate_at_word(text, MAX_RESULT).len());
             text.shrink_to_fit();
         }
     }
 
-    /// What it says about itself: the result, else the errors.
+    /// The message of the record: its result, or else its errors.
     pub(super) fn message(&self) -> String {
         let result = self.result.as_deref().map(str::trim).filter(|text| !text.is_empty());
         match result {
@@ -217,7 +207,7 @@ impl ResultRecord {
         }
     }
 
-    /// What the turn used: that of all models, since the other sums go on from an earlier session or leave out subagents.
+    /// The usage of the turn over all models. The other totals include earlier sessions or omit subagents.
     pub(super) fn usage(&self) -> Usage {
         let models = self.model_usage.as_ref().filter(|models| !models.is_empty());
         if let Some(models) = models {
@@ -236,7 +226,6 @@ impl ResultRecord {
     }
 }
 
-/// What one model used.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct ModelUsage {
@@ -252,7 +241,7 @@ struct ModelUsage {
     cost: f64,
 }
 
-/// What the agent itself used, or one message of it.
+/// Usage of the agent itself or of one message.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct PlainUsage {
     #[serde(default, deserialize_with = "lenient_or_default")]
@@ -266,7 +255,7 @@ pub(super) struct PlainUsage {
 }
 
 impl PlainUsage {
-    /// The same without a price.
+    /// The usage, without cost.
     pub(super) fn usage(&self) -> Usage {
         Usage {
             cost_usd: 0.0,
@@ -278,7 +267,6 @@ impl PlainUsage {
     }
 }
 
-/// A tool that was not permitted.
 #[derive(Debug, Deserialize)]
 pub(super) struct DeniedTool {
     #[serde(default, deserialize_with = "lenient_or_default")]

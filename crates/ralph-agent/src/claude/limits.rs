@@ -1,5 +1,5 @@
-//! Usage limits as Claude Code words them. Only whole messages of these forms count, and only in a record that is an
-//! error: an answer that speaks of limits is an answer.
+//! Recognizes the usage limit messages of Claude Code. Only complete messages of these forms count, and only in error
+//! records, because a normal answer may also mention limits.
 //!
 //! - `You've hit your limit · resets 3:20am (Europe/Brussels)`, also `session limit`, `weekly limit`
 //! - `You're out of extra usage · resets 3am (Europe/Brussels)`, also `usage credits`
@@ -12,29 +12,29 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::moments;
+use crate::timestamps;
 
-/// What stands before a message of the service.
+/// The prefix of messages from the service.
 const REJECTED: &str = "API Error: Request rejected (429) · ";
 
-/// What a message says of what may be used.
+/// What is used up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Spent {
-    /// It is used up for now.
+    /// The usage limit, for now.
     Usage {
-        /// When that is over, where it is said.
+        /// The reset time, if the message has one.
         resets_at: Option<Timestamp>,
     },
-    /// It is used up until somebody pays more.
+    /// The budget, until more is paid.
     Money,
 }
 
-/// Reads a message; none when it is not of a known form.
+/// Parses a message; `None` if its form is unknown.
 pub(super) fn read(message: &str, now: Timestamp) -> Option<Spent> {
     let line = ralph_model::first_line(message);
     let line = line.strip_prefix(REJECTED).unwrap_or(line);
     if let Some(epoch) = line.strip_prefix("Claude AI usage limit reached|") {
-        let resets_at = epoch.trim().parse().ok().and_then(moments::from_epoch);
+        let resets_at = epoch.trim().parse().ok().and_then(timestamps::from_epoch);
         return Some(Spent::Usage { resets_at });
     }
     let (what, rest) = match line.split_once(['·', '∙', '•']) {
@@ -56,12 +56,12 @@ pub(super) fn read(message: &str, now: Timestamp) -> Option<Spent> {
         .strip_prefix("You've hit your ")
         .is_some_and(|which| which == "limit" || which.ends_with(" limit"))
         || what.ends_with(" limit reached");
-    // A sentence that happens to begin alike is longer.
+    // A longer text is a sentence that happens to start the same way.
     let is_short = what.split_whitespace().count() <= 6;
     (is_limit && is_short).then_some(Spent::Usage { resets_at })
 }
 
-/// Whether a message is about what is paid for by use. More sentences may follow its first.
+/// Whether the message is about pay-per-use. It may consist of several sentences.
 fn is_about_money(what: &str) -> bool {
     let first = what
         .split_once(". ")
@@ -77,8 +77,8 @@ fn is_about_money(what: &str) -> bool {
     )
 }
 
-/// The next time that a clock in a zone shows `3:20am (Europe/Brussels)`, or `Nov 20, 3pm (Zone)`. Without a zone nobody
-/// can tell.
+/// The next time that a clock in the zone shows `3:20am (Europe/Brussels)` or `Nov 20, 3pm (Zone)`. `None` without a
+/// zone.
 fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
     let (clock, rest) = when.split_once('(')?;
     let zone = TimeZone::get(rest.split_once(')')?.0.trim()).ok()?;
@@ -87,10 +87,10 @@ fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
         Some((day, clock)) => (Some(day.trim_end_matches(" at").trim_end_matches(',')), clock),
         None => (None, clock.trim()),
     };
-    let time = moments::clock_time(clock)?;
+    let time = timestamps::clock_time(clock)?;
     match day {
-        Some(day) => moments::next_date(day, time, &here),
-        None => moments::next_clock(time, &here),
+        Some(day) => timestamps::next_date(day, time, &here),
+        None => timestamps::next_clock(time, &here),
     }
 }
 
@@ -98,7 +98,7 @@ fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    /// At noon in Brussels, on a day in winter.
+    /// Reads the message at noon in Brussels on a winter day.
     fn check(message: &str, resets_at: Option<&str>) {
         let now: Timestamp = "2026-11-16T11:00:00Z".parse().unwrap();
         let resets_at = resets_at.map(|time| time.parse().unwrap());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_forms_are_read_with_their_times() {
+    fn known_forms_are_parsed_with_times() {
         check(
             "You've hit your limit · resets 3:20am (Europe/Brussels)",
             Some("2026-11-17T02:20:00Z"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_whose_end_is_not_told_is_one_nonetheless() {
+    fn limit_without_reset_time_is_recognized() {
         check("You've hit your limit", None);
         check("API Error: Request rejected (429) · You've hit your usage limit", None);
         check("You've hit your limit · resets 3pm", None);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paid_for_by_use_comes_back_at_a_time_or_with_money() {
+    fn pay_per_use_limits_reset_or_need_money() {
         check(
             "You're out of extra usage · resets 3am (Europe/Brussels)",
             Some("2026-11-17T02:00:00Z"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_limit() {
+    fn other_texts_are_not_limits() {
         for text in [
             "",
             "API Error: 429 rate limit",

@@ -1,10 +1,10 @@
-//! Claude Code, which prints one JSON record a line. How its turn ended is told by the last of them, never by the code
-//! that the program ends with, nor by the word `success`: both say so of turns that failed.
+//! The Claude Code driver, which reads one JSON record per line. The last record decides how the turn ended, not the
+//! exit code or the word `success`, which also occur in failed turns.
 
 mod events;
 mod limits;
 mod outcome;
-mod used;
+mod usage_counter;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,56 +12,53 @@ use std::sync::Arc;
 
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_model::{Clock, Usage, first_line, preview};
-use ralph_process::{Ended, HowEnded, Input};
+use ralph_process::{Ended, ExitReason, Input};
 use serde_json::Value;
 
 use crate::allowed::MEMORY_COMMANDS;
 use crate::command_words::has_option;
-use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::launch::{Launch, LineOutput, Listener, end_of_process, launch};
 use crate::lenient::read_record;
 use crate::newest::{Newest, short};
 use crate::{
-    Access, Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink,
+    Access, Agent, Denial, DriverError, EndOfTurn, MessageLog, RunningTurn, StartError, Turn, TurnEnd, TurnEvent,
+    TurnSink,
 };
 use events::{Block, Envelope, PlainUsage, RateLimit, ResultRecord, ToolInput};
-use used::Used;
+use usage_counter::UsageCounter;
 
-/// How much of what a tool is about is told.
 const ABOUT_COLUMNS: usize = 200;
-/// How much of output that is no record is told.
 const GARBAGE_COLUMNS: usize = 200;
 
-/// What makes it look at files and nothing else. In its default mode it asks before it changes anything, and nobody is
-/// there to say yes; but what the user's own settings permit it does not ask for, so these tools are taken from it.
+/// Limits the agent to reading. The default mode asks before changes, and no one can answer, but it does not ask for
+/// what the user's own settings permit, so these tools are disabled.
 const READ_ONLY: &[&str] = &[
     "--permission-mode",
     "default",
     "--disallowedTools",
     "Bash,Edit,MultiEdit,Write,NotebookEdit",
-    // No servers but those that the command names: their tools may do anything.
+    // Allow only the MCP servers that the command names, because their tools may do anything.
     "--strict-mcp-config",
 ];
 
-/// Claude Code.
 pub struct ClaudeAgent {
     words: Vec<String>,
     clock: Arc<dyn Clock + Send + Sync>,
 }
 
 impl ClaudeAgent {
-    /// What it is called on record.
+    /// The recorded name.
     pub(crate) const NAME: &str = "claude";
 
-    /// Claude Code as a command line starts it; what makes it speak in records is added.
+    /// Creates the driver for a command line; adds the options for JSON output.
     ///
     /// # Errors
-    /// When the line names no program.
+    /// If the command line names no program.
     pub fn new(command: &CommandLine, clock: Arc<dyn Clock + Send + Sync>) -> Result<Self, DriverError> {
         let words = command.words().ok_or(DriverError::NoProgram)?;
         Ok(Self { words, clock })
     }
 
-    /// Whether the command has an option.
     fn has(&self, option: &str) -> bool {
         has_option(&self.words, option)
     }
@@ -72,8 +69,8 @@ impl ClaudeAgent {
             words.push("-p".to_owned());
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
-        words.extend(self.words_about(turn.access).iter().copied().map(String::from));
-        words.extend(self.allowing_words(turn));
+        words.extend(self.access_words(turn.access).iter().copied().map(String::from));
+        words.extend(self.allowed_tools_words(turn));
         if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
         }
@@ -82,8 +79,8 @@ impl ClaudeAgent {
 }
 
 impl ClaudeAgent {
-    /// The words that say what it may do; none where the command says it already.
-    fn words_about(&self, access: Access) -> &'static [&'static str] {
+    /// The options for its permissions; empty if the command sets them.
+    fn access_words(&self, access: Access) -> &'static [&'static str] {
         match access {
             Access::ReadOnly if self.can_be_read_only() => READ_ONLY,
             Access::ReadOnly => &[],
@@ -96,8 +93,8 @@ impl ClaudeAgent {
 }
 
 impl ClaudeAgent {
-    /// The words that let it run ralph's memory commands and what is configured.
-    fn allowing_words(&self, turn: &Turn<'_>) -> Vec<String> {
+    /// The options that allow ralph's memory commands and the configured commands.
+    fn allowed_tools_words(&self, turn: &Turn<'_>) -> Vec<String> {
         if turn.access != Access::Work(Permissions::Edit) || self.permissions(Permissions::Edit).is_none() {
             return Vec::new();
         }
@@ -108,10 +105,10 @@ impl ClaudeAgent {
     }
 }
 
-/// The rule that lets it run exactly this command; none where it has no such rule.
+/// The rule that allows exactly this command; `None` if that cannot be expressed.
 fn exact_rule(command: &str) -> Option<String> {
     let command = command.trim();
-    // It takes every asterisk for a wildcard, however it is written.
+    // Claude Code treats every asterisk as a wildcard, even an escaped one.
     (!command.contains(['*', '\n'])).then(|| {
         let mut rule = String::from("Bash(");
         for character in command.chars() {
@@ -129,7 +126,7 @@ impl Agent for ClaudeAgent {
         Self::NAME
     }
 
-    /// Who writes one of these options into the command has decided.
+    /// If the command has one of these options, the user has decided.
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
         let decided = self.has("--permission-mode") || self.has("--dangerously-skip-permissions");
         (!decided).then_some(asked)
@@ -154,27 +151,27 @@ impl Agent for ClaudeAgent {
     }
 }
 
-/// What the records of a turn have said so far. Of its calls the newest thousands are kept: one that is denied or fails is
-/// answered soon, and what an older one has written is seen on disk.
+/// The state read from the records of a turn. Only a few thousand of the newest calls are kept: denials and failures
+/// follow soon, and older writes are visible on disk.
 pub(crate) struct Records {
     clock: Arc<dyn Clock + Send + Sync>,
     session: Option<String>,
     model: Option<String>,
-    said: Said,
-    /// The files that write calls name, each with the call's id.
+    messages: MessageLog,
+    /// The files named by write calls, with the ids of the calls.
     writes: Newest<(String, PathBuf)>,
-    /// The calls that failed, by their ids.
+    /// The ids of failed calls.
     failed: Newest<String>,
-    /// What every tool call would be as a denial, by the call's id: a record that denies one tells no more than that id.
+    /// The denial for each call by id, because a denial record contains only the id.
     calls: Newest<(String, Denial)>,
-    /// The denied calls, by their ids.
+    /// The denied calls by id.
     denied: Newest<(String, Denial)>,
     rejected: Option<RateLimit>,
-    /// The program's word for the error of the service that came last.
+    /// The name of the last service error.
     error: Option<String>,
     result: Option<ResultRecord>,
-    used: Used,
-    /// The first line that is no record.
+    used: UsageCounter,
+    /// The first line that is not a record.
     garbage: Option<String>,
 }
 
@@ -184,7 +181,7 @@ impl Records {
             clock,
             session: None,
             model: None,
-            said: Said::default(),
+            messages: MessageLog::default(),
             writes: Newest::default(),
             failed: Newest::default(),
             calls: Newest::default(),
@@ -192,15 +189,15 @@ impl Records {
             rejected: None,
             error: None,
             result: None,
-            used: Used::default(),
+            used: UsageCounter::default(),
             garbage: None,
         }
     }
 
-    fn hear_message(&mut self, envelope: Envelope) -> Vec<TurnEvent> {
-        // What a subagent says is said to the agent, not to us.
+    fn on_message(&mut self, envelope: Envelope) -> Vec<TurnEvent> {
+        // Subagents talk to the agent, not to the user.
         let is_own = envelope.parent_tool_use_id.is_none();
-        // A message of the program about an error of the service is nobody's answer.
+        // A generated message about a service error is not an answer.
         let no_word = envelope.is_api_error_message.then(|| "unknown".to_owned());
         let error = envelope.error.or(no_word);
         let is_answer = error.is_none();
@@ -211,21 +208,21 @@ impl Records {
             return vec![TurnEvent::Alive];
         };
         let usage = message.usage.as_ref().map(PlainUsage::usage);
-        // What a subagent uses is used, too.
+        // Usage of subagents counts too.
         let used = usage.and_then(|usage| self.used.count(message.id.as_deref(), usage));
-        let mut told: Vec<TurnEvent> = used.map(TurnEvent::Used).into_iter().collect();
+        let mut events: Vec<TurnEvent> = used.map(TurnEvent::Used).into_iter().collect();
         for block in message.content.into_blocks() {
             match block {
                 Block::Text { text } if is_own && is_answer => {
-                    // One message may come in several records.
+                    // One message may be split into several records.
                     if message.id.is_none() {
-                        self.said.next_message();
+                        self.messages.next_message();
                     }
-                    told.extend(self.said.tell(message.id.as_deref(), text));
+                    events.extend(self.messages.append(message.id.as_deref(), text));
                 }
                 Block::ToolUse { id, name, input } => {
                     if is_own {
-                        self.said.tool();
+                        self.messages.tool();
                     }
                     let id = short(&id);
                     if let Some(file) = written_file(&name, &input) {
@@ -233,19 +230,19 @@ impl Records {
                     }
                     self.calls.push((id, outcome::denial(&name, &input)));
                     let about = input.about();
-                    told.push(TurnEvent::Tool { name, about });
+                    events.push(TurnEvent::Tool { name, about });
                 }
                 _ => {}
             }
         }
-        if told.is_empty() {
-            told.push(TurnEvent::Alive);
+        if events.is_empty() {
+            events.push(TurnEvent::Alive);
         }
-        told
+        events
     }
 
-    /// What the tools answered: a call that failed has written nothing.
-    fn hear_answers(&mut self, envelope: Envelope) {
+    /// Records failed calls, which have not written anything.
+    fn on_tool_results(&mut self, envelope: Envelope) {
         let blocks = envelope.message.map(|message| message.content.into_blocks());
         for block in blocks.unwrap_or_default() {
             if let Block::ToolResult {
@@ -258,7 +255,7 @@ impl Records {
         }
     }
 
-    fn hear_result(&mut self, line: &str) -> Vec<TurnEvent> {
+    fn on_result(&mut self, line: &str) -> Vec<TurnEvent> {
         let Ok(mut result) = serde_json::from_str::<ResultRecord>(line) else {
             self.note_garbage(line);
             return vec![TurnEvent::Alive];
@@ -268,7 +265,7 @@ impl Records {
         }
         result.error = result.error.or_else(|| self.error.clone());
         result.shorten();
-        // One that tells nothing takes nothing back.
+        // An empty usage does not reset the total.
         let used = Some(result.usage()).filter(|usage| *usage != Usage::default());
         self.result = Some(result);
         vec![used.map_or(TurnEvent::Alive, TurnEvent::Used)]
@@ -281,23 +278,25 @@ impl Records {
     }
 
     fn end(&self, ended: &Ended) -> TurnEnd {
-        // Whatever made the process end after that, the turn was over.
+        // Once there is a result, the turn is over, however the process ended.
         if let Some(result) = &self.result {
             return outcome::end_of(result, self.rejected.as_ref(), self.clock.now());
         }
         match ended.how {
-            HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
-            HowEnded::OutputLimit => return TurnEnd::OutputLimit,
-            HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
+            ExitReason::Stopped | ExitReason::TimedOut => return TurnEnd::Stopped,
+            ExitReason::OutputLimit => return TurnEnd::OutputLimit,
+            ExitReason::Exited(_) | ExitReason::Signalled(_) => {}
         }
         match (end_of_process(ended), &self.garbage) {
-            (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it printed what is no record: {line}")),
+            (TurnEnd::Finished, Some(line)) => {
+                TurnEnd::Garbage(format!("it printed a line that is not a record: {line}"))
+            }
             (TurnEnd::Finished, None) => TurnEnd::Garbage("it ended without a result record".to_owned()),
             (crash, _) => crash,
         }
     }
 
-    /// The last record lists what was denied; without one, what was told on the way counts. The same wish is told once.
+    /// The denials of the last record, or else those seen during the turn, without duplicates.
     fn denials(&mut self) -> Vec<Denial> {
         let listed = self
             .result
@@ -317,7 +316,7 @@ impl Records {
         denials
     }
 
-    /// The files that were written by calls of which nobody says that they failed.
+    /// The files written by calls that are not known to have failed.
     fn writes(&mut self) -> Vec<PathBuf> {
         let failed: BTreeSet<String> = std::mem::take(&mut self.failed).into_iter().collect();
         std::mem::take(&mut self.writes)
@@ -329,7 +328,7 @@ impl Records {
 }
 
 impl Listener for Records {
-    fn hear(&mut self, line: &str) -> Heard {
+    fn on_line(&mut self, line: &str) -> LineOutput {
         let Some(envelope) = read_record::<Envelope>(line) else {
             self.note_garbage(line);
             return vec![TurnEvent::Alive].into();
@@ -345,13 +344,13 @@ impl Listener for Records {
                     self.denied.push((short(&id), denial.clone()));
                 }
             }
-            ("assistant", _) => return self.hear_message(envelope).into(),
-            ("user", _) => self.hear_answers(envelope),
+            ("assistant", _) => return self.on_message(envelope).into(),
+            ("user", _) => self.on_tool_results(envelope),
             ("rate_limit_event", _) => {
-                // A limit that was rejected and is allowed again was waited for.
+                // If the limit allows requests again, it has been waited for.
                 self.rejected = envelope.rate_limit_info.filter(RateLimit::is_rejected);
             }
-            ("result", _) => return self.hear_result(line).into(),
+            ("result", _) => return self.on_result(line).into(),
             _ => {}
         }
         vec![TurnEvent::Alive].into()
@@ -361,7 +360,7 @@ impl Listener for Records {
         let end = self.end(&ended);
         let denials = self.denials();
         let result = self.result.take();
-        let (messages, before_last_tool, left_out) = self.said.take();
+        let (messages, before_last_tool, left_out) = self.messages.take();
         EndOfTurn {
             end,
             messages,
@@ -383,14 +382,12 @@ impl Listener for Records {
     }
 }
 
-/// Whether something is a record of a session.
 pub(crate) fn is_record(value: &Value) -> bool {
     let has = |key| value.get(key).is_some_and(Value::is_string);
     has("type") && has("session_id")
 }
 
-/// The usage limit that a message of Claude Code's about an error tells of, or that what was paid for is used up; none when
-/// it is not of a known form.
+/// Parses a Claude Code error message about a usage limit or an exhausted budget; `None` if its form is unknown.
 #[must_use]
 pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
     let spent = limits::read(message, now)?;
@@ -401,7 +398,7 @@ pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd
     })
 }
 
-/// The file that a call of a writing tool names.
+/// The file named by a call of a writing tool.
 fn written_file(tool: &str, input: &ToolInput) -> Option<PathBuf> {
     matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
         .then(|| input.path())
@@ -410,7 +407,7 @@ fn written_file(tool: &str, input: &ToolInput) -> Option<PathBuf> {
 }
 
 impl ToolInput {
-    /// What a call is about: a path, a command, or what it asks for.
+    /// The subject of a call: a path, a command, or a query.
     fn about(&self) -> String {
         let about = self.path().or(self.command()).or_else(|| self.first_text());
         preview(first_line(about.unwrap_or_default()), ABOUT_COLUMNS)

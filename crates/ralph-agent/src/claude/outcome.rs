@@ -1,4 +1,5 @@
-//! What the last record of a turn means. The program says `success` also when the service refused, so that is asked last.
+//! Interprets the last record of a turn. Its `success` is checked last, because the program also reports it when the
+//! service refused.
 
 use jiff::Timestamp;
 use ralph_model::preview;
@@ -7,33 +8,31 @@ use super::events::{RateLimit, ResultRecord, ToolInput};
 use super::exact_rule;
 use super::limits::{self, Spent};
 use crate::allowed::{FULL_PERMISSIONS, permitting_line};
-use crate::moments;
+use crate::timestamps;
 use crate::{Denial, TurnEnd};
 
-/// How much of a message is kept.
 const MESSAGE_COLUMNS: usize = 500;
 
-/// How the turn ended that this record ends.
 pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: Timestamp) -> TurnEnd {
     let text = result.message();
     let message = preview(&text, MESSAGE_COLUMNS);
     match result.subtype.as_deref() {
         Some("error_max_turns") => return TurnEnd::TurnLimit,
         _ if result.is_error || hides_an_error(result) => {}
-        // What is no error is none, whatever its text says.
+        // A record without an error is not an error, whatever its text says.
         Some("success") | None => return end_without_error(result, message),
         Some(_) => {}
     }
     if let Some(end) = end_by_reason(result, &message) {
         return end;
     }
-    let told = rejected.and_then(resets_at);
+    let reported = rejected.and_then(resets_at);
     match limits::read(&text, now) {
-        Some(Spent::Money) if told.is_none() => return TurnEnd::Billing(message),
+        Some(Spent::Money) if reported.is_none() => return TurnEnd::Billing(message),
         Some(Spent::Money) => return end_by_rate(rejected, message),
         Some(Spent::Usage { resets_at }) => {
-            // The text may have no day, and be read when its minute is over.
-            let resets_at = told.or(resets_at);
+            // The text may lack a date and may be read after its minute has passed.
+            let resets_at = reported.or(resets_at);
             return TurnEnd::UsageLimit { resets_at, message };
         }
         None => {}
@@ -41,7 +40,7 @@ pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: T
     end_by_error(result, rejected, message)
 }
 
-/// Whether a record that calls itself no error ends a turn that the service or the program broke off.
+/// Whether the service or the program aborted the turn although the record reports no error.
 fn hides_an_error(result: &ResultRecord) -> bool {
     let broke_off = matches!(
         result.terminal_reason.as_deref(),
@@ -59,7 +58,7 @@ fn hides_an_error(result: &ResultRecord) -> bool {
     broke_off || result.error.is_some()
 }
 
-/// What the service said, by its status or in the words of the program and of the service.
+/// Classifies an error by the status of the service or the error names of the program and the service.
 fn end_by_error(result: &ResultRecord, rejected: Option<&RateLimit>, message: String) -> TurnEnd {
     match (result.api_error_status, result.error.as_deref()) {
         (Some(401 | 403), _)
@@ -78,7 +77,7 @@ fn end_by_error(result: &ResultRecord, rejected: Option<&RateLimit>, message: St
         (Some(408 | 409 | 500..), _) | (_, Some("server_error" | "overloaded")) => TurnEnd::Transient(message),
         (Some(413), _) => TurnEnd::ContextOverflow(message),
         _ if rejected.is_some() => end_by_rate(rejected, message),
-        // The service gave no status at all: it was not reached, or the stream was cut.
+        // Without a status, the service was not reached or the stream was interrupted.
         (None, _) if result.terminal_reason.as_deref() == Some("api_error") => TurnEnd::Transient(message),
         _ => TurnEnd::Crash(described(result, message)),
     }
@@ -93,7 +92,7 @@ fn end_without_error(result: &ResultRecord, message: String) -> TurnEnd {
     }
 }
 
-/// Why it stopped, where the program has a word for it.
+/// Classifies by the program's stop reason, if it has a known one.
 fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
     let words = [
         result.terminal_reason.as_deref(),
@@ -112,17 +111,17 @@ fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
 }
 
 fn resets_at(limit: &RateLimit) -> Option<Timestamp> {
-    limit.resets_at.and_then(moments::from_epoch)
+    limit.resets_at.and_then(timestamps::from_epoch)
 }
 
-/// Too many requests: a limit of the subscription where the program said so, else it passes by itself.
+/// Too many requests: a subscription limit if the program reported one, otherwise transient.
 fn end_by_rate(rejected: Option<&RateLimit>, message: String) -> TurnEnd {
     match rejected {
         Some(limit) => TurnEnd::UsageLimit {
             resets_at: resets_at(limit),
             message: if message.is_empty() {
-                let which = limit.rate_limit_type.as_deref().unwrap_or("a");
-                format!("the limit {which} is reached")
+                let which = limit.rate_limit_type.as_deref().unwrap_or("usage");
+                format!("the {which} limit is reached")
             } else {
                 message
             },
@@ -140,7 +139,7 @@ fn described(result: &ResultRecord, message: String) -> String {
     }
 }
 
-/// A tool that was not permitted, and the line of `.claude/settings.json` that permits it.
+/// A denied tool call, with the line of `.claude/settings.json` that permits it.
 pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
     let rule = match tool {
         "Bash" => None,
@@ -166,7 +165,7 @@ pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
     }
 }
 
-/// The rule that lets it change exactly this file.
+/// The rule that allows writing exactly this file.
 fn file_rule(path: &str) -> Option<String> {
     (path.starts_with('/') && !path.contains(['*', '(', ')', '\\'])).then(|| format!("Edit(/{path})"))
 }

@@ -1,7 +1,7 @@
-//! Records as Claude Code prints them, and what they mean.
+//! Records of Claude Code and their interpretation.
 
 use jiff::Timestamp;
-use ralph_process::{Ended, HowEnded};
+use ralph_process::{Ended, ExitReason};
 
 use super::*;
 
@@ -13,15 +13,15 @@ impl Clock for Noon {
     }
 }
 
-pub(super) fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+pub(super) fn on_line(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
     let mut records = Records::new(Arc::new(Noon));
-    let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
+    let events = lines.iter().flat_map(|line| records.on_line(line).events).collect();
     (records, events)
 }
 
 pub(super) fn exited(code: i32) -> Ended {
     Ended {
-        how: HowEnded::Exited(code),
+        how: ExitReason::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
         left: Vec::new(),
@@ -29,7 +29,7 @@ pub(super) fn exited(code: i32) -> Ended {
 }
 
 pub(super) fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
-    hear(lines).0.conclude(exited(code))
+    on_line(lines).0.conclude(exited(code))
 }
 
 #[track_caller]
@@ -58,7 +58,7 @@ fn failure(fields: &str) -> String {
 }
 
 #[test]
-fn fault_28_a_turn_that_went_well_is_no_error() {
+fn fault_28_successful_turn_is_not_an_error() {
     let end = end_of(0, &[INIT, &text("all \"is_error\": true here"), SUCCESS]);
     assert_eq!(end.end, TurnEnd::Finished);
     assert_eq!(end.session.as_deref(), Some("s-1"));
@@ -72,7 +72,7 @@ fn fault_28_a_turn_that_went_well_is_no_error() {
 }
 
 #[test]
-fn what_is_used_is_told_on_the_way_and_counts_without_a_last_record() {
+fn usage_is_reported_during_the_turn() {
     let message = |id: &str, parent: &str, usage: &str| {
         format!(
             r#"{{"type":"assistant","parent_tool_use_id":{parent},"message":{{"id":"{id}","content":[],"usage":{usage}}}}}"#
@@ -104,32 +104,32 @@ fn what_is_used_is_told_on_the_way_and_counts_without_a_last_record() {
         input_tokens,
         output_tokens,
     };
-    let (mut records, mut events) = hear(&lines);
+    let (mut records, mut events) = on_line(&lines);
     events.retain(|event| *event != TurnEvent::Alive);
-    let told = [used(1003, 1), used(1003, 40), used(1503, 42)].map(TurnEvent::Used);
-    assert_eq!(events, told);
+    let expected = [used(1003, 1), used(1003, 40), used(1503, 42)].map(TurnEvent::Used);
+    assert_eq!(events, expected);
     assert_eq!(records.conclude(exited(1)).usage, used(1503, 42));
 
     let with = |last: &str| end_of(0, &[&lines, [last].as_slice()].concat()).usage;
     assert_eq!(with(&failure(r#""api_error_status":529"#)), used(1503, 42));
-    assert_eq!(with(SUCCESS).tokens(), 4333, "the last record knows better");
+    assert_eq!(with(SUCCESS).tokens(), 4333, "the last record wins");
 }
 
 #[test]
-fn fault_28_an_answer_about_errors_and_limits_is_an_answer() {
-    for said in [
+fn fault_28_answer_about_limits_is_an_answer() {
+    for answer in [
         "API Error: 401 authentication_failed",
         "You've hit your limit · resets 3pm (UTC)",
         "rate_limit 429 prompt_too_long",
     ] {
-        let record = SUCCESS.replace("\"result\":\"done\"", &format!("\"result\":\"{said}\""));
-        check(0, &[INIT, &text(said), &record], &TurnEnd::Finished);
+        let record = SUCCESS.replace("\"result\":\"done\"", &format!("\"result\":\"{answer}\""));
+        check(0, &[INIT, &text(answer), &record], &TurnEnd::Finished);
     }
 }
 
 #[test]
-fn own_text_is_apart_from_tools_thoughts_and_subagents() {
-    let (mut records, events) = hear(&[
+fn own_text_excludes_tools_thoughts_and_subagents() {
+    let (mut records, events) = on_line(&[
         r#"{"type":"system","subtype":"hook_started","hook_id":"h"}"#,
         INIT,
         r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"<x>","signature":"s"}]}}"#,
@@ -171,38 +171,42 @@ fn own_text_is_apart_from_tools_thoughts_and_subagents() {
 }
 
 #[test]
-fn a_turn_that_ends_with_a_tool_has_no_final_text() {
+fn turn_ending_with_a_tool_has_no_final_text() {
     let end = end_of(0, &[INIT, &text("before"), &tool("Read", "{}"), SUCCESS]);
     assert_eq!(end.messages, ["before"]);
     assert!(end.final_messages().is_empty());
 }
 
 #[test]
-fn a_wrong_key_is_told_by_its_status_though_the_record_says_success() {
-    let said = r#"{"type":"assistant","error":"authentication_failed","message":{"content":[{"type":"text","text":"Invalid API key"}]}}"#;
+fn status_401_is_auth_despite_success() {
+    let record_before = r#"{"type":"assistant","error":"authentication_failed","message":{"content":[{"type":"text","text":"Invalid API key"}]}}"#;
     let record = failure(r#""api_error_status":401,"terminal_reason":"api_error","result":"Invalid API key""#);
-    let end = end_of(1, &[INIT, said, &record]);
+    let end = end_of(1, &[INIT, record_before, &record]);
     assert_eq!(end.end, TurnEnd::Auth("Invalid API key".into()));
-    assert!(end.messages.is_empty(), "an error of the service is nobody's answer");
+    assert!(end.messages.is_empty(), "a service error is not an answer");
     let without_status = failure(r#""result":"Please run /login""#);
-    check(1, &[said, &without_status], &TurnEnd::Auth("Please run /login".into()));
+    check(
+        1,
+        &[record_before, &without_status],
+        &TurnEnd::Auth("Please run /login".into()),
+    );
 }
 
 #[test]
-fn an_account_that_cannot_pay_is_told() {
+fn status_402_and_billing_error_are_billing() {
     let record = failure(r#""api_error_status":402,"result":"no credit""#);
     check(1, &[&record], &TurnEnd::Billing("no credit".into()));
-    let said = r#"{"type":"assistant","error":"billing_error","message":{"content":[]}}"#;
+    let record_before = r#"{"type":"assistant","error":"billing_error","message":{"content":[]}}"#;
     let record = failure(r#""api_error_status":400,"result":"Credit balance is too low""#);
     check(
         1,
-        &[said, &record],
+        &[record_before, &record],
         &TurnEnd::Billing("Credit balance is too low".into()),
     );
 }
 
 #[test]
-fn too_many_requests_pass_and_a_limit_of_the_subscription_does_not() {
+fn subscription_limit_differs_from_too_many_requests() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"retry_delay_ms":500,"error_status":429,"error":"rate_limit"}"#;
     let record = failure(r#""api_error_status":429,"terminal_reason":"api_error","result":"API Error: 429""#);
     check(1, &[INIT, retry, &record], &TurnEnd::Transient("API Error: 429".into()));
@@ -224,7 +228,7 @@ fn too_many_requests_pass_and_a_limit_of_the_subscription_does_not() {
 }
 
 #[test]
-fn a_usage_limit_is_told_by_the_text_of_an_error() {
+fn usage_limit_is_recognized_in_error_text() {
     let text = "You've hit your session limit · resets 3:20am (Europe/Brussels)";
     let record = failure(&format!(r#""api_error_status":429,"result":"{text}""#));
     let limit = TurnEnd::UsageLimit {
@@ -235,7 +239,7 @@ fn a_usage_limit_is_told_by_the_text_of_an_error() {
 }
 
 #[test]
-fn a_service_that_fails_is_tried_again() {
+fn service_failures_are_transient() {
     for fields in [
         r#""api_error_status":500,"result":"x""#,
         r#""api_error_status":529,"result":"x""#,
@@ -246,11 +250,15 @@ fn a_service_that_fails_is_tried_again() {
 }
 
 #[test]
-fn a_prompt_or_an_answer_that_is_too_long_is_told() {
+fn too_long_prompts_and_answers_are_recognized() {
     let record = failure(r#""api_error_status":400,"terminal_reason":"prompt_too_long","result":"Prompt is too long""#);
     check(1, &[&record], &TurnEnd::ContextOverflow("Prompt is too long".into()));
-    let said = r#"{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error"}]}}"#;
-    check(1, &[said, &failure(r#""result":"API Error""#)], &TurnEnd::TokenLimit);
+    let record_before = r#"{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error"}]}}"#;
+    check(
+        1,
+        &[record_before, &failure(r#""result":"API Error""#)],
+        &TurnEnd::TokenLimit,
+    );
     let record = failure(r#""api_error":"max_output_tokens","terminal_reason":"api_error","result":"API Error""#);
     check(1, &[&record], &TurnEnd::TokenLimit);
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":false,"terminal_reason":"max_turns"}"#;
@@ -258,7 +266,7 @@ fn a_prompt_or_an_answer_that_is_too_long_is_told() {
 }
 
 #[test]
-fn a_refusal_is_told() {
+fn refusal_is_recognized() {
     let record = failure(r#""stop_reason":"refusal","result":"I cannot help with that""#);
     check(1, &[&record], &TurnEnd::Refusal("I cannot help with that".into()));
     let quiet = SUCCESS.replace("end_turn", "refusal");
@@ -266,7 +274,7 @@ fn a_refusal_is_told() {
 }
 
 #[test]
-fn other_errors_are_crashes_with_what_was_said() {
+fn other_errors_are_crashes_with_their_message() {
     let record = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["it","broke"]}"#;
     check(1, &[record], &TurnEnd::Crash("it; broke".into()));
     let record =
@@ -275,7 +283,7 @@ fn other_errors_are_crashes_with_what_was_said() {
 }
 
 #[test]
-fn a_turn_without_its_last_record_did_not_finish() {
+fn turn_without_last_record_is_not_finished() {
     check(
         1,
         &[INIT, &text("hi")],
@@ -286,17 +294,17 @@ fn a_turn_without_its_last_record_did_not_finish() {
         &[INIT, &text("hi")],
         &TurnEnd::Garbage("it ended without a result record".into()),
     );
-    let garbage = TurnEnd::Garbage("it printed what is no record: Hello, I am no JSON".into());
+    let garbage = TurnEnd::Garbage("it printed a line that is not a record: Hello, I am no JSON".into());
     check(0, &["", "Hello, I am no JSON", "{"], &garbage);
     check(0, &["Hello, I am no JSON", SUCCESS], &TurnEnd::Finished);
 }
 
 #[test]
-fn a_turn_that_was_stopped_is_stopped_unless_it_was_over() {
-    for (said, end) in [(&[SUCCESS] as &[&str], TurnEnd::Finished), (&[], TurnEnd::Stopped)] {
-        let mut records = hear(said).0;
+fn stopped_turn_is_stopped_unless_already_over() {
+    for (lines, end) in [(&[SUCCESS] as &[&str], TurnEnd::Finished), (&[], TurnEnd::Stopped)] {
+        let mut records = on_line(lines).0;
         let ended = Ended {
-            how: HowEnded::Stopped,
+            how: ExitReason::Stopped,
             ..exited(0)
         };
         assert_eq!(records.conclude(ended).end, end);
@@ -304,13 +312,13 @@ fn a_turn_that_was_stopped_is_stopped_unless_it_was_over() {
 }
 
 #[test]
-fn denied_tools_are_named_with_the_line_that_permits_them() {
+fn denials_name_the_line_that_permits_them() {
     let denials = r#""permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cargo test --all"}},{"tool_name":"WebFetch","tool_use_id":"u","tool_input":{"url":"http://x"}},{"tool_name":"Bash","tool_use_id":"v","tool_input":{"command":"./run.sh 3"}}]"#;
     let record = SUCCESS.replace(r#""permission_denials":[]"#, denials);
     let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"cargo test --all","description":"x"}}]}}"#;
-    let said = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t","decision_reason":"This command requires approval","message":"This command requires approval"}"#;
-    let without_result = end_of(1, &[call, said]).denials;
-    let found = end_of(0, &[call, said, &record]).denials;
+    let record_before = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t","decision_reason":"This command requires approval","message":"This command requires approval"}"#;
+    let without_result = end_of(1, &[call, record_before]).denials;
+    let found = end_of(0, &[call, record_before, &record]).denials;
     assert_eq!(without_result, found.get(..1).unwrap());
     let shown: Vec<(&str, &str)> = found
         .iter()
@@ -321,13 +329,13 @@ fn denied_tools_are_named_with_the_line_that_permits_them() {
         [
             (
                 "cargo test --all",
-                r#"allow = ["cargo test --all"] below [agent] in .ralph.toml"#
+                r#"allow = ["cargo test --all"] under [agent] in .ralph.toml"#
             ),
             (
                 "http://x",
                 r#""permissions": {"allow": ["WebFetch(domain:x)"]} in .claude/settings.json, committed"#
             ),
-            ("./run.sh 3", r#"allow = ["./run.sh 3"] below [agent] in .ralph.toml"#),
+            ("./run.sh 3", r#"allow = ["./run.sh 3"] under [agent] in .ralph.toml"#),
         ]
     );
 }
@@ -337,7 +345,7 @@ const ALLOWED: &str = "--allowedTools Bash(ralph remember:*) Bash(ralph recall:*
                        Bash(make test) Bash(python3 -c \"print\\(1\\)\")";
 
 #[test]
-fn the_words_of_the_command_are_completed() {
+fn missing_arguments_are_added() {
     // A rule with an asterisk would permit more than this command.
     let allowed = ["make test", "python3 -c \"print(1)\"", "ls *.rs"].map(str::to_owned);
     let check = |command: &str, access: Access, model, expected: &str| {
@@ -383,7 +391,7 @@ fn the_words_of_the_command_are_completed() {
 }
 
 #[test]
-fn one_whose_command_says_what_it_may_do_cannot_be_kept_to_looking() {
+fn command_with_permissions_cannot_be_read_only() {
     let can = |command: &str| {
         let agent = ClaudeAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
         agent.can_be_read_only()
@@ -394,20 +402,20 @@ fn one_whose_command_says_what_it_may_do_cannot_be_kept_to_looking() {
 }
 
 #[test]
-fn a_permit_is_the_narrowest_that_there_is() {
+fn permit_is_as_narrow_as_possible() {
     let check = |name: &str, input: serde_json::Value, expected: &str| {
         let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"toolu_1"}"#;
         let end = end_of(0, &[&tool(name, &input.to_string()), denied, SUCCESS]);
         assert_eq!(end.denials[0].permit.as_deref(), Some(expected), "{input}");
     };
-    let full = "permissions = \"full\" below [agent] in .ralph.toml";
+    let full = "permissions = \"full\" under [agent] in .ralph.toml";
     let rule = |rule: &str| format!("\"permissions\": {{\"allow\": [\"{rule}\"]}} in .claude/settings.json, committed");
     check("Bash", serde_json::json!({"command": "GH_TOKEN=abc gh pr list"}), full);
     check("Bash", serde_json::json!({"command": "ls *.rs | xargs rm"}), full);
     check(
         "Bash",
         serde_json::json!({"command": "git push origin"}),
-        r#"allow = ["git push origin"] below [agent] in .ralph.toml"#,
+        r#"allow = ["git push origin"] under [agent] in .ralph.toml"#,
     );
     check(
         "Write",
@@ -423,7 +431,7 @@ fn a_permit_is_the_narrowest_that_there_is() {
 }
 
 #[test]
-fn a_write_that_failed_or_was_denied_is_none() {
+fn failed_or_denied_writes_are_dropped() {
     let write = tool("Write", r#"{"file_path":"/p/a.rs"}"#);
     let answer = |is_error: &str| {
         format!(
@@ -444,7 +452,7 @@ fn a_write_that_failed_or_was_denied_is_none() {
 }
 
 #[test]
-fn a_field_in_an_unknown_form_does_not_cost_the_last_record() {
+fn unknown_field_form_keeps_the_last_record() {
     for (field, other) in [
         (r#""is_error":false"#, r#""is_error":null"#),
         (r#""errors":[]"#, r#""errors":null"#),

@@ -1,27 +1,27 @@
-//! Every way in which a turn of Codex ends, as the failure matrix of real agents has them. The lines were recorded from
-//! Codex 0.166.0 with a scripted model, except where a comment says otherwise.
+//! All ways a turn of Codex can end. The lines were recorded from Codex 0.166.0 with a scripted model, unless a comment
+//! says otherwise.
 
-use ralph_process::HowEnded;
+use ralph_process::ExitReason;
 
-use super::tests::{COMPLETED, STARTED, TURN, WARNING, command, error, exited, failed, hear, said};
+use super::tests::{COMPLETED, STARTED, TURN, WARNING, agent_message, command, error, exited, failed, on_line};
 use crate::TurnEnd;
 use crate::launch::Listener;
 
-/// A turn that failed with this message, as it prints it: tried again first, then as an error, then as the turn's.
+/// The end of a turn that failed with this message, printed as Codex does: a retry, an error, then the failed turn.
 fn end_of_failure(message: &str) -> TurnEnd {
     let again = error(&format!("Reconnecting... 5/5 ({message})"));
     let lines = [STARTED, WARNING, TURN, &again, &error(message), &failed(message)];
-    hear(&lines).0.conclude(exited(1)).end
+    on_line(&lines).0.conclude(exited(1)).end
 }
 
 #[track_caller]
 fn check(message: &str, expected: impl Fn(String) -> TurnEnd) {
-    let told = message.replace('’', "'");
-    assert_eq!(end_of_failure(message), expected(told), "{message}");
+    let end_text = message.replace('’', "'");
+    assert_eq!(end_of_failure(message), expected(end_text), "{message}");
 }
 
 #[test]
-fn a_wrong_key_is_told_by_401_and_403() {
+fn status_401_and_403_are_auth_errors() {
     check(
         "unexpected status 401 Unauthorized: invalid x-api-key, url: http://127.0.0.1:8787/v1/responses",
         TurnEnd::Auth,
@@ -30,7 +30,7 @@ fn a_wrong_key_is_told_by_401_and_403() {
         "unexpected status 403 Forbidden: no, url: http://127.0.0.1:8787/v1/responses",
         TurnEnd::Auth,
     );
-    // From the texts in its program.
+    // From strings in the program.
     check(
         "Your access token could not be refreshed because your refresh token was revoked. Please log out and sign in again.",
         TurnEnd::Auth,
@@ -39,7 +39,7 @@ fn a_wrong_key_is_told_by_401_and_403() {
 }
 
 #[test]
-fn an_account_that_cannot_pay_is_told_by_402_quota_and_credits() {
+fn status_402_quota_and_credits_are_billing_errors() {
     check(
         "unexpected status 402 Payment Required: Your credit balance is too low, url: http://127.0.0.1:8787/v1/responses",
         TurnEnd::Billing,
@@ -49,7 +49,7 @@ fn an_account_that_cannot_pay_is_told_by_402_quota_and_credits() {
         "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
         TurnEnd::Billing,
     );
-    // From the texts in its program.
+    // From strings in the program.
     check(
         "Your workspace is out of credits. Add credits to continue.",
         TurnEnd::Billing,
@@ -61,8 +61,8 @@ fn an_account_that_cannot_pay_is_told_by_402_quota_and_credits() {
 }
 
 #[test]
-fn a_usage_limit_is_told_with_its_time_and_without() {
-    // When that is depends on the zone of this machine; another test has one of its own.
+fn usage_limit_with_and_without_reset_time() {
+    // The time depends on the time zone of this machine; another test sets its own.
     let limit = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at 7:08 AM.";
     let TurnEnd::UsageLimit { resets_at, message } = end_of_failure(limit) else {
         unreachable!("no usage limit");
@@ -78,14 +78,14 @@ fn a_usage_limit_is_told_with_its_time_and_without() {
 }
 
 #[test]
-fn what_passes_by_itself_is_told_by_429_5xx_demand_and_a_cut_stream() {
+fn overload_and_lost_streams_are_transient() {
     for message in [
         "exceeded retry limit, last status: 429 Too Many Requests",
         "We’re currently experiencing high demand, which may cause temporary errors.",
         "Selected model is at capacity. Please try a different model.",
         "unexpected status 502 Bad Gateway: {\"x\": 1}, url: http://127.0.0.1:8787/v1/responses",
         "stream disconnected before completion: stream closed before response.completed",
-        // From the texts in its program.
+        // From strings in the program.
         "exceeded retry limit, last status: 503 Service Unavailable, request id: r-1",
         "Connection failed: error sending request for url (https://api.openai.com/v1/responses)",
         "Error while reading the server response: connection reset, request id: r-1",
@@ -97,7 +97,7 @@ fn what_passes_by_itself_is_told_by_429_5xx_demand_and_a_cut_stream() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_is_told_by_the_services_own_json() {
+fn too_long_prompt_is_recognized_in_service_json() {
     check(
         r#"{"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum", "type": "invalid_request_error", "code": "context_length_exceeded"}}"#,
         TurnEnd::ContextOverflow,
@@ -106,7 +106,7 @@ fn a_prompt_that_is_too_long_is_told_by_the_services_own_json() {
         "unexpected status 413 Payload Too Large: too large, url: http://127.0.0.1:8787/v1/responses",
         TurnEnd::ContextOverflow,
     );
-    // From the texts in its program.
+    // From strings in the program.
     check(
         "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.",
         TurnEnd::ContextOverflow,
@@ -114,15 +114,15 @@ fn a_prompt_that_is_too_long_is_told_by_the_services_own_json() {
 }
 
 #[test]
-fn an_answer_that_was_cut_or_refused_is_told_by_incomplete_response() {
+fn incomplete_response_is_token_limit_or_refusal() {
     let cut = "Incomplete response returned, reason: max_output_tokens";
-    let lines = [STARTED, TURN, &said("partial"), &error(cut), &failed(cut)];
-    let end = hear(&lines).0.conclude(exited(1));
+    let lines = [STARTED, TURN, &agent_message("partial"), &error(cut), &failed(cut)];
+    let end = on_line(&lines).0.conclude(exited(1));
     assert_eq!(
         (end.end, end.messages),
         (TurnEnd::TokenLimit, vec!["partial".to_owned()])
     );
-    // From the texts in its program.
+    // From strings in the program.
     check(
         "stream disconnected before completion: Incomplete response returned, reason: content_filter",
         TurnEnd::Refusal,
@@ -134,14 +134,14 @@ fn an_answer_that_was_cut_or_refused_is_told_by_incomplete_response() {
 }
 
 #[test]
-fn a_refusal_without_words_is_a_turn_in_which_nothing_was_said() {
-    let end = hear(&[STARTED, WARNING, TURN, COMPLETED]).0.conclude(exited(0));
+fn refusal_without_text_is_an_empty_answer() {
+    let end = on_line(&[STARTED, WARNING, TURN, COMPLETED]).0.conclude(exited(0));
     assert_eq!(end.end, TurnEnd::Finished);
-    assert!(!end.spoke(), "that is an empty answer");
+    assert!(!end.spoke(), "the answer is empty");
 }
 
 #[test]
-fn other_failures_are_crashes_with_what_was_said() {
+fn other_failures_are_crashes_with_their_message() {
     for message in [
         "unexpected status 404 Not Found: no such model, url: http://127.0.0.1:8787/v1/responses",
         r#"{"error": {"message": "bad thing", "type": "invalid_request_error", "code": "x"}}"#,
@@ -151,29 +151,32 @@ fn other_failures_are_crashes_with_what_was_said() {
     }
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let silent = r#"{"type":"turn.failed"}"#;
-    let end = |code, lines: &[&str]| hear(lines).0.conclude(exited(code)).end;
-    assert_eq!(end(1, &[silent]), crash("the turn failed, and it does not say why"));
-    // The code that it ends with says nothing once there is a last record.
+    let end = |code, lines: &[&str]| on_line(lines).0.conclude(exited(code)).end;
+    assert_eq!(end(1, &[silent]), crash("the turn failed without a message"));
+    // The exit code does not matter once there is a last record.
     assert_eq!(end(0, &[&failed("it broke")]), crash("it broke"));
-    assert_eq!(end(1, &[&said("hi"), COMPLETED]), TurnEnd::Finished);
+    assert_eq!(end(1, &[&agent_message("hi"), COMPLETED]), TurnEnd::Finished);
 }
 
 #[test]
-fn a_turn_without_its_last_record_did_not_finish() {
-    let end = |code, lines: &[&str]| hear(lines).0.conclude(exited(code)).end;
+fn turn_without_last_record_is_not_finished() {
+    let end = |code, lines: &[&str]| on_line(lines).0.conclude(exited(code)).end;
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let garbage = |text: &str| TurnEnd::Garbage(text.to_owned());
-    assert_eq!(end(1, &[STARTED, &said("half")]), crash("exit code 1: fatal: broken"));
     assert_eq!(
-        end(0, &[STARTED, &said("half")]),
+        end(1, &[STARTED, &agent_message("half")]),
+        crash("exit code 1: fatal: broken")
+    );
+    assert_eq!(
+        end(0, &[STARTED, &agent_message("half")]),
         garbage("it ended without turn.completed or turn.failed")
     );
     assert_eq!(
         end(0, &["", "Hello, I am no JSON", "{"]),
-        garbage("it printed what is no record: Hello, I am no JSON")
+        garbage("it printed a line that is not a record: Hello, I am no JSON")
     );
     assert_eq!(end(0, &["Hello, I am no JSON", COMPLETED]), TurnEnd::Finished);
-    // An error that is no turn's says what was the matter; that it tried again does not.
+    // An error outside of a turn explains the failure; a retry does not.
     assert_eq!(
         end(1, &[STARTED, &error("the model is unknown")]),
         crash("the model is unknown")
@@ -183,45 +186,45 @@ fn a_turn_without_its_last_record_did_not_finish() {
 }
 
 #[test]
-fn a_normal_end_that_hides_an_error_is_that_error() {
+fn hidden_error_in_normal_end_is_detected() {
     let message = "exceeded retry limit, last status: 429 Too Many Requests";
-    let end = |lines: &[&str]| hear(lines).0.conclude(exited(0)).end;
+    let end = |lines: &[&str]| on_line(lines).0.conclude(exited(0)).end;
     assert_eq!(
         end(&[TURN, &error(message), COMPLETED]),
         TurnEnd::Transient(message.to_owned())
     );
-    // It got over that one.
+    // The turn continued after this error.
     assert_eq!(
-        end(&[TURN, &error(message), &said("done"), COMPLETED]),
+        end(&[TURN, &error(message), &agent_message("done"), COMPLETED]),
         TurnEnd::Finished
     );
-    // And this one it knows nothing of.
+    // This error is in no known form.
     assert_eq!(end(&[TURN, &error("a warning"), COMPLETED]), TurnEnd::Finished);
 }
 
 #[test]
-fn a_turn_that_was_stopped_is_stopped_unless_it_was_over() {
+fn stopped_turn_is_stopped_unless_already_over() {
     for (how, expected) in [
-        (HowEnded::Stopped, TurnEnd::Stopped),
-        (HowEnded::TimedOut, TurnEnd::Stopped),
-        (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+        (ExitReason::Stopped, TurnEnd::Stopped),
+        (ExitReason::TimedOut, TurnEnd::Stopped),
+        (ExitReason::OutputLimit, TurnEnd::OutputLimit),
         (
-            HowEnded::Signalled(9),
+            ExitReason::Signalled(9),
             TurnEnd::Crash("killed by signal 9: fatal: broken".into()),
         ),
     ] {
         let ended = || ralph_process::Ended { how, ..exited(0) };
-        let half = [STARTED, TURN, &said("half")];
-        assert_eq!(hear(&half).0.conclude(ended()).end, expected);
+        let half = [STARTED, TURN, &agent_message("half")];
+        assert_eq!(on_line(&half).0.conclude(ended()).end, expected);
         assert_eq!(
-            hear(&[&said("done"), COMPLETED]).0.conclude(ended()).end,
+            on_line(&[&agent_message("done"), COMPLETED]).0.conclude(ended()).end,
             TurnEnd::Finished
         );
     }
 }
 
 #[test]
-fn fault_28_a_turn_that_speaks_of_errors_went_well() {
+fn fault_28_text_about_errors_is_not_an_error() {
     for text in [
         r#""is_error": false"#,
         r#""is_error": true, {"type":"turn.failed"}"#,
@@ -234,7 +237,7 @@ fn fault_28_a_turn_that_speaks_of_errors_went_well() {
     ] {
         let output = command("item.completed", "completed", text);
         let warning = WARNING.replace("Model metadata for `gpt-5` not found.", &text.replace('"', "\\\""));
-        let end = hear(&[STARTED, &warning, TURN, &output, &said(text), COMPLETED])
+        let end = on_line(&[STARTED, &warning, TURN, &output, &agent_message(text), COMPLETED])
             .0
             .conclude(exited(0));
         assert_eq!(end.end, TurnEnd::Finished, "{text}");

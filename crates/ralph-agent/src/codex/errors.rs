@@ -1,5 +1,5 @@
-//! What Codex prints when a turn fails: sentences of the program, each with a beginning of its own, or the service's JSON
-//! as it came. Only these forms count, each from its beginning; no text is searched for words.
+//! Recognizes the error messages of Codex: sentences with a known prefix, or the service's JSON. Texts are matched from
+//! their start, never searched for words.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -7,12 +7,11 @@ use ralph_model::preview;
 use serde::Deserialize;
 
 use crate::lenient::lenient;
-use crate::{TurnEnd, moments};
+use crate::{TurnEnd, timestamps};
 
-/// How much of a message is kept.
 const MESSAGE_COLUMNS: usize = 500;
 
-/// Errors of the service that pass by themselves.
+/// Transient service errors.
 const TRANSIENT: &[&str] = &[
     "We're currently experiencing high demand",
     "Selected model is at capacity.",
@@ -24,46 +23,46 @@ const TRANSIENT: &[&str] = &[
     "Error while reading the server response: ",
     "request timed out",
 ];
-/// An account that cannot pay.
+/// The account cannot pay.
 const BILLING: &[&str] = &[
     "Quota exceeded. Check your plan and billing details.",
     "Your workspace is out of credits.",
     "You hit your spend cap set ",
     "To use Codex with your ChatGPT plan, upgrade to Plus",
 ];
-/// Somebody who is not logged in, or whose key is not there.
+/// Missing or invalid credentials.
 const AUTH: &[&str] = &[
     "Your access token could not be refreshed",
     "Missing environment variable: `",
     "Access blocked by Cloudflare.",
 ];
-/// What a guard of the service has refused.
+/// Refused by a safety filter of the service.
 const REFUSAL: &[&str] = &[
     "This content was flagged for possible ",
     "This request has been flagged for possible ",
     "This request was blocked due to a misalignment policy violation.",
 ];
-/// A prompt that is too long.
+/// The prompt is too long.
 const OVERFLOW: &[&str] = &["Codex ran out of room in the model's context window."];
-/// What may stand before another message, which then says what was the matter.
-const BEFORE: &[&str] = &[
+/// Prefixes in front of another message, which has the actual cause.
+const WRAPPING_PREFIXES: &[&str] = &[
     "Error running remote compact task: ",
     "stream disconnected before completion: ",
 ];
 
-/// How a turn of Codex ended that failed with this message; none when the message is of no known form. A time of day in
-/// it is one of this machine's clock, as Codex means it.
+/// How a Codex turn with this error message ended; `None` if its form is unknown. Times of day are in this machine's
+/// time zone, like in Codex.
 #[must_use]
 pub fn codex_error(text: &str, now: Timestamp) -> Option<TurnEnd> {
     read(text, &now.to_zoned(TimeZone::system()))
 }
 
-/// The same, with the zone that times of day are in.
+/// Like [`codex_error`], with the time zone.
 pub(super) fn read(text: &str, now: &Zoned) -> Option<TurnEnd> {
-    // The program writes apostrophes in both ways.
+    // Both kinds of apostrophes occur.
     let text = text.trim().replace('’', "'");
     let message = preview(&text, MESSAGE_COLUMNS);
-    BEFORE
+    WRAPPING_PREFIXES
         .iter()
         .find_map(|before| read_one(text.strip_prefix(before)?, &message, now))
         .or_else(|| read_one(&text, &message, now))
@@ -77,7 +76,7 @@ fn read_one(text: &str, message: &str, now: &Zoned) -> Option<TurnEnd> {
         .or_else(|| by_json(text, message))
 }
 
-/// `You've hit your usage limit…`, with the plan's advice and at last `try again at 7:07 PM.`
+/// `You've hit your usage limit…`, followed by advice and `try again at 7:07 PM.`
 fn by_usage_limit(text: &str, message: &str, now: &Zoned) -> Option<TurnEnd> {
     let rest = text.strip_prefix("You've hit your usage limit")?;
     if !(rest.starts_with('.') || rest.starts_with(" for ")) {
@@ -87,19 +86,19 @@ fn by_usage_limit(text: &str, message: &str, now: &Zoned) -> Option<TurnEnd> {
         .rsplit_once(" try again at ")
         .or_else(|| rest.rsplit_once(" Try again at "));
     Some(TurnEnd::UsageLimit {
-        resets_at: when.and_then(|(_, when)| moment(when.trim_end_matches('.'), now)),
+        resets_at: when.and_then(|(_, when)| reset_time(when.trim_end_matches('.'), now)),
         message: message.to_owned(),
     })
 }
 
-/// `7:07 PM`, which is today or was just now, or `Nov 18th, 2026 11:06 AM`.
-fn moment(when: &str, now: &Zoned) -> Option<Timestamp> {
+/// `7:07 PM`, today or just past, or `Nov 18th, 2026 11:06 AM`.
+fn reset_time(when: &str, now: &Zoned) -> Option<Timestamp> {
     let mut parts = when.rsplitn(3, ' ');
     let (half, clock, day) = (parts.next()?, parts.next()?, parts.next());
-    let time = moments::clock_time(&format!("{clock} {half}"))?;
+    let time = timestamps::clock_time(&format!("{clock} {half}"))?;
     match day {
-        Some(day) => moments::whole_date(day, time, now),
-        None => moments::next_clock(time, now),
+        Some(day) => timestamps::whole_date(day, time, now),
+        None => timestamps::next_clock(time, now),
     }
 }
 
@@ -146,7 +145,7 @@ fn by_sentence(text: &str, message: &str) -> Option<TurnEnd> {
     }
 }
 
-/// What the service answered, when the program hands it on as it is.
+/// The JSON error of the service, passed through by the program.
 #[derive(Debug, Deserialize)]
 struct Answer {
     error: ServiceError,
@@ -171,7 +170,7 @@ fn by_json(text: &str, message: &str) -> Option<TurnEnd> {
         match word {
             "context_length_exceeded" => Some(TurnEnd::ContextOverflow(message)),
             "usage_limit_reached" => Some(TurnEnd::UsageLimit {
-                resets_at: error.resets_at.and_then(moments::from_epoch),
+                resets_at: error.resets_at.and_then(timestamps::from_epoch),
                 message,
             }),
             "insufficient_quota" | "billing_hard_limit_reached" => Some(TurnEnd::Billing(message)),

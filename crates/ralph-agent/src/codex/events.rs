@@ -1,5 +1,4 @@
-//! The records that `codex exec --json` prints, as far as they matter here. There are more types than these, of records and
-//! of items, and more come with each version.
+//! The relevant records of `codex exec --json`. Unknown record and item types are ignored; each version adds some.
 
 use ralph_model::Usage;
 use serde::Deserialize;
@@ -7,7 +6,7 @@ use serde_json::Value;
 
 use crate::lenient::{lenient, lenient_list, lenient_or_default};
 
-/// What any record may hold.
+/// The fields that any record may have.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
     #[serde(rename = "type")]
@@ -18,22 +17,19 @@ pub(super) struct Envelope {
     pub(super) item: Option<Item>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) usage: Option<PlainUsage>,
-    /// Of a record that is itself an error.
+    /// The message of an error record.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) message: Option<String>,
-    /// Why a turn failed.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) error: Option<Failure>,
 }
 
-/// Why a turn failed.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Failure {
     #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) message: String,
 }
 
-/// Something that the agent does or says.
 #[derive(Debug, Deserialize)]
 pub(super) struct Item {
     #[serde(default, deserialize_with = "lenient_or_default")]
@@ -56,13 +52,12 @@ pub(super) struct Item {
     query: String,
 }
 
-/// A file that is changed.
 #[derive(Debug, Deserialize)]
 pub(super) struct Change {
     pub(super) path: String,
 }
 
-/// A use of a tool: its name, and what it is about.
+/// A tool call: its name and its subject.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ToolUse {
     pub(super) name: String,
@@ -70,7 +65,6 @@ pub(super) struct ToolUse {
 }
 
 impl Item {
-    /// The use of a tool that it is, if it is one.
     pub(super) fn tool_use(&self) -> Option<ToolUse> {
         let tool = || self.tool.as_ref().and_then(Value::as_str).unwrap_or_default();
         let (name, about) = match self.kind.as_str() {
@@ -84,7 +78,7 @@ impl Item {
         Some(ToolUse { name, about })
     }
 
-    /// The command that it runs, without the shell that is called for it.
+    /// The command without the shell that runs it.
     pub(super) fn script(&self) -> String {
         let words = ralph_model::config::CommandLine::Line(self.command.clone()).words();
         match words.as_deref() {
@@ -95,13 +89,12 @@ impl Item {
         }
     }
 
-    /// The files that it changes.
     pub(super) fn paths(&self) -> Vec<&str> {
         self.changes.iter().map(|change| change.path.as_str()).collect()
     }
 }
 
-/// What a turn used. What was read from the cache and what was thought are counted in these already.
+/// Usage of a turn; includes cached and reasoning tokens.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PlainUsage {
@@ -114,7 +107,7 @@ pub(super) struct PlainUsage {
 impl From<PlainUsage> for Usage {
     fn from(usage: PlainUsage) -> Self {
         Self {
-            // It never says what a turn cost.
+            // Codex does not report costs.
             cost_usd: 0.0,
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,

@@ -1,9 +1,8 @@
-//! Codex, as `codex exec --json`, which prints one JSON record a line. How its turn ended is told by `turn.completed` or
-//! `turn.failed`, never by the code that the program ends with.
+//! The Codex driver, which reads the JSON records of `codex exec --json`. `turn.completed` or `turn.failed` decides how
+//! the turn ended, not the exit code.
 //!
-//! What it is not allowed to do can rarely be seen: a command that the sandbox stops is an item that failed, like one that
-//! fails by itself, and what its rules refuse is told to the model alone, without any record. Only an item that says
-//! `declined` is a denial.
+//! Denials are rarely visible: a command that the sandbox blocks looks like any failed item, and rule refusals are
+//! reported only to the model. Only items with the status `declined` are denials.
 
 mod errors;
 mod events;
@@ -22,8 +21,8 @@ use crate::{Access, Agent, DriverError, RunningTurn, StartError, Turn, TurnSink}
 pub use errors::codex_error;
 pub(crate) use records::{Records, is_record};
 
-/// The options that say what it may do, other than by the key of its configuration.
-const DECIDING: &[&str] = &[
+/// Options that set permissions, besides the configuration keys.
+const PERMISSION_OPTIONS: &[&str] = &[
     "-s",
     "--sandbox",
     "--full-auto",
@@ -32,29 +31,26 @@ const DECIDING: &[&str] = &[
     "--yolo",
 ];
 
-/// Whether the shells that it opens are login shells. Those of many systems set PATH anew, and then a command that the
-/// agent calls is not found where this turn's environment has it: `ralph` above all.
+/// Whether Codex opens login shells. On many systems they reset PATH, so that `ralph` in this turn's PATH is not found.
 const LOGIN_SHELL: &str = "allow_login_shell";
 
-/// What makes it look at files and nothing else: its sandbox lets commands run, and write nowhere. The MCP servers of the
-/// user's settings are outside of the sandbox, and can only be left out by their names or together with all of the settings,
-/// a provider of models among them.
+/// Limits the agent to reading: the sandbox runs commands but blocks writes. MCP servers run outside the sandbox. They
+/// can be disabled only by name, or together with all user settings, which may include a model provider.
 const READ_ONLY: &[&str] = &["-s", "read-only"];
 
-/// Codex.
 pub struct CodexAgent {
     words: Vec<String>,
     clock: Arc<dyn Clock + Send + Sync>,
 }
 
 impl CodexAgent {
-    /// What it is called on record.
+    /// The recorded name.
     pub(crate) const NAME: &str = "codex";
 
-    /// Codex as a command line starts it; what makes it work by itself and speak in records is added.
+    /// Creates the driver for a command line; adds the options for non-interactive JSON output.
     ///
     /// # Errors
-    /// When the line names no program.
+    /// If the command line names no program.
     pub fn new(command: &CommandLine, clock: Arc<dyn Clock + Send + Sync>) -> Result<Self, DriverError> {
         let words = command.words().ok_or(DriverError::NoProgram)?;
         Ok(Self { words, clock })
@@ -64,7 +60,7 @@ impl CodexAgent {
         has_option(&self.words, option)
     }
 
-    /// Whether a key of its configuration is set in the command: `-c key=value`.
+    /// Whether the command sets a configuration key with `-c key=value`.
     fn sets(&self, key: &str) -> bool {
         let with_value = format!("{key}=");
         let values = self.words.iter().skip(1).map(|word| {
@@ -83,7 +79,7 @@ impl CodexAgent {
             words.insert(self.end_of_program(), "exec".to_owned());
         }
         let mut add = |options: &[&str]| words.extend(options.iter().copied().map(String::from));
-        // Whether a folder is under git is not its to judge here: the person has chosen it.
+        // The user chose the folder, whether or not it is in a git repository.
         for option in ["--json", "--skip-git-repo-check"] {
             if !self.has(option) {
                 add(&[option]);
@@ -100,7 +96,7 @@ impl CodexAgent {
                 add(granted
                     .map(|granted| self.permission_words(granted))
                     .unwrap_or_default());
-                // Its sandbox lets commands write in the folder that it works in.
+                // The sandbox lets commands write to the working folder.
                 let more = turn.also_writable.iter();
                 for folder in more.filter(|_| granted == Some(Permissions::Edit)) {
                     add(&["--add-dir", &folder.to_string_lossy()]);
@@ -110,7 +106,7 @@ impl CodexAgent {
         if let Some(model) = turn.model.filter(|_| !self.chooses_model()) {
             add(&["-m", model]);
         }
-        // Standard input is the whole prompt.
+        // Read the prompt from standard input.
         if !self.words.iter().any(|word| word == "-") {
             add(&["-"]);
         }
@@ -121,8 +117,8 @@ impl CodexAgent {
         self.has("-m") || self.has("--model") || self.sets("model")
     }
 
-    /// Where its own words begin. It may be started by another program (`npx @openai/codex@latest`); a program of unknown
-    /// name is taken to hand on what follows its words.
+    /// The index of Codex's own arguments. Another program may start it (`npx @openai/codex@latest`); an unknown
+    /// program is assumed to pass on its arguments.
     fn end_of_program(&self) -> usize {
         let is_codex = |word: &String| {
             let name = file_name(std::slice::from_ref(word));
@@ -138,9 +134,9 @@ impl Agent for CodexAgent {
         Self::NAME
     }
 
-    /// Who writes one of these options into the command has decided.
+    /// If the command has one of these options, the user has decided.
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
-        let decided = DECIDING.iter().any(|option| self.has(option)) || self.sets("sandbox_mode");
+        let decided = PERMISSION_OPTIONS.iter().any(|option| self.has(option)) || self.sets("sandbox_mode");
         (!decided).then_some(asked)
     }
 
@@ -157,7 +153,7 @@ impl Agent for CodexAgent {
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
         let mut listener = Records::new(Arc::clone(&self.clock));
-        // It never says which model answers.
+        // Codex does not report its model.
         listener.model = turn.model.filter(|_| !self.chooses_model()).map(str::to_owned);
         let words = self.words_for(turn);
         let input = Input::Whole(turn.prompt.as_bytes().to_vec());

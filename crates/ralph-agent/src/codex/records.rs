@@ -1,50 +1,47 @@
-//! What the records of a turn of Codex mean.
+//! Interprets the records of a Codex turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_model::{Clock, Usage, first_line, preview};
-use ralph_process::{Ended, HowEnded};
+use ralph_process::{Ended, ExitReason};
 use serde_json::Value;
 
 use super::errors::codex_error;
 use super::events::{Envelope, Item, ToolUse};
 use crate::command_words::words_of;
-use crate::launch::{Heard, Listener, end_of_process};
+use crate::launch::{LineOutput, Listener, end_of_process};
 use crate::lenient::read_record;
 use crate::newest::{Newest, short};
-use crate::{Denial, EndOfTurn, Said, TurnEnd, TurnEvent};
+use crate::{Denial, EndOfTurn, MessageLog, TurnEnd, TurnEvent};
 
-/// How much of what a tool is about is told.
 const ABOUT_COLUMNS: usize = 200;
-/// How much of output that is no record is told.
 const GARBAGE_COLUMNS: usize = 200;
-/// How much of an error is kept that no form fits.
+/// The longest part of an unknown error message that is kept.
 const MESSAGE_COLUMNS: usize = 500;
 
-/// How an error begins that it is about to get over.
-const TRIES_AGAIN: &str = "Reconnecting... ";
+/// The prefix of errors that Codex retries.
+const RETRY_PREFIX: &str = "Reconnecting... ";
 
-/// What the records of a turn have said so far.
+/// The state read from the records of a turn.
 pub(crate) struct Records {
     clock: Arc<dyn Clock + Send + Sync>,
     session: Option<String>,
-    /// The model that was asked for.
+    /// The requested model.
     pub(super) model: Option<String>,
-    said: Said,
-    /// The items that have been told as uses of tools, by their ids.
+    messages: MessageLog,
+    /// The ids of items already reported as tool calls.
     begun: Newest<(String, ())>,
     writes: Newest<PathBuf>,
     denials: Newest<Denial>,
     usage: Usage,
-    /// The error that came last, if nothing came after it that says that the turn goes on.
+    /// The last error, unless the turn continued after it.
     error: Option<String>,
     last: Option<LastRecord>,
-    /// The first line that is no record.
+    /// The first line that is not a record.
     garbage: Option<String>,
 }
 
-/// The record that ended the turn.
 enum LastRecord {
     Completed,
     Failed(String),
@@ -56,7 +53,7 @@ impl Records {
             clock,
             session: None,
             model: None,
-            said: Said::default(),
+            messages: MessageLog::default(),
             begun: Newest::default(),
             writes: Newest::default(),
             denials: Newest::default(),
@@ -67,14 +64,14 @@ impl Records {
         }
     }
 
-    fn hear_item(&mut self, item: &Item, is_over: bool) -> Vec<TurnEvent> {
-        // An item of this type is a warning. All others show that the turn goes on.
+    fn on_item(&mut self, item: &Item, is_over: bool) -> Vec<TurnEvent> {
+        // Items of this type are warnings. All others show that the turn continues.
         if item.kind != "error" {
             self.error = None;
         }
         if item.kind == "agent_message" {
             return if is_over {
-                self.hear_message(item)
+                self.on_message(item)
             } else {
                 vec![TurnEvent::Alive]
             };
@@ -85,25 +82,24 @@ impl Records {
         if is_over {
             self.note_result(item, &tool);
         }
-        // A command that goes on in the background may be over when the last word has been said long since: only its
-        // beginning stands between texts.
+        // A background command may complete after the final message, so only its start separates messages.
         let id = short(&item.id);
         if self.begun.get(&id).is_some() {
             return vec![TurnEvent::Alive];
         }
         self.begun.push((id, ()));
-        self.said.tool();
+        self.messages.tool();
         vec![TurnEvent::Tool {
             name: tool.name,
             about: about(&tool.about),
         }]
     }
 
-    /// Not every call of a tool leaves a record. But the model goes on only after one, so whatever it said before another
-    /// message was not its last word.
-    fn hear_message(&mut self, item: &Item) -> Vec<TurnEvent> {
-        self.said.tool();
-        self.said.tell(None, item.text.clone())
+    /// Not every tool call leaves a record, but the model continues only after one, so text before another message is
+    /// not final.
+    fn on_message(&mut self, item: &Item) -> Vec<TurnEvent> {
+        self.messages.tool();
+        self.messages.append(None, item.text.clone())
     }
 
     fn note_result(&mut self, item: &Item, tool: &ToolUse) {
@@ -124,10 +120,10 @@ impl Records {
         let failed = |message: &str| {
             codex_error(message, self.clock.now()).unwrap_or_else(|| TurnEnd::Crash(described(message)))
         };
-        // Whatever made the process end after its last record, the turn was over.
+        // After the last record the turn is over, however the process ended.
         match (&self.last, &self.error) {
             (Some(LastRecord::Failed(message)), _) => return failed(message),
-            // A turn that ends well right after an error of the service did not.
+            // A turn that completes right after a service error has failed.
             (Some(LastRecord::Completed), Some(error)) => {
                 return codex_error(error, self.clock.now()).unwrap_or(TurnEnd::Finished);
             }
@@ -135,13 +131,15 @@ impl Records {
             (None, _) => {}
         }
         match ended.how {
-            HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
-            HowEnded::OutputLimit => return TurnEnd::OutputLimit,
-            HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
+            ExitReason::Stopped | ExitReason::TimedOut => return TurnEnd::Stopped,
+            ExitReason::OutputLimit => return TurnEnd::OutputLimit,
+            ExitReason::Exited(_) | ExitReason::Signalled(_) => {}
         }
         match (end_of_process(ended), &self.error, &self.garbage) {
-            (_, Some(error), _) if matches!(ended.how, HowEnded::Exited(_)) => failed(error),
-            (TurnEnd::Finished, _, Some(line)) => TurnEnd::Garbage(format!("it printed what is no record: {line}")),
+            (_, Some(error), _) if matches!(ended.how, ExitReason::Exited(_)) => failed(error),
+            (TurnEnd::Finished, _, Some(line)) => {
+                TurnEnd::Garbage(format!("it printed a line that is not a record: {line}"))
+            }
             (TurnEnd::Finished, _, None) => {
                 TurnEnd::Garbage("it ended without turn.completed or turn.failed".to_owned())
             }
@@ -151,23 +149,23 @@ impl Records {
 }
 
 impl Listener for Records {
-    fn hear(&mut self, line: &str) -> Heard {
+    fn on_line(&mut self, line: &str) -> LineOutput {
         let Some(envelope) = read_record::<Envelope>(line) else {
             self.note_garbage(line);
             return vec![TurnEvent::Alive].into();
         };
-        let told = match envelope.kind.as_str() {
+        let event = match envelope.kind.as_str() {
             "thread.started" => {
                 self.session = envelope.thread_id.as_deref().map(short);
                 TurnEvent::Alive
             }
             kind @ ("item.started" | "item.updated" | "item.completed") => match &envelope.item {
-                Some(item) => return self.hear_item(item, kind == "item.completed").into(),
+                Some(item) => return self.on_item(item, kind == "item.completed").into(),
                 None => TurnEvent::Alive,
             },
             "error" => {
-                // That it tries again is a sign of life like any other.
-                self.error = envelope.message.filter(|message| !message.starts_with(TRIES_AGAIN));
+                // A retry is a sign of life like any other.
+                self.error = envelope.message.filter(|message| !message.starts_with(RETRY_PREFIX));
                 TurnEvent::Alive
             }
             "turn.completed" => {
@@ -181,11 +179,11 @@ impl Listener for Records {
             }
             _ => TurnEvent::Alive,
         };
-        vec![told].into()
+        vec![event].into()
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
-        let (messages, before_last_tool, left_out) = self.said.take();
+        let (messages, before_last_tool, left_out) = self.messages.take();
         let mut denials: Vec<Denial> = Vec::new();
         for denial in std::mem::take(&mut self.denials) {
             if !denials.contains(&denial) {
@@ -209,7 +207,6 @@ impl Listener for Records {
     }
 }
 
-/// Whether something is a record of a turn.
 pub(crate) fn is_record(value: &Value) -> bool {
     let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
     matches!(
@@ -224,13 +221,13 @@ fn about(text: &str) -> String {
 
 fn described(message: &str) -> String {
     if message.trim().is_empty() {
-        "the turn failed, and it does not say why".to_owned()
+        "the turn failed without a message".to_owned()
     } else {
         preview(message, MESSAGE_COLUMNS)
     }
 }
 
-/// A tool that was not permitted, and the line that permits it: a rule of its own for a command, a folder more for a file.
+/// A denied call, with the line that permits it: a rule for a command, an additional folder for a file.
 fn denial(item: &Item, tool: &ToolUse) -> Denial {
     let folder = || Path::new(&item.changes.first()?.path).parent();
     let permit = match words_of(&item.script()).as_slice() {

@@ -1,12 +1,11 @@
-//! Records as Codex prints them, and what they mean. Those of whole turns were recorded from Codex 0.166.0 with a scripted
-//! model.
+//! Records of Codex and their interpretation. Complete turns were recorded from Codex 0.166.0 with a scripted model.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_model::Usage;
-use ralph_process::{Ended, HowEnded};
+use ralph_process::{Ended, ExitReason};
 
 use super::*;
 use crate::launch::Listener;
@@ -25,15 +24,15 @@ pub(super) const WARNING: &str = r#"{"type":"item.completed","item":{"id":"item_
 pub(super) const TURN: &str = r#"{"type":"turn.started"}"#;
 pub(super) const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":2400,"cached_input_tokens":600,"cache_write_input_tokens":0,"output_tokens":84,"reasoning_output_tokens":0}}"#;
 
-pub(super) fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+pub(super) fn on_line(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
     let mut records = Records::new(Arc::new(Noon));
-    let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
+    let events = lines.iter().flat_map(|line| records.on_line(line).events).collect();
     (records, events)
 }
 
 pub(super) fn exited(code: i32) -> Ended {
     Ended {
-        how: HowEnded::Exited(code),
+        how: ExitReason::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
         left: Vec::new(),
@@ -41,10 +40,10 @@ pub(super) fn exited(code: i32) -> Ended {
 }
 
 fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
-    hear(lines).0.conclude(exited(code))
+    on_line(lines).0.conclude(exited(code))
 }
 
-pub(super) fn said(text: &str) -> String {
+pub(super) fn agent_message(text: &str) -> String {
     let text = serde_json::Value::from(text);
     format!(r#"{{"type":"item.completed","item":{{"id":"item_9","type":"agent_message","text":{text}}}}}"#)
 }
@@ -72,12 +71,12 @@ fn change(kind: &str, status: &str) -> String {
 }
 
 #[test]
-fn own_text_is_apart_from_tools_thoughts_and_warnings() {
-    let (mut records, events) = hear(&[
+fn own_text_excludes_tools_thoughts_and_warnings() {
+    let (mut records, events) = on_line(&[
         STARTED,
         WARNING,
         TURN,
-        &said("I begin"),
+        &agent_message("I begin"),
         &command("item.started", "in_progress", ""),
         &command("item.completed", "completed", "<task-done>no</task-done>"),
         r#"{"type":"item.completed","item":{"id":"item_4","type":"reasoning","text":"<task-done>no</task-done>"}}"#,
@@ -87,7 +86,7 @@ fn own_text_is_apart_from_tools_thoughts_and_warnings() {
         r#"{"type":"item.started","item":{"id":"item_6","type":"mcp_tool_call","server":"mem","tool":"recall","arguments":{},"status":"in_progress"}}"#,
         r#"{"type":"item.updated","item":{"id":"item_7","type":"todo_list","items":[{"text":"x","completed":true}]}}"#,
         r#"{"type":"item.completed","item":{"id":"item_8","type":"brand_new","text":7}}"#,
-        &said("the last word"),
+        &agent_message("the last word"),
         COMPLETED,
     ]);
     let shown: Vec<TurnEvent> = events.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
@@ -124,20 +123,31 @@ fn own_text_is_apart_from_tools_thoughts_and_warnings() {
 }
 
 #[test]
-fn only_the_last_message_is_final_though_calls_without_a_record_stand_between() {
-    let end = end_of(0, &[&said("<task-done>t-1</task-done>"), &said("no, wait"), COMPLETED]);
+fn only_the_last_message_is_final() {
+    let end = end_of(
+        0,
+        &[
+            &agent_message("<task-done>t-1</task-done>"),
+            &agent_message("no, wait"),
+            COMPLETED,
+        ],
+    );
     assert_eq!(end.final_messages(), ["no, wait"]);
     let end = end_of(
         0,
-        &[&said("before"), &command("item.started", "in_progress", ""), COMPLETED],
+        &[
+            &agent_message("before"),
+            &command("item.started", "in_progress", ""),
+            COMPLETED,
+        ],
     );
     assert!(end.final_messages().is_empty());
-    // A command in the background is over after the last word.
+    // The background command completes after the final message.
     let end = end_of(
         0,
         &[
             &command("item.started", "in_progress", ""),
-            &said("last"),
+            &agent_message("last"),
             &command("item.completed", "failed", ""),
             COMPLETED,
         ],
@@ -146,7 +156,7 @@ fn only_the_last_message_is_final_though_calls_without_a_record_stand_between() 
 }
 
 #[test]
-fn a_write_that_failed_is_none_and_what_is_declined_is_named_with_the_line_that_permits_it() {
+fn failed_writes_are_dropped_and_denials_reported() {
     assert!(
         end_of(0, &[&change("item.completed", "failed"), COMPLETED])
             .writes
@@ -198,7 +208,7 @@ fn words_for(command: &str, access: impl Into<Access>, model: Option<&str>, also
 }
 
 #[test]
-fn folders_outside_of_the_project_are_let_into_the_sandbox_that_there_is() {
+fn additional_folders_are_added_to_the_sandbox() {
     let database = [PathBuf::from("/main tree/.ralph")];
     assert_eq!(
         words_for("codex", Permissions::Edit, None, &database),
@@ -211,7 +221,7 @@ fn folders_outside_of_the_project_are_let_into_the_sandbox_that_there_is() {
 }
 
 #[test]
-fn whoever_only_looks_has_a_sandbox_that_lets_nothing_be_written() {
+fn read_only_turn_has_a_read_only_sandbox() {
     let database = [PathBuf::from("/main tree/.ralph")];
     assert_eq!(
         words_for("codex", Access::ReadOnly, None, &database),
@@ -222,13 +232,13 @@ fn whoever_only_looks_has_a_sandbox_that_lets_nothing_be_written() {
         agent.can_be_read_only()
     };
     assert!(can("codex -m o4"));
-    // Its own command says what it may do.
+    // The command sets its own permissions.
     assert!(!can("codex --yolo"));
     assert!(!can("codex -c sandbox_mode=workspace-write"));
 }
 
 #[test]
-fn the_words_of_the_command_are_completed() {
+fn missing_arguments_are_added() {
     let check = |command: &str, permissions: Permissions, model, expected: &str| {
         assert_eq!(words_for(command, permissions, model, &[]), expected);
     };
@@ -281,7 +291,7 @@ fn the_words_of_the_command_are_completed() {
     }
 }
 
-/// How a message is classified at a moment in winter, in a zone that is not that of the machine.
+/// Classifies a message at a time in winter, in a zone other than the machine's.
 fn classified(text: &str) -> Option<TurnEnd> {
     let zone = TimeZone::get("Europe/Brussels").unwrap();
     errors::read(text, &Noon.now().to_zoned(zone))
@@ -297,7 +307,7 @@ fn check_limit(text: &str, resets_at: Option<&str>) {
 }
 
 #[test]
-fn times_of_a_usage_limit_are_those_of_the_machine() {
+fn usage_limit_times_are_in_the_local_zone() {
     // It is noon in Brussels.
     check_limit(
         "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at 7:07 PM.",
@@ -307,7 +317,7 @@ fn times_of_a_usage_limit_are_those_of_the_machine() {
         "You've hit your usage limit. Try again at 12:01 PM.",
         Some("2026-11-16T11:01:00Z"),
     );
-    // The minute that has just begun is not a day away; one of an hour ago is.
+    // The current minute is not a day away; one an hour ago is.
     check_limit(
         "You've hit your usage limit. Try again at 12:00 PM.",
         Some("2026-11-16T11:01:00Z"),
@@ -330,7 +340,7 @@ fn times_of_a_usage_limit_are_those_of_the_machine() {
 }
 
 #[test]
-fn texts_that_only_speak_of_errors_are_of_no_form() {
+fn texts_about_errors_are_not_errors() {
     for text in [
         "",
         "I fixed it: unexpected status 401 Unauthorized is handled now",

@@ -1,5 +1,5 @@
-//! What git runs by itself in a repository: hooks, and the programs that its configuration names. Filters among them, and
-//! which files they are for.
+//! The programs that git runs automatically in a repository: hooks, and programs named in its configuration such as
+//! filters, with the files the filters apply to.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 use super::{Items, differing, digest_of, digest_of_file, shown};
 use crate::changes::is_repository;
 
-/// How many files of hooks are looked at, and how deep they may be.
+/// How many hook files to read, and how deep.
 const MAX_HOOKS: usize = 1000;
 const MAX_DEPTH: usize = 3;
 
-/// What git runs by itself, at one moment.
+/// The programs that git runs automatically, at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct GitPrograms {
-    /// The settings that name a program or decide which one runs.
+    /// Settings that name a program or decide which one runs.
     settings: Items,
-    /// Hooks, attributes of filters, and the files of the project that filters are.
+    /// Hooks, filter attributes, and filter scripts in the project.
     files: Items,
 }
 
 impl GitPrograms {
-    /// What git runs in the repository of a folder; nothing without one.
+    /// The programs of a folder's repository; empty without one.
     pub(crate) fn of(folder: &Path) -> Self {
         if !is_repository(folder) {
             return Self::default();
@@ -34,12 +34,12 @@ impl GitPrograms {
         Self::read(folder, folder).unwrap_or_else(|error| Self::unknown(&error))
     }
 
-    /// What git runs for the work in a checkout: what the project configures, for the files that the checkout has.
+    /// The programs for work in a checkout: the project's configuration, applied to the files of the checkout.
     pub(crate) fn of_checkout(project: &Path, checkout: &Path) -> Self {
         Self::read(project, checkout).unwrap_or_else(|error| Self::unknown(&error))
     }
 
-    /// Git does not work then, before and after; or it is the change.
+    /// Git fails here. If it fails before and after, nothing changed; otherwise this shows as a change.
     fn unknown(error: &GitError) -> Self {
         Self {
             settings: Items::new(),
@@ -50,14 +50,14 @@ impl GitPrograms {
         }
     }
 
-    /// The names of what was added, changed or removed.
+    /// The names of added, changed and removed items.
     pub(crate) fn changed(&self, after: &Self) -> BTreeSet<String> {
         let mut changed = differing(&self.settings, &after.settings);
         changed.extend(differing(&self.files, &after.files));
         changed
     }
 
-    /// The same of what git runs for a commit: hooks, filters and what signs it.
+    /// The same for what git runs on a commit: hooks, filters and signing.
     pub(crate) fn changed_for_commits(&self, after: &Self) -> BTreeSet<String> {
         let mut changed = differing(&self.settings, &after.settings);
         changed.retain(|name| {
@@ -71,35 +71,35 @@ impl GitPrograms {
         changed
     }
 
-    /// The digest of an item; none where there is no such item.
+    /// The digest of an item, if it exists.
     pub(crate) fn digest(&self, name: &str) -> Option<&String> {
         self.settings.get(name).or_else(|| self.files.get(name))
     }
 
     fn read(folder: &Path, work: &Path) -> Result<Self, GitError> {
-        let mut places = Places::of(folder)?;
+        let mut paths = GitPaths::of(folder)?;
         let (settings, filters) = settings(folder)?;
-        let mut files = places.hooks();
+        let mut files = paths.hooks();
         if work != folder {
             let top = Git::question(work).run(["rev-parse", "--show-toplevel"])?.text()?;
-            places.top = top.trim_end_matches('\n').into();
+            paths.top = top.trim_end_matches('\n').into();
         }
-        files.extend(places.attributes()?);
+        files.extend(paths.attributes()?);
         let scripts = filters.iter().flat_map(|command| command_paths(command));
         let scripts = scripts
-            .map(|script| places.top.join(script))
+            .map(|script| paths.top.join(script))
             .filter(|file| file.is_file());
-        files.extend(scripts.filter_map(|file| Some((shown(&places.top, &file), digest_of_file(&file)?))));
+        files.extend(scripts.filter_map(|file| Some((shown(&paths.top, &file), digest_of_file(&file)?))));
         Ok(Self { settings, files })
     }
 }
 
-/// How the name of a setting begins.
+/// The prefix of a setting's name.
 const SETTING: &str = "git config ";
 const HOOKS_PATH: &str = "core.hookspath";
 
-/// The settings that name programs, and the commands of filters. Git answers with those of all files that it reads, in their
-/// order; of one that has several values all count.
+/// The settings that name programs, and the filter commands. Git lists them in the order it reads them; all values of a
+/// multi-valued setting count.
 fn settings(folder: &Path) -> Result<(Items, Vec<String>), GitError> {
     let arguments = ["config", "--list", "--show-scope", "-z"];
     let answer = Git::question(folder).run(arguments)?.text()?;
@@ -108,7 +108,7 @@ fn settings(folder: &Path) -> Result<(Items, Vec<String>), GitError> {
     for field in fields.chunks(2) {
         let [scope, setting] = field else { continue };
         let (key, value) = setting.split_once('\n').unwrap_or((setting, "true"));
-        // Our own calls have settings, too.
+        // These come from our own command line.
         if *scope == "command" || !names_program(key, value) {
             continue;
         }
@@ -125,7 +125,7 @@ fn settings(folder: &Path) -> Result<(Items, Vec<String>), GitError> {
     Ok((values, filters))
 }
 
-/// Whether a setting is a command, or decides which commands git runs.
+/// Whether a setting is a command or decides which commands git runs.
 fn names_program(key: &str, value: &str) -> bool {
     let section = key.split('.').next().unwrap_or_default();
     let name = key.rsplit('.').next().unwrap_or_default();
@@ -158,8 +158,8 @@ fn names_program(key: &str, value: &str) -> bool {
     }
 }
 
-/// Where a repository has its hooks and attributes.
-struct Places {
+/// The locations of a repository's hooks and attributes.
+struct GitPaths {
     top: PathBuf,
     /// The folder `.git` of the main worktree.
     common: PathBuf,
@@ -167,7 +167,7 @@ struct Places {
     attributes: PathBuf,
 }
 
-impl Places {
+impl GitPaths {
     fn of(folder: &Path) -> Result<Self, GitError> {
         let arguments = [
             "rev-parse",
@@ -184,7 +184,7 @@ impl Places {
         let mut next = || lines.next().unwrap_or_default();
         let (top, common, hooks, attributes) = (next(), next(), next(), next());
         let mut folders = BTreeSet::from([common.join("hooks")]);
-        // Husky has only what starts the hooks there; the hooks themselves are in the folder above.
+        // Husky keeps only wrappers there; the hooks themselves are in the parent folder.
         if hooks.file_name().is_some_and(|name| name == "_") {
             folders.extend(hooks.parent().map(Path::to_owned));
         }
@@ -197,7 +197,7 @@ impl Places {
         })
     }
 
-    /// A file as a person knows it; one of the repository has the same name in every worktree.
+    /// The display name of a file; the same in every worktree for files of the repository.
     fn shown(&self, file: &Path) -> String {
         match file.strip_prefix(&self.common) {
             Ok(inside) => Path::new(".git").join(inside).display().to_string(),
@@ -208,7 +208,7 @@ impl Places {
     fn hooks(&self) -> Items {
         let mut files = BTreeSet::new();
         for folder in &self.hooks {
-            // Not all of a project whose hooks are at its top.
+            // If the hooks are at the project's top level, do not descend into the whole project.
             let depth = if self.top.starts_with(folder) { 1 } else { MAX_DEPTH };
             collect(folder, depth, &mut files);
         }
@@ -218,7 +218,7 @@ impl Places {
         items.collect()
     }
 
-    /// Which files git reads through filters: the lines of attributes that speak of filters, or name several attributes.
+    /// The attribute lines that mention filters or define macros: they decide which files are filtered.
     fn attributes(&self) -> Result<Items, GitError> {
         let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
         let arguments = listed.into_iter().chain([":(top,glob)**/.gitattributes"]);
@@ -232,7 +232,7 @@ impl Places {
     }
 }
 
-/// Adds the files of a folder, without the examples that git puts there.
+/// Adds the files of a folder, except git's samples.
 fn collect(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) {
     // A folder that does not exist has no hooks.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -248,7 +248,7 @@ fn collect(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// A digest of the lines about filters; none where there are none.
+/// A digest of the filter lines, if there are any.
 fn filter_lines(file: &Path) -> Option<String> {
     if !file.is_file() {
         return None;

@@ -1,7 +1,8 @@
-//! What the evidence of an iteration rests on: the configuration, the scripts that gates run, and what git runs by itself.
+//! The basis of an iteration's evidence: the configuration, the scripts that gates run, and the programs that git runs
+//! automatically.
 //!
-//! A gate that passes says nothing about the work when the agent has changed what the gate does. So each item is recorded
-//! before the agent starts and compared after it has ended. An item is a name that a person knows and a digest.
+//! A passing gate says nothing about the work if the agent changed what the gate does. So each item is recorded before
+//! the agent starts and compared after it ends. An item is a display name and a digest.
 
 mod git_programs;
 mod scripts;
@@ -23,26 +24,26 @@ use sha2::{Digest, Sha256};
 
 pub(crate) use git_programs::GitPrograms;
 
-/// The largest file whose content is read, in bytes. Of a larger one only size, times and inode are compared. Tests would
-/// write long otherwise.
+/// The largest file whose content is read, in bytes. For larger ones only size, times and inode are compared. Small in
+/// tests to keep them fast.
 const MAX_CONTENT: u64 = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
-/// Digests by the names of what they are of.
+/// Digests by item name.
 type Items = BTreeMap<String, String>;
 
-/// What evidence rests on, at one moment.
+/// The evidence basis at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct EvidenceBasis {
     /// The commands whose scripts are among the items.
     commands: Vec<String>,
-    /// The user's home folder, which commands call `~`.
+    /// The user's home folder, `~` in commands.
     home: Option<PathBuf>,
     items: Items,
     pub(crate) git: GitPrograms,
 }
 
 impl EvidenceBasis {
-    /// What the evidence of these commands rests on now.
+    /// The current basis of these commands.
     pub(crate) fn of(
         root: &Path,
         git: GitPrograms,
@@ -62,26 +63,26 @@ impl EvidenceBasis {
         }
     }
 
-    /// The same commands' evidence, as it is now.
+    /// The current basis of the same commands.
     pub(crate) fn now(&self, root: &Path, git: GitPrograms, configuration: &[PathBuf]) -> Self {
         Self::of(root, git, self.home.as_deref(), configuration, &self.commands)
     }
 
-    /// The names of what was added, changed or removed.
+    /// The names of added, changed and removed items.
     pub(crate) fn changed(&self, after: &Self) -> BTreeSet<String> {
         let mut changed = differing(&self.items, &after.items);
         changed.extend(self.git.changed(&after.git));
         changed
     }
 
-    /// The digest of an item; none where there is no such item.
+    /// The digest of an item, if it exists.
     pub(crate) fn digest(&self, name: &str) -> Option<&String> {
         self.items.get(name).or_else(|| self.git.digest(name))
     }
 }
 
-/// What counts against the evidence of a task: what its agent has changed, and what agents have changed earlier that no person
-/// has reviewed. An item that is not as an agent left it was changed by a person since, or restored.
+/// The changes that count against a task's evidence: those of its own agent, and unreviewed ones of earlier agents. If
+/// an item no longer matches what an agent left, the user has since changed or restored it.
 pub(crate) fn counted_changes(
     task: &TaskId,
     (before, after): (&EvidenceBasis, &EvidenceBasis),
@@ -109,12 +110,12 @@ pub(crate) fn counted_changes(
     counted
 }
 
-/// The names of what was changed, each once.
+/// The distinct names of the changes.
 pub(crate) fn names(changes: &[EvidenceChange]) -> BTreeSet<String> {
     changes.iter().map(|change| change.name.clone()).collect()
 }
 
-/// Why nothing is committed although that is wanted.
+/// Why nothing is committed.
 pub(crate) fn changed_without_review(changes: &[EvidenceChange]) -> String {
     let names: Vec<String> = names(changes).into_iter().collect();
     format!("{} changed without review", names.join(", "))
@@ -126,7 +127,7 @@ fn differing(before: &Items, after: &Items) -> BTreeSet<String> {
     changed.cloned().collect()
 }
 
-/// A digest of a file; none where there is no such file. A link stands for what it leads to.
+/// A digest of a file, following links; `None` if it does not exist.
 fn digest_of_file(path: &Path) -> Option<String> {
     match try_digest(path) {
         Ok(digest) => Some(digest),
@@ -155,13 +156,13 @@ fn try_digest(path: &Path) -> io::Result<String> {
 fn digest_of(content: &[u8]) -> String {
     let mut digits = String::with_capacity(64);
     for byte in Sha256::digest(content) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _written = write!(digits, "{byte:02x}");
     }
     digits
 }
 
-/// A path as a person knows it: from a folder, where it is in there.
+/// The display name of a path, relative to a folder if inside it.
 fn shown(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }

@@ -1,5 +1,5 @@
-//! The files that decide what the gates of a project do: those that a gate's command names, and the lists of commands of
-//! `npm` and `make`, where a gate uses these.
+//! The files that decide what the gates do: those named in a gate's command, and the command lists of `npm` and `make`
+//! if a gate uses these.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +12,10 @@ use super::{Items, MAX_CONTENT, digest_of, digest_of_file, shown};
 /// Programs that run the `scripts` of a package.json.
 const PACKAGE_RUNNERS: [&str; 6] = ["npm", "npx", "pnpm", "yarn", "bun", "bunx"];
 
-/// Programs that run a Makefile, and the names that they look for.
+/// Programs that run a Makefile, and the file names they look for.
 const MAKE: [&str; 2] = ["make", "gmake"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
-/// The items of these commands.
 pub(super) fn items(root: &Path, home: Option<&Path>, commands: &[String]) -> Items {
     let mut items = Items::new();
     for command in commands {
@@ -31,7 +30,7 @@ fn items_of(root: &Path, home: Option<&Path>, command: &str) -> Items {
         .filter_map(|path| resolved(root, home, path))
         .collect();
     let mut items = Items::new();
-    // A script that a gate runs may be what starts `make`.
+    // A script that a gate runs may call `make`.
     let mut texts = vec![command.to_owned()];
     for file in named.iter().filter(|path| path.is_file()) {
         items.extend(digest_of_file(file).map(|digest| (shown(root, file), digest)));
@@ -55,7 +54,7 @@ fn items_of(root: &Path, home: Option<&Path>, command: &str) -> Items {
     items
 }
 
-/// Where a path leads that a command names; none below the home folder where that is not known.
+/// The location of a path in a command; `None` for `~` if the home folder is unknown.
 fn resolved(root: &Path, home: Option<&Path>, path: &Path) -> Option<PathBuf> {
     let path = match path.strip_prefix("~") {
         Ok(below) => home?.join(below),
@@ -71,19 +70,19 @@ fn resolved(root: &Path, home: Option<&Path>, path: &Path) -> Option<PathBuf> {
     Some(resolved)
 }
 
-/// Whether a text has one of these words.
+/// Whether a text contains one of these words.
 fn has_word(text: &str, words: &[&str]) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     text.split(|c| !is_part(c)).any(|word| words.contains(&word))
 }
 
-/// The text of a file that is not too large.
+/// The text of a file, unless it is too large.
 fn text_of(file: &Path) -> Option<String> {
     let metadata = fs::metadata(file).ok()?;
     (metadata.is_file() && metadata.len() <= MAX_CONTENT).then(|| fs::read_to_string(file).ok())?
 }
 
-/// A digest of the `scripts` of a package.json: a new dependency changes the file and not what gates do. A file that is not
+/// A digest of the `scripts` in a package.json: a new dependency changes the file but not the gates. A file that is not
 /// JSON counts as a whole.
 fn scripts_of(file: &Path) -> Option<String> {
     let whole = digest_of_file(file)?;

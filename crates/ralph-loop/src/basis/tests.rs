@@ -54,7 +54,7 @@ impl Project {
         )
     }
 
-    /// The names of what this changes.
+    /// Checks the names of the items that a change affects.
     #[track_caller]
     fn check(&self, change: impl FnOnce(), expected: &[&str]) {
         let before = self.basis();
@@ -65,14 +65,14 @@ impl Project {
             &[self.root.join("settings.toml")],
         ));
         assert_eq!(changed.iter().map(String::as_str).collect::<Vec<_>>(), expected);
-        // It is kept with the iteration.
+        // It is stored with the iteration.
         let kept: EvidenceBasis = serde_json::from_str(&serde_json::to_string(&before).unwrap()).unwrap();
         assert_eq!(kept, before);
     }
 }
 
 #[test]
-fn nothing_changes_by_itself_and_other_files_do_not_count() {
+fn unrelated_files_do_not_count() {
     let project = Project::in_git(&["sh scripts/test.sh", "make check", "npm test"]);
     for file in ["scripts/test.sh", "Makefile", "settings.toml", "src/a.rs"] {
         project.write(file, "1");
@@ -83,7 +83,7 @@ fn nothing_changes_by_itself_and_other_files_do_not_count() {
 }
 
 #[test]
-fn the_configuration_and_the_files_that_a_gate_names_count() {
+fn configuration_and_files_in_gate_commands_count() {
     let project = Project::new(&[
         "./run-tests --fast",
         "cd sub && python3 'tools/my check.py' > sub/out.txt",
@@ -109,7 +109,7 @@ fn the_configuration_and_the_files_that_a_gate_names_count() {
         || project.write("sub/tools/my check.py", "2"),
         &["sub/tools/my check.py"],
     );
-    // Made, and removed.
+    // Created and removed files count.
     project.check(|| project.write("later.sh", "2"), &["later.sh"]);
     project.check(
         || fs::remove_file(project.root.join("run-tests")).unwrap(),
@@ -120,12 +120,12 @@ fn the_configuration_and_the_files_that_a_gate_names_count() {
         let outside = project.root.with_file_name(name).display().to_string();
         project.check(|| project.write(&format!("../{name}"), "2"), &[&outside]);
     }
-    // A result of the gate.
+    // An output file of the gate.
     project.check(|| project.write("sub/out.txt", "2"), &[]);
 }
 
 #[test]
-fn links_large_files_and_rights_are_seen() {
+fn links_large_files_and_permissions_are_seen() {
     let project = Project::new(&["sh link.sh large.sh pipe"]);
     project.write("real.sh", "1");
     symlink("real.sh", project.root.join("link.sh")).unwrap();
@@ -136,7 +136,7 @@ fn links_large_files_and_rights_are_seen() {
     project.write("large.sh", &"x".repeat(1 << 17));
     project.check(|| {}, &[]);
     project.check(|| project.write("large.sh", &"y".repeat(1 << 17)), &["large.sh"]);
-    // Nobody waits for a pipe.
+    // Reading a pipe would block.
     let pipe = Path::new("pipe");
     let made = ralph_process::Spec {
         program: "mkfifo".into(),
@@ -153,7 +153,7 @@ fn links_large_files_and_rights_are_seen() {
 }
 
 #[test]
-fn the_scripts_of_a_package_count_where_a_gate_runs_them_and_its_dependencies_do_not() {
+fn package_scripts_count_but_dependencies_do_not() {
     let package =
         |scripts: &str, version: &str| format!(r#"{{"scripts": {scripts}, "dependencies": {{"a": "{version}"}}}}"#);
     for (command, folder) in [
@@ -179,7 +179,7 @@ fn the_scripts_of_a_package_count_where_a_gate_runs_them_and_its_dependencies_do
 }
 
 #[test]
-fn the_makefile_counts_where_a_gate_uses_it() {
+fn makefile_counts_if_a_gate_uses_it() {
     for (command, file) in [
         ("make check", "Makefile"),
         ("make -C build all", "build/makefile"),
@@ -196,7 +196,7 @@ fn the_makefile_counts_where_a_gate_uses_it() {
 }
 
 #[test]
-fn the_programs_of_gits_configuration_count() {
+fn programs_in_git_configuration_count() {
     for (key, value) in [
         ("core.hooksPath", "hooks"),
         ("core.fsmonitor", "./monitor"),
@@ -222,18 +222,18 @@ fn the_programs_of_gits_configuration_count() {
     project.git(&["config", "extensions.worktreeConfig", "true"]);
     let set = || project.git(&["config", "--worktree", "core.editor", "vi"]);
     project.check(set, &["git config core.editor"]);
-    // What a file holds that the configuration includes.
+    // Included files count.
     project.git(&["config", "include.path", "../included"]);
     let included = || project.write("included", "[filter \"x\"]\nclean = cat\n");
     project.check(included, &["git config filter.x.clean"]);
-    // No program.
+    // Not a program.
     project.check(|| project.git(&["config", "user.name", "x"]), &[]);
     project.check(|| project.git(&["config", "alias.s", "status"]), &[]);
     project.check(|| project.git(&["config", "branch.main.remote", "x"]), &[]);
 }
 
 #[test]
-fn hooks_and_the_attributes_of_filters_count() {
+fn hooks_and_filter_attributes_count() {
     let project = Project::in_git(&[]);
     let hook = ".git/hooks/pre-commit";
     project.check(|| project.write(hook, "#!/bin/sh\n"), &[hook]);
@@ -253,7 +253,7 @@ fn hooks_and_the_attributes_of_filters_count() {
 }
 
 #[test]
-fn a_linked_worktree_has_the_hooks_of_the_repository() {
+fn linked_worktree_shares_the_repository_hooks() {
     let project = Project::in_git(&[]);
     project.git(&[
         "-c",
@@ -275,7 +275,7 @@ fn a_linked_worktree_has_the_hooks_of_the_repository() {
 }
 
 #[test]
-fn commits_depend_on_hooks_and_filters_and_on_nothing_else() {
+fn commits_depend_only_on_hooks_and_filters() {
     let project = Project::in_git(&[]);
     let check = |change: &dyn Fn(), expected: &[&str]| {
         let before = GitPrograms::of(&project.root);
@@ -305,7 +305,7 @@ fn commits_depend_on_hooks_and_filters_and_on_nothing_else() {
 }
 
 #[test]
-fn what_an_agent_changed_counts_until_a_person_changes_it() {
+fn agent_changes_count_until_the_user_changes_them() {
     let project = Project::new(&["sh test.sh", "sh other.sh"]);
     project.write("test.sh", "1");
     project.write("other.sh", "1");
@@ -321,14 +321,14 @@ fn what_an_agent_changed_counts_until_a_person_changes_it() {
     };
     assert_eq!(iteration(&|| {}), [""; 0]);
     assert_eq!(iteration(&|| project.write("test.sh", "2")), ["test.sh"]);
-    // Nobody has looked at it since.
+    // Not reviewed since.
     assert_eq!(iteration(&|| {}), ["test.sh"]);
     assert_eq!(iteration(&|| project.write("other.sh", "2")), ["other.sh", "test.sh"]);
-    // A person writes one anew, an agent restores the other.
+    // The user rewrites one, and an agent restores the other.
     project.write("test.sh", "3");
     assert_eq!(iteration(&|| {}), ["other.sh"]);
     assert_eq!(iteration(&|| project.write("other.sh", "1")), [""; 0]);
-    // An agent that restores what another one has changed further has changed nothing.
+    // An agent that restores what another one changed further has changed nothing.
     assert_eq!(iteration(&|| project.write("other.sh", "5")), ["other.sh"]);
     assert_eq!(iteration(&|| project.write("other.sh", "6")), ["other.sh"]);
     assert_eq!(iteration(&|| project.write("other.sh", "1")), [""; 0]);

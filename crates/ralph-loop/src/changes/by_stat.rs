@@ -1,4 +1,4 @@
-//! Snapshots without git: what the file system says about each file that `.gitignore` leaves.
+//! Snapshots without git: metadata of each file that `.gitignore` does not exclude.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,16 +16,16 @@ use ralph_model::FileStamp;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The most files of a project that are looked at. Tests would wait long for so many.
-const MOST_FILES: usize = if cfg!(test) { 200 } else { 200_000 };
+/// The maximum number of files in a project. Small in tests to keep them fast.
+const MAX_FILES: usize = if cfg!(test) { 200 } else { 200_000 };
 
-/// A file that was changed so short a time before the snapshot may change again without another time, in nanoseconds.
+/// A file changed this shortly before the snapshot may change again within the same timestamp, in nanoseconds.
 const RACY_NS: i64 = 2_000_000_000;
 
-/// The largest file whose content is read to be sure.
-const MOST_CONTENT: u64 = 64 << 20;
+/// The largest file whose content is hashed.
+const MAX_CONTENT: u64 = 64 << 20;
 
-/// What the file system says about a file. In a list it stands behind its path, a line each, in order.
+/// The metadata of a file. A list has one line per file, the path first, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     size: u64,
@@ -33,13 +33,13 @@ struct Entry {
     ctime_ns: i64,
     inode: u64,
     mode: u32,
-    /// A digest of the content, when the times do not tell enough.
+    /// A digest of the content, if the times are not conclusive.
     digest: Option<u64>,
 }
 
-/// Lists the files of a project in a file of the scratch folder: its name, and why files are missing from it.
+/// Writes the list of a project's files to the scratch folder; returns its name, and why files are missing.
 pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result<(String, Option<String>), String> {
-    let in_scratch = |error: io::Error| format!("a snapshot cannot be made in {}: {error}", scratch.display());
+    let in_scratch = |error: io::Error| format!("cannot make a snapshot in {}: {error}", scratch.display());
     let now = now_of(scratch).map_err(in_scratch)?;
     let (files, degraded) = read_all(root, scratch, hidden, now)?;
     let lines = files.iter().map(serde_json::to_string);
@@ -70,16 +70,16 @@ pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Resu
             .map_err(|error| unreadable(scratch, name, &error))
     };
     let (old, new) = (entries(only_old, old)?, entries(only_new, new)?);
-    let gone = old.keys().filter(|path| !new.contains_key(*path));
+    let removed = old.keys().filter(|path| !new.contains_key(*path));
     let differs = |path: &str, after: &Entry| {
         old.get(path)
             .is_none_or(|before| !before.is_same(after, &root.join(path)))
     };
     let other = new.iter().filter(|(path, after)| differs(path, after));
-    Ok(gone.chain(other.map(|(path, _)| path)).cloned().collect())
+    Ok(removed.chain(other.map(|(path, _)| path)).cloned().collect())
 }
 
-/// The lines that only one of two lists has. Nearly all files are as they were, and so are their lines, which are in order.
+/// The lines that only one of two sorted lists has. Nearly all files and so nearly all lines are the same.
 fn lines_of_one<'l>(old: &'l [u8], new: &'l [u8]) -> (Vec<&'l [u8]>, Vec<&'l [u8]>) {
     let lines = |list: &'l [u8]| list.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let (mut old, mut new) = (lines(old).peekable(), lines(new).peekable());
@@ -103,22 +103,22 @@ fn unreadable(scratch: &Path, name: &str, error: &dyn std::fmt::Display) -> Stri
     )
 }
 
-/// Those of these files that the project's `.gitignore` leaves out.
+/// The files that the project's `.gitignore` excludes.
 pub(super) fn ignored(root: &Path, files: &[&String]) -> BTreeSet<String> {
-    // A line in it that cannot be read is passed over, as it is when the files are listed.
+    // Invalid lines are skipped, as they are when files are listed.
     let (ignore, _) = Gitignore::new(root.join(".gitignore"));
     let is_ignored = |file: &&&String| ignore.matched_path_or_any_parents(file.as_str(), false).is_ignore();
     files.iter().filter(is_ignored).map(|file| (*file).clone()).collect()
 }
 
-/// What the file system takes for the present.
+/// The current time of the file system.
 pub(super) fn now_of(scratch: &Path) -> io::Result<i64> {
     DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
     let file = File::create(scratch.join("now"))?;
     Ok(FileStamp::of(&file.metadata()?).ctime_ns)
 }
 
-/// Files by their paths in the project, and why some are missing.
+/// Files with their paths in the project, and why some are missing.
 type Files = (Vec<(String, Entry)>, Option<String>);
 
 fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<Files, String> {
@@ -130,7 +130,7 @@ fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<
         .require_git(false)
         .filter_entry(move |entry| {
             let path = entry.path();
-            // As bytes: paths are compared part by part, and this is asked of every file.
+            // Compare as bytes: comparing paths by component is too slow for every file.
             let is_left_out = |other: &PathBuf| other.as_os_str() == path.as_os_str();
             entry.file_name() != ".git" && !is_left_out(&scratch) && !left_out.iter().any(is_left_out)
         })
@@ -145,9 +145,9 @@ fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<
             Ok(file) => files.extend(file),
             Err(error) => degraded = Some(format!("not every file could be read: {error}")),
         }
-        if files.len() > MOST_FILES {
+        if files.len() > MAX_FILES {
             return Err(format!(
-                "{} has more than {MOST_FILES} files, so changes in it are not looked for",
+                "{} has more than {MAX_FILES} files, so its changes are not tracked",
                 root.display()
             ));
         }
@@ -156,7 +156,7 @@ fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<
 }
 
 impl Entry {
-    /// The path and the entry of a file or a link; none for anything else, and for what is gone already.
+    /// The path and entry of a file or link; `None` for anything else, and for files that are already removed.
     fn of(root: &Path, entry: &DirEntry, now: i64) -> io::Result<Option<(String, Self)>> {
         let path = entry.path();
         let metadata = match fs::symlink_metadata(path) {
@@ -181,7 +181,7 @@ impl Entry {
         Ok(Some((name, entry)))
     }
 
-    /// Whether a file is the same as before. Where times do not tell, its content does.
+    /// Whether a file is unchanged. If the times are not conclusive, the content decides.
     fn is_same(&self, after: &Self, path: &Path) -> bool {
         if (self.size, self.mode) != (after.size, after.mode) {
             return false;
@@ -194,19 +194,19 @@ impl Entry {
     }
 }
 
-/// A path without the folder that its walk began at. As bytes: part by part takes several times as long.
+/// The path relative to the root of the walk. As bytes: by component takes several times as long.
 fn path_inside<'p>(root: &Path, path: &'p Path) -> &'p OsStr {
     let inside = path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes());
     let inside = inside.map(|inside| inside.strip_prefix(b"/").unwrap_or(inside));
     inside.map_or(path.as_os_str(), OsStr::from_bytes)
 }
 
-/// A digest of what a file holds, or a link says; none when it is too large or cannot be read.
+/// A digest of a file's content or a link's target; `None` if it is too large or unreadable.
 fn digest(path: &Path, metadata: &Metadata) -> Option<u64> {
     let mut hasher = Xxh3::new();
     if metadata.is_symlink() {
         hasher.write(fs::read_link(path).ok()?.as_os_str().as_encoded_bytes());
-    } else if metadata.len() <= MOST_CONTENT {
+    } else if metadata.len() <= MAX_CONTENT {
         let mut file = File::open(path).ok()?;
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_files_are_compared_by_what_the_file_system_says_of_them() {
+    fn old_files_are_compared_by_metadata() {
         let old = Entry {
             size: 3,
             mtime_ns: 1,
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn where_times_tell_too_little_the_content_decides() {
+    fn recent_files_are_compared_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         File::create(&path).unwrap().write_all(b"one").unwrap();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_one_of_two_lists_has_is_read() {
+    fn lines_of_one_list_are_found() {
         let check = |old: &str, new: &str, expected: (&[&str], &[&str])| {
             let bytes =
                 |lines: &[&str]| -> Vec<Vec<u8>> { lines.iter().map(|line| line.as_bytes().to_vec()).collect() };

@@ -1,12 +1,12 @@
-//! Every program that a repository can name leaves a canary when it runs. None of our calls may leave one, except for the
-//! hooks and filters of a commit.
+//! Every program that a repository can configure leaves a canary file when it runs. None of our git calls may run one,
+//! except for the hooks and filters of a commit.
 
 use super::tests::{Project, committed, of, set};
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// The keys of git's configuration whose values are commands, or files that are run.
+/// Configuration keys whose values are commands or executable files.
 const PROGRAMS: [&str; 28] = [
     "core.fsmonitor",
     "core.pager",
@@ -38,7 +38,7 @@ const PROGRAMS: [&str; 28] = [
     "uploadpack.packObjectsHook",
 ];
 
-/// The keys whose values are commands only behind a `!`.
+/// Keys whose values are commands only with a leading `!`.
 const BANG_PROGRAMS: [&str; 6] = [
     "credential.helper",
     "alias.add",
@@ -50,13 +50,12 @@ const BANG_PROGRAMS: [&str; 6] = [
 
 const ATTRIBUTES: &str = "*.txt filter=canary diff=canary merge=canary\n*.long filter=long diff=canary\n";
 
-/// A file of git's configuration, by the option of `git config` that names it.
+/// The configuration files, as options of `git config`.
 const PLACES: [&str; 2] = ["--local", "--worktree"];
 
-/// Where attributes are.
 const ATTRIBUTE_FILES: [&str; 2] = [".gitattributes", ".git/info/attributes"];
 
-/// Makes every program of a project leave a canary in a folder outside of it.
+/// Makes every configurable program leave a canary in a folder outside the project.
 fn set_traps(project: &Project, place: &str, attributes: &str) -> PathBuf {
     let canaries = project.folder.path().join("canaries");
     fs::create_dir_all(canaries.join("hooks")).unwrap();
@@ -99,7 +98,7 @@ fn set_traps(project: &Project, place: &str, attributes: &str) -> PathBuf {
     canaries
 }
 
-/// The programs that have run, and forgets them.
+/// Returns the programs that ran, and clears the canaries.
 fn ran(canaries: &Path) -> BTreeSet<String> {
     let mut ran = BTreeSet::new();
     for entry in fs::read_dir(canaries).unwrap() {
@@ -118,7 +117,7 @@ fn trapped_project() -> Project {
 }
 
 #[test]
-fn snapshots_and_questions_run_no_program_of_the_repository() {
+fn snapshots_and_queries_run_no_repository_program() {
     for place in PLACES {
         for attributes in ATTRIBUTE_FILES {
             let project = trapped_project();
@@ -145,7 +144,7 @@ fn snapshots_and_questions_run_no_program_of_the_repository() {
 }
 
 #[test]
-fn snapshots_run_no_program_of_a_repository_inside() {
+fn snapshots_run_no_nested_repository_program() {
     let project = trapped_project();
     let inner = Project {
         root: project.root.join("inner"),
@@ -168,7 +167,7 @@ fn snapshots_run_no_program_of_a_repository_inside() {
 }
 
 #[test]
-fn a_commit_runs_hooks_and_filters_and_no_monitor() {
+fn commit_runs_only_hooks_and_filters() {
     let project = trapped_project();
     let canaries = set_traps(&project, "--local", ".gitattributes");
     for key in ["commit.gpgSign", "hook.canary.command", "hook.canary.event"] {
@@ -178,7 +177,7 @@ fn a_commit_runs_hooks_and_filters_and_no_monitor() {
     project.write("a.txt", "2\n");
     committed(&project.root, &set(&["a.txt"]), "second").unwrap();
     let mut ran = ran(&canaries);
-    // Git asks again about a file that was written in the second of its index.
+    // Git may check a file again that was written in the same second as its index.
     ran.remove("filter.long.process");
     let expected = set(&[
         "filter.canary.clean",
@@ -190,7 +189,7 @@ fn a_commit_runs_hooks_and_filters_and_no_monitor() {
     assert_eq!(ran, expected);
 }
 
-/// A project whose file is in upper case in git and in lower case on disk.
+/// A project with a filter: its files are upper case in git and lower case on disk.
 fn filtered_project() -> Project {
     let project = Project::in_git();
     let filter = ["config", "filter.upper.clean", "tr a-z A-Z"];
@@ -204,12 +203,12 @@ fn filtered_project() -> Project {
 }
 
 #[test]
-fn a_filtered_file_that_was_not_written_has_not_changed() {
+fn unwritten_filtered_file_is_unchanged() {
     let project = filtered_project();
     let file = project.root.join("kept.up");
     let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let kept = fs::File::options().write(true).open(&file).unwrap();
-    // Git reads it again, and finds it in lower case.
+    // Git reads it again and finds lower case.
     kept.set_modified(time).unwrap();
     let scratch = project.folder.path().join("time");
     let written = ralph_model::FileStamp::of(&fs::metadata(&file).unwrap()).ctime_ns;
@@ -218,7 +217,7 @@ fn a_filtered_file_that_was_not_written_has_not_changed() {
     }
     let changes = project.changes(|| {
         project.write("changed.up", "new\n");
-        // Its own index has it in upper case, as of now.
+        // The project's own index now has it in upper case.
         project.git("add -u");
     });
     assert_eq!(changes, of(&["changed.up"]));
@@ -226,7 +225,7 @@ fn a_filtered_file_that_was_not_written_has_not_changed() {
 }
 
 #[test]
-fn a_patch_does_not_show_the_text_of_a_filtered_file() {
+fn patch_hides_text_of_filtered_files() {
     let project = filtered_project();
     let watch = project.watch();
     let before = watch.snapshot();
@@ -244,7 +243,7 @@ fn a_patch_does_not_show_the_text_of_a_filtered_file() {
 }
 
 #[test]
-fn line_ends_and_ignored_files_are_those_of_the_repository() {
+fn line_endings_and_ignores_follow_the_repository() {
     let project = Project::with_files(&[("a.txt", "one\n"), (".gitattributes", "*.txt text\n")]);
     project.git("config core.autocrlf true");
     project.write(".git/info/exclude", "private\n");
@@ -261,7 +260,7 @@ fn line_ends_and_ignored_files_are_those_of_the_repository() {
 }
 
 #[test]
-fn a_split_index_and_other_hashes_are_seen() {
+fn split_index_and_sha256_are_supported() {
     let split = Project::with_files(&[("a", "1"), ("b", "1")]);
     split.git("update-index --split-index");
     assert_eq!(split.changes(|| split.write("a", "2")), of(&["a"]));

@@ -1,8 +1,8 @@
-//! Commits the files of a task, as they are now, and nothing else.
+//! Commits exactly the files of a task, in their current state.
 //!
-//! It is git's own commit of named files: hooks and filters run, and what a person has staged of other files stays staged.
-//! The caller makes sure that hooks and filters are those that were there when the run began. Files that git does not know
-//! are announced to it first; when there is no commit in the end, that is taken back.
+//! This is git's own commit of named files: hooks and filters run, and other staged files stay staged. The caller
+//! checks that hooks and filters have not changed since the run began. Untracked files are added with `--intent-to-add`
+//! first, and removed from the index again if the commit fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,22 +18,16 @@ use super::in_git::Repository;
 /// Why there is no commit.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// There is no repository.
     #[error("{0} is in no git repository, so nothing can be committed")]
     NoRepository(String),
-    /// Git does not know who commits.
     #[error("git does not know who you are, so nothing was committed: set user.name and user.email with `git config`")]
     NoIdentity,
-    /// The files are as they were in the last commit.
+    /// The files are the same as in the last commit.
     #[error("there is nothing to commit: the files are as in the last commit, or ignored")]
     Nothing,
-    /// Git, or a hook, refused.
+    /// Git or a hook refused.
     #[error("git did not commit: {said}")]
-    Refused {
-        /// What it said.
-        said: String,
-    },
-    /// Git did not answer.
+    Refused { said: String },
     #[error("{0}")]
     Git(String),
 }
@@ -44,18 +38,18 @@ impl From<GitError> for CommitError {
     }
 }
 
-/// The most characters of what a hook said that stand in an error.
-const MOST_SAID: usize = 2000;
+/// The maximum length of a hook's output in an error.
+const MAX_OUTPUT: usize = 2000;
 
-/// How often, and how often a second, a commit is tried that finds the index locked.
-const LOCK_LOOKS: u32 = 25;
-const LOCK_LOOK: Duration = Duration::from_millis(200);
+/// How often, and at what interval, to retry while the index is locked.
+const LOCK_TRIES: u32 = 25;
+const LOCK_WAIT: Duration = Duration::from_millis(200);
 
-/// How git tells of a file that is in the last commit while the index has only its announcement: git was killed between the
-/// commit and the index.
+/// The status of a file that is committed but only announced in the index: git was killed between the commit and the
+/// index update.
 const ANNOUNCED: &str = "DA";
 
-/// Says whether anything can be committed in a folder.
+/// Checks whether a commit is possible in a folder.
 ///
 /// # Errors
 /// When it is in no repository, or git does not know who commits.
@@ -63,7 +57,7 @@ pub fn can_commit(folder: &Path) -> Result<(), CommitError> {
     repository_of(folder).map(drop)
 }
 
-/// The repository of a folder, in which somebody can commit.
+/// The repository of a folder, if a commit is possible in it.
 fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
     let repository = Repository::of(folder)
         .map_err(CommitError::Git)?
@@ -74,7 +68,7 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
     }
 }
 
-/// Whether git knows who commits in a folder.
+/// Whether git has a user name and email in a folder.
 pub(crate) fn has_identity(folder: &Path) -> Result<bool, GitError> {
     for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
         if !Git::question(folder).run(["var", who])?.status.success() {
@@ -84,12 +78,12 @@ pub(crate) fn has_identity(folder: &Path) -> Result<bool, GitError> {
     Ok(true)
 }
 
-/// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns
-/// the id of the commit. Files that are ignored or as in the last commit are passed over. Git and its hooks carry the
-/// marker, by which they are found should they outlive the run; what hooks leave behind is ended.
+/// Commits exactly these files (paths from the folder) in their current state, including removed and new ones, and
+/// returns the commit id. Ignored and unchanged files are skipped. Git and its hooks carry the marker, so that leftover
+/// processes can be found and killed.
 ///
 /// # Errors
-/// When there is nothing to commit, git or a hook refuses, or somebody stops it; then everything is as it was.
+/// When there is nothing to commit, git or a hook refuses, or the commit is stopped; then everything stays as it was.
 pub fn commit_task(
     folder: &Path,
     files: &BTreeSet<String>,
@@ -99,12 +93,12 @@ pub fn commit_task(
 ) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
     let mut committed = commit_in(&repository, files, message, stop, marker);
-    for _ in 0..LOCK_LOOKS {
-        if committed.is_ok() || stop.is_wanted() || !repository.is_locked() {
+    for _ in 0..LOCK_TRIES {
+        if committed.is_ok() || stop.is_requested() || !repository.is_locked() {
             break;
         }
-        // Somebody's own git, or an editor that asks it, holds the index for a moment.
-        std::thread::sleep(LOCK_LOOK);
+        // Another git process, perhaps of an editor, holds the index briefly.
+        std::thread::sleep(LOCK_WAIT);
         committed = commit_in(&repository, files, message, stop, marker);
     }
     let _ended: usize = ralph_process::kill_leftovers(marker, None);
@@ -120,7 +114,7 @@ fn commit_in(
 ) -> Result<String, CommitError> {
     let top = repository.top.as_path();
     let git = || {
-        // What goes on in the background after a commit would be ended with what hooks leave; a person's own git does it.
+        // Background maintenance would be killed with the hooks' leftovers; the user's own git does it.
         Git::change(top)
             .setting("maintenance.auto=false")
             .setting("gc.auto=0")
@@ -145,7 +139,7 @@ fn commit_in(
         .and_then(|answer| refused(&answer));
     if let Err(error) = committed {
         if !unknown.is_empty() {
-            // They are only announced: this forgets the names and leaves the files.
+            // They are only announced: this removes them from the index and keeps the files.
             let forgotten = with_paths(git(), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
             refused(&forgotten)?;
         }
@@ -154,11 +148,11 @@ fn commit_in(
     head_commit(top)?.ok_or(CommitError::Nothing)
 }
 
-/// The last commit, when it holds these files as they are now: whoever made them has committed them already.
+/// The last commit, if it contains these files in their current state because someone has already committed them.
 ///
 /// # Errors
 /// When there is no repository, or git does not answer.
-pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Option<String>, CommitError> {
+pub fn commit_containing(folder: &Path, files: &BTreeSet<String>) -> Result<Option<String>, CommitError> {
     let repository = Repository::of(folder)
         .map_err(CommitError::Git)?
         .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
@@ -170,7 +164,7 @@ pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Opti
     if !changed_files(&repository, &paths)?.0.is_empty() {
         return Ok(None);
     }
-    // A file that git ignores is in no commit.
+    // An ignored file is in no commit.
     let arguments = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
     let answer = Git::question(top).run(arguments)?.text()?;
     let ignored: BTreeSet<&str> = answer.split_terminator('\0').collect();
@@ -180,12 +174,12 @@ pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Opti
     Ok(head_commit(top)?)
 }
 
-/// The paths that differ from the last commit, and those of them that git does not know yet.
+/// The paths that differ from the last commit, and the untracked ones among them.
 fn changed_files(repository: &Repository, paths: &[String]) -> Result<(Vec<String>, Vec<String>), CommitError> {
     if paths.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
-    // Patterns cannot be read from a file here, so the answer is about everything, and compared.
+    // `git status` cannot read paths from a file, so list everything and filter.
     let wanted: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
     let mut status = repository.status(Vec::new())?;
     let announced = status
@@ -210,7 +204,7 @@ fn changed_files(repository: &Repository, paths: &[String]) -> Result<(Vec<Strin
     Ok((changed, unknown))
 }
 
-/// Runs a command of git's on paths that mean nothing but themselves.
+/// Runs a git command on literal paths.
 fn with_paths(git: Git, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
     let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
     git.env("GIT_LITERAL_PATHSPECS", "1")
@@ -218,7 +212,7 @@ fn with_paths(git: Git, paths: &[String], arguments: &[&str]) -> Result<GitAnswe
         .run(arguments.iter().chain(&from_input))
 }
 
-/// An answer that is a success; else what git and its hooks said.
+/// Checks that git succeeded; otherwise returns its output.
 fn refused(answer: &GitAnswer) -> Result<(), CommitError> {
     if answer.status.success() {
         return Ok(());
@@ -232,7 +226,7 @@ fn refused(answer: &GitAnswer) -> Result<(), CommitError> {
     let said = if said.is_empty() {
         format!("it ended with {}", answer.status)
     } else {
-        clean(&said, MOST_SAID)
+        clean(&said, MAX_OUTPUT)
     };
     Err(CommitError::Refused { said })
 }

@@ -1,8 +1,8 @@
-//! Snapshots as trees of git's, made with a git directory of their own in the scratch folder of a run.
+//! Snapshots as git trees, made with a separate git directory in the scratch folder of a run.
 //!
-//! A submodule is the commit that is checked out in it; what is changed inside it shows once it is committed there. No
-//! filter runs for a snapshot, so a tree holds filtered files either as the index has them or as they are on disk. Such a file
-//! has changed when it was written since the first snapshot, and a patch does not show its text.
+//! A submodule counts as its checked-out commit; changes inside it show once committed there. Filters do not run for a
+//! snapshot, so a tree contains filtered files either as in the index or as on disk. Such a file has changed if it was
+//! written since the first snapshot, and a patch does not show its text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use ralph_process::git::{Git, GitError};
 use super::scratch_git::ScratchGit;
 use super::{OwnFiles, Patch};
 
-/// Times of files are this coarse on some file systems, in nanoseconds; not on those of tests.
+/// The coarsest timestamps of common file systems, in nanoseconds.
 const COARSEST_TIME_NS: i64 = if cfg!(test) { 0 } else { 2_000_000_000 };
 
 /// The repository of a project.
@@ -22,18 +22,18 @@ const COARSEST_TIME_NS: i64 = if cfg!(test) { 0 } else { 2_000_000_000 };
 pub(crate) struct Repository {
     /// The top of its worktree.
     pub(crate) top: PathBuf,
-    /// Where the project is in it: empty, or a path that ends in `/`.
+    /// The project's path in it: empty, or ending in `/`.
     pub(crate) prefix: String,
-    /// Where git reads its configuration; another folder than the top for a checkout, whose own configuration does not count.
+    /// Where git reads its configuration. Differs from the top for a checkout, whose own configuration is ignored.
     pub(crate) configured_in: PathBuf,
     pub(crate) index: PathBuf,
     pub(crate) objects: PathBuf,
-    /// Its own lists of ignored files, attributes and sparse folders.
+    /// Its own exclude, attributes and sparse-checkout files.
     pub(crate) info: [PathBuf; 3],
 }
 
 impl Repository {
-    /// The repository of a folder; none when it is in no worktree.
+    /// The repository of a folder; `None` if it is in no worktree.
     pub(crate) fn of(folder: &Path) -> Result<Option<Self>, String> {
         if !is_repository(folder) {
             return Ok(None);
@@ -69,13 +69,13 @@ impl Repository {
         }
     }
 
-    /// Whether somebody changes its index now, or was killed while doing that.
+    /// Whether its index is locked by a git process, running or killed.
     pub(super) fn is_locked(&self) -> bool {
         self.index.with_extension("lock").exists()
     }
 
-    /// The paths from the top that differ from the last commit, each with git's two letters for how. Git runs the configured
-    /// filters for it, so the caller makes sure that they are those that a person knows.
+    /// The paths that differ from the last commit, each with git's two status letters. Git runs the configured filters,
+    /// so the caller must check these first.
     pub(super) fn status(&self, patterns: Vec<String>) -> Result<Vec<(String, String)>, GitError> {
         let options = [
             "status",
@@ -83,7 +83,7 @@ impl Repository {
             "-z",
             "--untracked-files=all",
             "--no-renames",
-            // Git would run the filters of submodules, too.
+            // Otherwise git would also run the filters of submodules.
             "--ignore-submodules=dirty",
             "--",
         ];
@@ -94,7 +94,7 @@ impl Repository {
         Ok(parts.collect())
     }
 
-    /// A path from the top as one from the project's root.
+    /// Converts a path from the top into one from the project's root.
     pub(super) fn relative_to_root(&self, path: &str) -> String {
         let mut prefix = self.prefix.as_str();
         let mut up = String::new();
@@ -108,7 +108,7 @@ impl Repository {
         }
     }
 
-    /// A path from the project's root as one from the top; none when it leads out of the worktree.
+    /// Converts a path from the project's root into one from the top; `None` if it is outside the worktree.
     pub(super) fn relative_to_top(&self, path: &str) -> Option<String> {
         let mut parts: Vec<&str> = self.prefix.split_terminator('/').collect();
         for part in path.split('/') {
@@ -123,7 +123,7 @@ impl Repository {
         (!parts.is_empty()).then(|| parts.join("/"))
     }
 
-    /// A pattern for all but these files.
+    /// Pathspecs for everything except these files.
     pub(crate) fn all_but(&self, hidden: &[String]) -> Vec<String> {
         let hidden = hidden.iter().filter_map(|path| self.relative_to_top(path));
         let excluded = hidden.map(|path| format!(":(top,exclude,literal){path}"));
@@ -131,13 +131,12 @@ impl Repository {
     }
 }
 
-/// Whether git has something to say about a folder. Asked first, because git says the same words, in many languages, for
-/// a folder without a repository and for one that it does not trust.
+/// Whether a folder is in a repository. Checked separately, because git reports a missing and an untrusted repository
+/// with the same localised message.
 pub(crate) fn is_repository(folder: &Path) -> bool {
     folder.ancestors().any(|folder| folder.join(".git").exists())
 }
 
-/// A project in a repository.
 pub(super) struct InGit<'a> {
     pub(super) repository: Repository,
     pub(super) scratch: &'a Path,
@@ -145,14 +144,14 @@ pub(super) struct InGit<'a> {
 }
 
 impl InGit<'_> {
-    /// The tree of all files as they are now, and why some are missing.
+    /// The tree of all files in their current state, and why some are missing.
     pub(super) fn snapshot(&self) -> Result<(String, Option<String>), String> {
         let git = ScratchGit::create(&self.repository, self.scratch)?;
         git.prepare_index()?;
         let mut arguments = vec!["add".to_owned(), "--all".into(), "--ignore-errors".into(), "--".into()];
         arguments.extend(self.repository.all_but(&self.own.hidden));
-        // One file that cannot be read does not hide the others. Git ends with 1 for those, and also where a hidden folder is
-        // one that it ignores anyway, which hides nothing.
+        // An unreadable file must not hide the others. Git exits with 1 for these, and also for an excluded folder that
+        // is ignored anyway, which is harmless.
         let added = git.call().env("LC_ALL", "C").run(arguments)?;
         let said = added.errors.lines().find(|line| line.starts_with("error:"));
         let degraded = said.map(|said| format!("git could not read everything: {said}"));
@@ -163,7 +162,7 @@ impl InGit<'_> {
         Ok((tree.trim().to_owned(), degraded))
     }
 
-    /// The files that differ between two trees, the first of which was made at this time of the file system.
+    /// The files that differ between two trees; `since` is when the first one was made.
     pub(super) fn changed(&self, old: &str, new: &str, since: Option<i64>) -> Result<Vec<String>, String> {
         let git = ScratchGit::create(&self.repository, self.scratch)?;
         let differing = self.differing(&git, old, new)?;
@@ -174,14 +173,14 @@ impl InGit<'_> {
             .collect())
     }
 
-    /// What differs between two trees, in at most so many bytes of whole lines.
+    /// The diff of two trees, cut to `most` bytes of whole lines.
     pub(super) fn patch(&self, old: &str, new: &str, most: usize) -> Result<Patch, String> {
         let git = ScratchGit::create(&self.repository, self.scratch)?;
         let differing = self.differing(&git, old, new)?;
         let paths = differing.iter().map(|(_, path)| path.as_str());
-        // The text of a filtered file may be what the filter encrypts.
+        // A filter may encrypt the text of a file.
         git.hide_text(&self.filtered(paths)?)?;
-        // No program of the repository's decides how a difference looks.
+        // No program of the repository may format the diff.
         let options = [
             "diff-tree",
             "-r",
@@ -195,7 +194,7 @@ impl InGit<'_> {
         ];
         let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
         arguments.extend(self.repository.all_but(&self.own.hidden));
-        let answer = git.call().most_output(most).run(arguments)?;
+        let answer = git.call().max_output(most).run(arguments)?;
         let mut text = answer.text()?;
         if answer.cut {
             text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
@@ -203,7 +202,7 @@ impl InGit<'_> {
         Ok(Patch { text, cut: answer.cut })
     }
 
-    /// The paths from the top that differ between two trees, each with git's letter for how.
+    /// The paths that differ between two trees, each with git's status letter.
     fn differing(&self, git: &ScratchGit<'_>, old: &str, new: &str) -> Result<Vec<(String, String)>, String> {
         let options = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", old, new, "--"];
         let mut arguments: Vec<String> = options.map(str::to_owned).to_vec();
@@ -213,8 +212,8 @@ impl InGit<'_> {
         Ok(std::iter::from_fn(|| Some((fields.next()?, fields.next()?))).collect())
     }
 
-    /// The modified files that have a filter and were not written since a time: one tree has the file as the index does, the
-    /// other as it is on disk.
+    /// The filtered files that differ but were not written since: one tree has the index version, the other the version
+    /// on disk.
     fn untouched_filtered(
         &self,
         differing: &[(String, String)],
@@ -236,7 +235,7 @@ impl InGit<'_> {
         self.filtered(untouched)
     }
 
-    /// Those of these paths from the top that git reads through a filter.
+    /// The paths that git reads through a filter.
     fn filtered<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Result<BTreeSet<String>, String> {
         let paths: Vec<&str> = paths.collect();
         if paths.is_empty() {
@@ -253,14 +252,14 @@ impl InGit<'_> {
         Ok(filtered.collect())
     }
 
-    /// The files that differ from the last commit. Filters run.
+    /// The files that differ from the last commit. Runs filters.
     pub(super) fn dirty(&self) -> Result<BTreeSet<String>, String> {
         let status = self.repository.status(self.repository.all_but(&self.own.hidden))?;
         let paths = status.iter().map(|(_, path)| self.repository.relative_to_root(path));
         Ok(paths.collect())
     }
 
-    /// Those of these files that git does not have and would not take.
+    /// The files that are untracked and ignored.
     pub(super) fn ignored(&self, files: &[&String]) -> Result<BTreeSet<String>, String> {
         let paths: Vec<String> = files
             .iter()
@@ -270,7 +269,7 @@ impl InGit<'_> {
             Git::question(&self.repository.top)
                 .input(paths.join("\0"))
                 .run(["check-ignore", "--stdin", "-z"])?;
-        // It ends with 1 when there is none.
+        // It exits with 1 if there are none.
         if answer.status.code() == Some(1) {
             return Ok(BTreeSet::new());
         }

@@ -1,8 +1,7 @@
-//! What an agent changed in the files of a project: a snapshot before, one after, and what differs.
+//! Finds what an agent changed in a project, by comparing snapshots from before and after.
 //!
-//! With git a snapshot is a tree of git's, made beside the repository: its index, objects and branches are not touched.
-//! Without git it is a list of what the file system says about each file. Where neither works the answer says so; nobody
-//! may conclude from it that nothing changed.
+//! With git, a snapshot is a tree made outside the repository, without touching its index, objects or branches. Without
+//! git, it is a list of file metadata. If neither works, the result says so and must not be read as "nothing changed".
 
 mod by_stat;
 mod commit;
@@ -25,98 +24,93 @@ use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use commit::has_identity;
-pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
+pub use commit::{CommitError, can_commit, commit_containing, commit_task};
 use in_git::InGit;
 pub(crate) use in_git::{Repository, is_repository};
 pub use refs::Refs;
 pub(crate) use scratch_git::kept_settings;
 
-/// The name of a file as it is recorded: an agent may have chosen it, with a secret in it, or with characters that nobody sees.
+/// The recorded form of a file name. The agent may have chosen it, so secrets are masked and invisible characters
+/// shown.
 pub(crate) fn recorded_name(file: &str) -> String {
     show_invisible(&mask(file)).into_owned()
 }
 
-/// Whether a recorded name is not that of the file.
+/// Whether a recorded name differs from the real one.
 pub(crate) fn is_altered(recorded: &str) -> bool {
     has_mask(recorded) || recorded.contains("<U+")
 }
 
-/// The files of a project that are ralph's, as paths from its root.
+/// The project files that belong to ralph, as paths from the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnFiles {
-    /// Files and folders that are no work of an agent's: databases, records of runs, the scratchpad, locks.
+    /// Files that never count: databases, run records, the scratchpad, locks.
     pub hidden: Vec<String>,
-    /// Files and folders that are kept, but are no progress: whoever only wrote notes has changed nothing.
+    /// Files that are recorded but are not work: an agent that only wrote notes has changed nothing.
     pub notes: Vec<String>,
 }
 
-/// The files of a project at one moment.
+/// The files of a project at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// How they were seen.
     seen: Seen,
-    /// Why a part of them was not seen.
+    /// Why some files were not seen.
     pub degraded: Option<String>,
-    /// Why they were not seen with git, where there is a repository.
+    /// Why git was not used, although there is a repository.
     #[serde(default)]
     pub without_git: Option<String>,
-    /// When the snapshot began, as the file system counts time, in nanoseconds.
+    /// When the snapshot began, in file system time, in nanoseconds.
     #[serde(default)]
     began_ns: Option<i64>,
 }
 
-/// How the files were seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Seen {
-    /// As this tree of git's.
+    /// This git tree.
     Tree(String),
-    /// As the list in this file of the scratch folder.
+    /// The list in this file of the scratch folder.
     List(String),
-    /// Not at all.
     Nothing,
 }
 
 /// What changed between two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Changes {
-    /// The files that were made, changed or removed, as paths from the root, in order.
+    /// The created, changed and removed files, as sorted paths from the root.
     pub files: Vec<String>,
-    /// Those of them that are more than notes.
+    /// The files that are not just notes.
     pub work: Vec<String>,
-    /// Why there may be more.
+    /// Why files may be missing.
     pub degraded: Option<String>,
 }
 
 impl Changes {
-    /// Whether no work was done for sure.
+    /// Whether certainly no work was done.
     #[must_use]
     pub fn changed_nothing(&self) -> bool {
         self.work.is_empty() && self.degraded.is_none()
     }
 }
 
-/// What changed, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
     /// Whole lines of a unified diff. Secrets are not masked.
     pub text: String,
-    /// Whether there was more.
     pub cut: bool,
 }
 
-/// The files of a project, as snapshots see them.
+/// The files of a project, for snapshots.
 #[derive(Debug, Clone)]
 pub struct ProjectFiles {
     root: PathBuf,
     scratch: PathBuf,
     own: OwnFiles,
-    /// The repository of a checkout, whose own configuration does not count; otherwise git is asked.
+    /// The repository of a checkout, whose own configuration is ignored; otherwise git finds it.
     checkout: Option<Repository>,
 }
 
 impl ProjectFiles {
-    /// The files of this project. The scratch folder is a run's own; what snapshots need is kept there until the run is
-    /// forgotten.
+    /// The files of a project. The scratch folder belongs to a run and keeps the snapshot data.
     #[must_use]
     pub fn new(root: &Path, scratch: &Path, own: OwnFiles) -> Self {
         Self {
@@ -127,7 +121,6 @@ impl ProjectFiles {
         }
     }
 
-    /// The files of a task's checkout.
     pub(crate) fn of_checkout(root: &Path, scratch: &Path, own: OwnFiles, repository: Repository) -> Self {
         Self {
             checkout: Some(repository),
@@ -135,7 +128,8 @@ impl ProjectFiles {
         }
     }
 
-    /// The files as they are now: those that git has or would take, or without git all that `.gitignore` leaves.
+    /// The files in their current state: those that are tracked or would be, or without git all that `.gitignore` does
+    /// not exclude.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let began_ns = by_stat::now_of(&self.scratch).ok();
@@ -156,7 +150,7 @@ impl ProjectFiles {
             Err(reason) => Some(reason),
         };
         match by_stat::snapshot(&self.root, &self.scratch, &self.own.hidden) {
-            // Two lists show as much as two trees; only the text of the changes is missing.
+            // Two lists show as much as two trees, except for the diff text.
             Ok((list, degraded)) => Snapshot {
                 seen: Seen::List(list),
                 degraded,
@@ -172,13 +166,13 @@ impl ProjectFiles {
         }
     }
 
-    /// Whether two snapshots were seen in different ways, so that they cannot be compared.
+    /// Whether two snapshots were made in different ways, so that they cannot be compared.
     #[must_use]
     pub fn differ_in_kind(before: &Snapshot, after: &Snapshot) -> bool {
         std::mem::discriminant(&before.seen) != std::mem::discriminant(&after.seen)
     }
 
-    /// What differs between two snapshots of the same project and scratch folder.
+    /// The differences between two snapshots of the same project and scratch folder.
     #[must_use]
     pub fn changes(&self, before: &Snapshot, after: &Snapshot) -> Changes {
         let degraded = before.degraded.clone().or_else(|| after.degraded.clone());
@@ -201,7 +195,7 @@ impl ProjectFiles {
         }
     }
 
-    /// The changes between two snapshots as text of at most so many bytes; none without git, or without changes.
+    /// The diff of two snapshots, at most `most` bytes; `None` without git or without changes.
     ///
     /// # Errors
     /// When git does not answer.
@@ -212,8 +206,8 @@ impl ProjectFiles {
         }
     }
 
-    /// The files that differ from the last commit now, those that git does not know included; none without git. Git runs the
-    /// configured filters for it.
+    /// The files that differ from the last commit, including untracked ones; empty without git. Git runs the configured
+    /// filters.
     ///
     /// # Errors
     /// When git does not answer.
@@ -224,7 +218,7 @@ impl ProjectFiles {
         }
     }
 
-    /// Whether a changed file is more than a note.
+    /// Whether a changed file is work and not just a note.
     #[must_use]
     pub fn is_work(&self, file: &str) -> bool {
         let is_own = |own: &String| {
@@ -234,14 +228,14 @@ impl ProjectFiles {
         !self.own.notes.iter().chain(&self.own.hidden).any(is_own)
     }
 
-    /// Whether a file is there and was written after a moment.
+    /// Whether a file exists and was written after a point in time.
     #[must_use]
     pub fn is_written_after(&self, file: &str, moment: SystemTime) -> bool {
         let written = std::fs::symlink_metadata(self.root.join(file)).and_then(|metadata| metadata.modified());
         written.is_ok_and(|written| written > moment)
     }
 
-    /// Those of these files that no snapshot shows and that were written since then: work in what `.gitignore` leaves out.
+    /// The files that no snapshot shows but that were written since: work on ignored files.
     #[must_use]
     pub fn unseen(&self, files: &[String], since: SystemTime) -> BTreeSet<String> {
         let is_new = |file: &&String| {
@@ -253,7 +247,7 @@ impl ProjectFiles {
             return BTreeSet::new();
         }
         match self.in_git() {
-            // Where git does not answer, the changes say that they are not all there is.
+            // If git fails, the changes are reported as incomplete.
             Ok(Some(git)) => git.ignored(&new).unwrap_or_default(),
             Ok(None) | Err(_) => by_stat::ignored(&self.root, &new),
         }
@@ -277,7 +271,7 @@ impl ProjectFiles {
     }
 }
 
-/// The commit that is checked out; none before the first one, and without git.
+/// The checked-out commit; `None` before the first commit and without git.
 ///
 /// # Errors
 /// When git does not answer.
@@ -285,7 +279,7 @@ pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
     commit_of(folder, "HEAD")
 }
 
-/// The commit that a revision names; none where there is no such revision, and without git.
+/// The commit of a revision; `None` if it does not exist, and without git.
 pub(crate) fn commit_of(folder: &Path, revision: &str) -> Result<Option<String>, GitError> {
     if !is_repository(folder) {
         return Ok(None);
@@ -298,7 +292,7 @@ pub(crate) fn commit_of(folder: &Path, revision: &str) -> Result<Option<String>,
     }
 }
 
-/// Those of these commits that are part of what is checked out. One that this repository does not have is none.
+/// The commits that are part of HEAD. Commits unknown to this repository are not.
 ///
 /// # Errors
 /// When git does not answer.
@@ -321,7 +315,7 @@ pub(crate) fn commits_in(
     let answer = Git::question(folder)
         .input(lines)
         .run(["cat-file", "--batch-check=%(objectname)"])?;
-    // A commit that is not there answers with a line that ends so, and so does a beginning of several.
+    // Missing and ambiguous ids give a line with a space.
     let answers = answer.text()?;
     let known: Vec<(&String, &str)> = asked
         .into_iter()

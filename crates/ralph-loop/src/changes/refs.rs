@@ -1,5 +1,5 @@
-//! Where the branches and tags of a repository point, and which of them is checked out: so that a commit, a branch or a
-//! tag that nobody wanted is seen.
+//! Records where branches and tags point and what is checked out, so that unwanted commits, branches and tags are
+//! noticed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,12 +8,12 @@ use ralph_process::git::Git;
 
 use super::{head_commit, in_git};
 
-/// Where they point at one moment. What is checked out in another worktree is not looked at: others work there.
+/// The references at one point in time. Branches checked out in other worktrees are ignored: others work there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Refs(BTreeMap<String, String>);
 
 impl Refs {
-    /// Those of the repository of a folder; without git there are none.
+    /// The references of a folder's repository; empty without git.
     ///
     /// # Errors
     /// When git does not answer.
@@ -43,7 +43,7 @@ impl Refs {
                 refs.insert(name.to_owned(), object.to_owned());
             }
         }
-        // Without a branch it is the commit itself.
+        // With a detached HEAD this is the commit.
         let head = match head {
             Some(branch) => Some(branch),
             None => head_commit(folder)?,
@@ -52,7 +52,7 @@ impl Refs {
         Ok(Self(refs))
     }
 
-    /// The names of those that were made, moved or removed by then.
+    /// The names of created, moved and removed references.
     #[must_use]
     pub fn changed(&self, after: &Self) -> Vec<String> {
         let names = self.0.keys().chain(after.0.keys());

@@ -1,8 +1,8 @@
-//! A git directory of a run's own, beside the repository: git reads the project's files with it and writes nothing else.
+//! A separate git directory of a run: git reads the project's files through it and writes only there.
 //!
-//! Git runs what a repository's configuration names: hooks, filters, a monitor, programs that show differences. An agent can
-//! write that configuration. This directory has none of it, only the settings that decide which files there are and how lines
-//! end. It is made anew for each use, because an agent can write to it as well.
+//! Git runs programs named in a repository's configuration: hooks, filters, a file monitor, diff tools. An agent can
+//! write that configuration. This directory keeps only the settings that decide which files exist and how lines end. It
+//! is rebuilt for each use, because an agent can write to it, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use ralph_process::git::Git;
 use super::in_git::Repository;
 use crate::files::{copy_if_there, read_if_there, remove_if_there};
 
-/// The settings that are taken over. None of them names a program.
+/// The settings that are copied. None of them names a program.
 const KEPT_SETTINGS: [&str; 16] = [
     "core.autocrlf",
     "core.bigfilethreshold",
@@ -37,17 +37,15 @@ const KEPT_SETTINGS: [&str; 16] = [
     "index.sparse",
 ];
 
-/// The mode of a repository inside the repository, as git lists it.
+/// The mode of a nested repository in git's listings.
 const NESTED_REPOSITORY: &str = "160000 ";
 
-/// The directory.
 pub(super) struct ScratchGit<'a> {
     repository: &'a Repository,
     scratch: &'a Path,
 }
 
 impl<'a> ScratchGit<'a> {
-    /// Makes the directory anew.
     pub(super) fn create(repository: &'a Repository, scratch: &'a Path) -> Result<Self, String> {
         let settings = Git::question(&repository.configured_in)
             .run(["config", "--list", "-z"])?
@@ -58,7 +56,7 @@ impl<'a> ScratchGit<'a> {
         Ok(git)
     }
 
-    /// A call of git that sees the real objects and writes only to the scratch folder.
+    /// A git call that reads the real objects and writes only to the scratch folder.
     pub(super) fn call(&self) -> Git {
         let objects = alternate(&self.repository.objects);
         Git::question(&self.repository.top)
@@ -72,13 +70,13 @@ impl<'a> ScratchGit<'a> {
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects)
     }
 
-    /// Makes an index that knows what git's own knows, so that only what changed is read.
+    /// Prepares an index with the entries of the real one, so that only changed files are read.
     ///
-    /// The index of the last snapshot knows the files that git does not have, too; it is kept until git's own is another.
+    /// The index of the last snapshot also has the untracked files; it is kept until the real index changes.
     pub(super) fn prepare_index(&self) -> Result<(), String> {
         self.copy_index().map_err(|error| self.failure(&error))?;
-        // Git would start itself inside each repository that the index names, with that one's filters. One that the index
-        // does not name is only looked up.
+        // Git would start itself in each nested repository of the index, with that repository's filters. Without the
+        // entry it only looks up its HEAD.
         let entries = self.call().run(["ls-files", "--stage", "-z"])?;
         if entries.cut {
             return Err("git has too many files to list".to_owned());
@@ -97,7 +95,7 @@ impl<'a> ScratchGit<'a> {
         Ok(())
     }
 
-    /// Lets git say of these files, paths from the top, only that they differ.
+    /// Makes git report only that these files differ, without their text.
     pub(super) fn hide_text(&self, files: &BTreeSet<String>) -> Result<(), String> {
         if files.is_empty() {
             return Ok(());
@@ -136,7 +134,7 @@ impl<'a> ScratchGit<'a> {
 
     fn copy_index(&self) -> io::Result<()> {
         self.copy_shared_index()?;
-        // A run that was killed leaves its lock. No other run has this folder.
+        // A killed run leaves its lock behind. No other run uses this folder.
         for name in ["index.lock", "index.new"] {
             remove_if_there(&self.scratch.join(name))?;
         }
@@ -153,7 +151,7 @@ impl<'a> ScratchGit<'a> {
         remove_if_there(&source_of)?;
         remove_if_there(&self.index())?;
         if let Some(real) = real {
-            // Git compares times of files with that of the index, to see which may have changed since without a trace.
+            // Git compares file times with that of the index to find files that may have changed unnoticed.
             let new = self.scratch.join("index.new");
             fs::copy(&self.repository.index, &new)?;
             File::options().write(true).open(&new)?.set_modified(real.modified()?)?;
@@ -162,7 +160,7 @@ impl<'a> ScratchGit<'a> {
         write(&source_of, &source)
     }
 
-    /// The part of an index that is split in two which git looks for beside its configuration.
+    /// Copies the shared part of a split index, which git expects next to its configuration.
     fn copy_shared_index(&self) -> io::Result<()> {
         let Some(folder) = self.repository.index.parent().filter(|folder| folder.is_dir()) else {
             return Ok(());
@@ -177,7 +175,7 @@ impl<'a> ScratchGit<'a> {
     }
 
     fn failure(&self, error: &io::Error) -> String {
-        format!("a snapshot cannot be made in {}: {error}", self.scratch.display())
+        format!("cannot make a snapshot in {}: {error}", self.scratch.display())
     }
 
     fn folder(&self) -> PathBuf {
@@ -193,7 +191,7 @@ impl<'a> ScratchGit<'a> {
     }
 }
 
-/// The configuration of the directory, from all that git has: `key`, a line break and the value each.
+/// The configuration of the directory, from git's full listing.
 pub(crate) fn kept_settings(listed: &str) -> String {
     let kept: BTreeMap<&str, &str> = listed
         .split_terminator('\0')
@@ -216,7 +214,7 @@ pub(crate) fn kept_settings(listed: &str) -> String {
     config
 }
 
-/// A path from the top as a quoted pattern of git's attributes that matches only this file.
+/// A quoted attribute pattern that matches exactly this path.
 fn pattern(path: &str) -> String {
     let mut pattern = String::from("\"/");
     for c in path.chars() {
@@ -233,7 +231,7 @@ fn pattern(path: &str) -> String {
     pattern
 }
 
-/// A folder as git wants it in a list that is separated by colons.
+/// A folder, quoted for git's colon-separated list.
 fn alternate(folder: &Path) -> OsString {
     let name = folder.to_string_lossy();
     if name.contains([':', '"']) {
@@ -252,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_settings_that_name_no_program_are_kept() {
+    fn settings_that_name_programs_are_dropped() {
         let listed = "core.autocrlf\ninput\0filter.x.clean\nrun\0core.hookspath\nhooks\0core.autocrlf\nfalse\0core.symlinks\0\
                       core.excludesfile\n/a \"b\\\0extensions.objectformat\nsha256\0";
         let expected = "[core]\nrepositoryFormatVersion = 1\nbare = false\n\

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
-/// A project and the folder of a run beside it.
+/// A project and the folder of a run.
 pub(crate) struct Project {
     pub(crate) folder: TempDir,
     pub(crate) root: PathBuf,
@@ -27,7 +27,6 @@ impl Project {
         project
     }
 
-    /// With a first commit.
     pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
         let project = Self::in_git();
         for (name, text) in files {
@@ -69,7 +68,7 @@ impl Project {
         ProjectFiles::new(&self.root, &self.root.join(".ralph/runs/run-1/scratch"), own)
     }
 
-    /// What changed while this was done.
+    /// The changes that a closure makes.
     #[track_caller]
     pub(crate) fn changes(&self, change: impl FnOnce()) -> Changes {
         let watch = self.watch();
@@ -79,7 +78,7 @@ impl Project {
         watch.changes(&before, &watch.snapshot())
     }
 
-    /// Everything that git has, but for the times of its files.
+    /// The content of `.git`, without file times.
     fn repository(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         collect(&self.root.join(".git"), &mut found);
@@ -88,7 +87,7 @@ impl Project {
     }
 }
 
-/// Commits, and nobody stops it.
+/// Commits without a stop request.
 pub(crate) fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
     commit_task(folder, files, message, &ralph_process::StopHandle::default(), "")
 }
@@ -118,7 +117,7 @@ pub(crate) fn set(files: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn changes_are_seen_with_git_and_without() {
+fn changes_are_seen_with_and_without_git() {
     for project in [Project::with_files(&[]), Project::new()] {
         project.write("changed", "one");
         project.write("removed", "one");
@@ -147,7 +146,7 @@ fn changes_are_seen_with_git_and_without() {
 }
 
 #[test]
-fn whoever_only_wrote_notes_has_changed_nothing() {
+fn notes_alone_are_not_work() {
     for project in [Project::with_files(&[("a", "a")]), Project::new()] {
         let changes = project.changes(|| project.write(".agent/memories.md", "a note"));
         assert_eq!(changes.files, [".agent/memories.md"]);
@@ -156,7 +155,7 @@ fn whoever_only_wrote_notes_has_changed_nothing() {
 }
 
 #[test]
-fn a_change_that_leaves_size_and_times_is_seen() {
+fn change_with_same_size_and_times_is_seen() {
     for project in [Project::with_files(&[("a", "one")]), Project::new()] {
         project.write("a", "one");
         let path = project.root.join("a");
@@ -176,7 +175,7 @@ fn a_change_that_leaves_size_and_times_is_seen() {
 }
 
 #[test]
-fn a_folder_with_too_many_files_says_so() {
+fn too_many_files_are_reported() {
     let project = Project::new();
     for n in 0..201 {
         project.write(&n.to_string(), "");
@@ -185,14 +184,14 @@ fn a_folder_with_too_many_files_says_so() {
     let snapshot = watch.snapshot();
     let reason = snapshot.degraded.clone().unwrap();
     assert!(
-        reason.ends_with("has more than 200 files, so changes in it are not looked for"),
+        reason.ends_with("has more than 200 files, so its changes are not tracked"),
         "{reason}"
     );
     assert!(!watch.changes(&snapshot, &snapshot).changed_nothing());
 }
 
 #[test]
-fn a_snapshot_leaves_the_repository_as_it_is() {
+fn snapshot_leaves_the_repository_unchanged() {
     let project = Project::with_files(&[("a", "a"), ("b", "b")]);
     project.write("a", "staged");
     project.git("add a");
@@ -208,11 +207,11 @@ fn a_snapshot_leaves_the_repository_as_it_is() {
             .unwrap()
             .is_none()
     );
-    assert!(project.repository() == before, "something in .git is another");
+    assert!(project.repository() == before, "something in .git changed");
 }
 
 #[test]
-fn hooks_are_not_run_by_snapshots() {
+fn snapshots_do_not_run_hooks() {
     let project = Project::with_files(&[("a", "a")]);
     project.write(".git/hooks/post-index-change", "#!/bin/sh\ntouch ran\n");
     let hook = project.root.join(".git/hooks/post-index-change");
@@ -221,7 +220,7 @@ fn hooks_are_not_run_by_snapshots() {
 }
 
 #[test]
-fn commits_in_between_change_no_file() {
+fn commits_alone_change_no_file() {
     let project = Project::with_files(&[("a", "a")]);
     let changes = project.changes(|| {
         project.write("a", "b");
@@ -238,7 +237,7 @@ fn commits_in_between_change_no_file() {
 }
 
 #[test]
-fn a_file_that_is_ignored_and_known_to_git_counts() {
+fn tracked_ignored_file_counts() {
     let project = Project::with_files(&[(".gitignore", "log\n"), ("log", "")]);
     assert_eq!(project.changes(|| project.write("log", "a")), of(&[]));
     project.git("add -f log");
@@ -246,14 +245,14 @@ fn a_file_that_is_ignored_and_known_to_git_counts() {
 }
 
 #[test]
-fn folders_of_ours_that_git_ignores_anyway_hide_nothing() {
+fn ignored_ralph_folders_hide_nothing() {
     let project = Project::with_files(&[(".gitignore", ".ralph/\n.agent/\n")]);
     project.write(".agent/scratchpad.md", "");
     assert_eq!(project.changes(|| project.write("a", "1")), of(&["a"]));
 }
 
 #[test]
-fn repositories_of_every_shape_are_seen() {
+fn unusual_repositories_are_supported() {
     // Without a commit.
     let project = Project::in_git();
     assert_eq!(project.changes(|| project.write("a", "a")), of(&["a"]));
@@ -285,7 +284,7 @@ fn repositories_of_every_shape_are_seen() {
 }
 
 #[test]
-fn a_project_in_a_part_of_a_repository_sees_all_of_it() {
+fn project_in_a_subfolder_sees_the_whole_repository() {
     let outer = Project::with_files(&[("part/one/a", "a"), ("part/b", "b"), ("c", "c")]);
     let part = Project {
         root: outer.root.join("part/one"),
@@ -305,7 +304,7 @@ fn a_project_in_a_part_of_a_repository_sees_all_of_it() {
 }
 
 #[test]
-fn repositories_inside_are_the_commits_that_are_checked_out_in_them() {
+fn nested_repositories_count_as_their_commits() {
     let project = Project::with_files(&[("a", "a")]);
     let inner = Project {
         root: project.root.join("inner"),
@@ -335,7 +334,7 @@ fn repositories_inside_are_the_commits_that_are_checked_out_in_them() {
 }
 
 #[test]
-fn what_a_killed_run_left_in_its_folder_does_no_harm() {
+fn leftovers_of_a_killed_run_are_harmless() {
     let project = Project::with_files(&[("a", "a")]);
     project.changes(|| {});
     project.write(".ralph/runs/run-1/scratch/index.lock", "");
@@ -344,7 +343,7 @@ fn what_a_killed_run_left_in_its_folder_does_no_harm() {
 }
 
 #[test]
-fn folders_with_odd_names_are_no_trouble() {
+fn odd_folder_names_work() {
     let mut project = Project::new();
     project.root = project.folder.path().join("it's: a \"project\" [1]*");
     fs::create_dir(&project.root).unwrap();
@@ -357,7 +356,7 @@ fn folders_with_odd_names_are_no_trouble() {
 }
 
 #[test]
-fn patches_are_whole_lines_within_their_size() {
+fn patches_have_whole_lines_within_the_limit() {
     let project = Project::with_files(&[("a", "one\n"), (".gitattributes", "*.txt diff=shout\n")]);
     project.git("config diff.shout.command false");
     let watch = project.watch();
@@ -381,7 +380,7 @@ fn patches_are_whole_lines_within_their_size() {
 }
 
 #[test]
-fn snapshots_of_two_kinds_cannot_be_compared_and_say_so() {
+fn snapshots_of_different_kinds_are_degraded() {
     let project = Project::new();
     project.write("a", "a");
     let changes = project.changes(|| {
@@ -391,7 +390,7 @@ fn snapshots_of_two_kinds_cannot_be_compared_and_say_so() {
 }
 
 #[test]
-fn a_list_that_is_gone_is_said_to_be() {
+fn missing_list_is_reported() {
     let project = Project::new();
     project.write("a", "a");
     let watch = project.watch();
@@ -406,7 +405,7 @@ fn a_list_that_is_gone_is_said_to_be() {
 }
 
 #[test]
-fn dirty_files_are_those_that_differ_from_the_last_commit() {
+fn dirty_files_differ_from_the_last_commit() {
     let project = Project::with_files(&[("same", ""), ("changed", ""), ("staged", ""), ("removed", "")]);
     project.write("changed", "x");
     project.write("staged", "x");
@@ -420,7 +419,7 @@ fn dirty_files_are_those_that_differ_from_the_last_commit() {
 }
 
 #[test]
-fn a_task_is_committed_and_nothing_else() {
+fn only_the_task_is_committed() {
     let project = Project::with_files(&[
         ("changed", "1"),
         ("removed", "1"),
@@ -443,7 +442,7 @@ fn a_task_is_committed_and_nothing_else() {
     project.write("staged new", "2");
     Git::change(&project.root).run(["add", "staged new"]).unwrap();
     project.write("ignored", "2");
-    // What is not the task's.
+    // Files that do not belong to the task.
     project.write("other", "2");
     project.write("staged other", "2");
     Git::change(&project.root).run(["add", "staged other"]).unwrap();
@@ -484,7 +483,7 @@ fn a_task_is_committed_and_nothing_else() {
 }
 
 #[test]
-fn the_first_commit_may_be_a_tasks() {
+fn task_can_be_the_first_commit() {
     let project = Project::in_git();
     project.write("a", "a");
     project.write("b", "b");
@@ -494,7 +493,7 @@ fn the_first_commit_may_be_a_tasks() {
 }
 
 #[test]
-fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
+fn failing_hook_leaves_everything_unchanged() {
     let project = Project::with_files(&[("a", "1"), ("b", "1")]);
     project.write(
         ".git/hooks/pre-commit",
@@ -518,7 +517,7 @@ fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn what_a_hook_leaves_behind_is_ended() {
+fn leftover_hook_processes_are_killed() {
     let project = Project::with_files(&[("a", "1")]);
     project.identify();
     project.write("a", "2");
@@ -541,9 +540,9 @@ fn what_a_hook_leaves_behind_is_ended() {
 }
 
 #[test]
-fn work_that_is_committed_already_has_its_commit() {
-    let project = Project::with_files(&[(".gitignore", "ignored\n"), ("a", "1"), ("gone", "1")]);
-    let holding = |files: &[&str]| commit_that_holds(&project.root, &set(files)).unwrap();
+fn existing_commit_of_the_work_is_found() {
+    let project = Project::with_files(&[(".gitignore", "ignored\n"), ("a", "1"), ("deleted", "1")]);
+    let holding = |files: &[&str]| commit_containing(&project.root, &set(files)).unwrap();
     let head = head_commit(&project.root).unwrap();
     assert_eq!(holding(&["a"]), head);
     project.write("ignored", "1");
@@ -552,16 +551,16 @@ fn work_that_is_committed_already_has_its_commit() {
         (None, head.clone())
     );
     project.write("a", "2");
-    project.remove("gone");
-    assert_eq!((holding(&["a"]), holding(&["gone"])), (None, None));
+    project.remove("deleted");
+    assert_eq!((holding(&["a"]), holding(&["deleted"])), (None, None));
     project.git("commit -q -a -m second");
     let second = head_commit(&project.root).unwrap();
     assert_ne!(second, head);
-    assert_eq!((holding(&["a"]), holding(&["gone"])), (second.clone(), second));
+    assert_eq!((holding(&["a"]), holding(&["deleted"])), (second.clone(), second));
 }
 
 #[test]
-fn an_index_that_a_killed_commit_left_behind_is_brought_up_to_date() {
+fn index_of_a_killed_commit_is_updated() {
     let project = Project::in_git();
     project.write("a.txt", "one");
     project.git("add --all");
@@ -570,13 +569,13 @@ fn an_index_that_a_killed_commit_left_behind_is_brought_up_to_date() {
     project.git("rm --cached --quiet a.txt");
     project.git("add --intent-to-add a.txt");
     assert_eq!(project.git("status --porcelain a.txt"), "DA a.txt\n");
-    let holding = commit_that_holds(&project.root, &set(&["a.txt"])).unwrap();
+    let holding = commit_containing(&project.root, &set(&["a.txt"])).unwrap();
     assert_eq!(holding, Some(head));
     assert_eq!(project.git("status --porcelain"), "");
 }
 
 #[test]
-fn why_there_is_no_commit_is_said() {
+fn missing_commit_is_explained() {
     let project = Project::with_files(&[("a", "1")]);
     let fails = |files: &[&str]| committed(&project.root, &set(files), "x").unwrap_err().to_string();
     let nothing = "there is nothing to commit: the files are as in the last commit, or ignored";
@@ -596,7 +595,7 @@ fn why_there_is_no_commit_is_said() {
 }
 
 #[test]
-fn which_commits_are_part_of_what_is_checked_out() {
+fn commits_in_head_are_found() {
     let project = Project::with_files(&[("a", "1")]);
     let first = head_commit(&project.root).unwrap().unwrap();
     project.git("checkout -q -b other");
@@ -615,7 +614,7 @@ fn which_commits_are_part_of_what_is_checked_out() {
 }
 
 #[test]
-fn work_in_ignored_files_is_seen_by_the_agents_own_word() {
+fn work_in_ignored_files_is_found_by_write_calls() {
     let files = [(".gitignore", "out/\n"), ("out/old", "1"), ("a", "1")];
     for project in [Project::with_files(&files), Project::new()] {
         files.iter().for_each(|(name, text)| project.write(name, text));
@@ -642,7 +641,7 @@ fn work_in_ignored_files_is_seen_by_the_agents_own_word() {
 }
 
 #[test]
-fn what_a_hook_says_cannot_command_the_terminal() {
+fn hook_output_is_stripped_of_escapes() {
     let project = Project::with_files(&[("a", "1")]);
     project.write(
         ".git/hooks/pre-commit",
@@ -656,7 +655,7 @@ fn what_a_hook_says_cannot_command_the_terminal() {
 }
 
 #[test]
-fn a_commit_waits_for_whoever_holds_the_index_for_a_moment() {
+fn commit_waits_for_a_locked_index() {
     let project = Project::with_files(&[("a.txt", "1")]);
     project.write("a.txt", "2");
     project.write(".git/index.lock", "");

@@ -1,4 +1,4 @@
-//! Makes a checkout.
+//! Creates the clone of a checkout.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -14,8 +14,8 @@ use crate::changes::kept_settings;
 use crate::files::{copy_if_there, remove_if_there};
 
 impl Checkout {
-    /// Makes it anew, on a branch that begins at a commit of the base, with the files of `work`, which is that commit or one
-    /// that earlier attempts have left. One that is killed meanwhile leaves nothing that counts as a checkout.
+    /// Creates the checkout on a branch that starts at a commit of the base, with the files of `work`: that commit, or
+    /// one that earlier attempts left. If killed midway, it leaves nothing that counts as a checkout.
     pub(crate) fn create(&self, branch: &str, base_commit: &str, work: &str) -> Result<(), String> {
         self.remove()?;
         let new = self.new_folder();
@@ -29,13 +29,13 @@ impl Checkout {
             .run(["update-ref", &base_ref_of(&self.task), base_commit])?
             .text()?;
         self.git_in(&new).run(["read-tree", "-m", "-u", work])?.text()?;
-        // The agent's index knows the files as they were written, so git need not read them again.
+        // The agent's index has the files as written, so git need not read them again.
         fs::copy(self.index(), new.join(".git/index")).map_err(failed)?;
         fs::rename(&new, &self.folder).map_err(failed)
     }
 
-    /// Lets the clone's branch begin at another commit, whatever the agent has made of it, with an index that has the files as
-    /// they are now.
+    /// Moves the clone's branch to another base commit, whatever the agent did to it, with an index of the current
+    /// files.
     pub(super) fn move_clone(&self, branch: &str, base_commit: &str) -> Result<(), String> {
         let git = self.folder.join(".git");
         let moved = write_head(&git, branch, base_commit).and_then(|()| {
@@ -56,22 +56,22 @@ impl Checkout {
         for file in &self.project.info {
             copy_if_there(file, &git.join("info"))?;
         }
-        // The commits of a shallow project have no parents there, and so they have none here.
+        // Without this, commits of a shallow project would have missing parents.
         copy_if_there(&self.git_dir.join("shallow"), git)?;
         if let Some(common) = self.project.objects.parent() {
             copy_if_there(&common.join("shallow"), git)?;
         }
         write_head(git, branch, commit)?;
-        // Last, because it makes the folder a checkout.
+        // Last, because this file marks the folder as a checkout.
         let project = [self.project_root.as_os_str().as_bytes(), b"\n"].concat();
         write(&git.join(PROJECT_FILE), &project)
     }
 }
 
-/// The configuration of the clone: how files are read, and who commits.
+/// The configuration of the clone: how files are read, and the committer.
 fn clone_config(settings: &str) -> String {
     let mut config = kept_settings(settings);
-    // An agent commits in its checkout also where git does not know who the user is.
+    // The agent can commit in its checkout even if git has no user identity.
     for (key, fallback) in [("name", FALLBACK_NAME), ("email", FALLBACK_EMAIL)] {
         let prefix = format!("user.{key}\n");
         let mut values = settings

@@ -1,4 +1,4 @@
-//! What a checkout gets beside the files that git tracks: copies, links, and what set-up commands make.
+//! Untracked files of a checkout: copies of and links to files of the project.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use ralph_model::config::WorktreeSetup;
 
 use super::Checkout;
 
-/// The untracked files and folders of a checkout that come from the project.
+/// The untracked files and folders that a checkout gets from the project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Extras {
     copy: Vec<PathBuf>,
@@ -17,7 +17,7 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// Those that the configuration names.
+    /// Reads the configuration.
     ///
     /// # Errors
     /// When one leads out of the project.
@@ -38,13 +38,13 @@ impl Extras {
         })
     }
 
-    /// Their paths from the root.
+    /// Their paths, relative to the root.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let all = self.copy.iter().chain(&self.link);
         all.map(|path| path.components().collect()).collect()
     }
 
-    /// Puts them into a checkout that was just made. What the project does not have, or git tracks, is left out.
+    /// Adds them to a new checkout. Missing and tracked ones are skipped.
     pub(crate) fn put_into(&self, checkout: &Checkout) -> Result<(), String> {
         let (from, to) = (&checkout.project_root, checkout.root());
         for path in &self.link {

@@ -1,5 +1,5 @@
-//! Landing: a commit becomes the tip of the base. The files of the worktrees that have the base checked out come first, then
-//! the reference moves, if it is still where it was. A landing that was killed is finished or taken back.
+//! Landing: makes a commit the tip of the base. First the files of the worktrees that have the base checked out are
+//! updated, then the reference moves if it has not changed. An interrupted landing is finished or reverted.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,9 @@ use crate::changes::commit_of;
 /// Why work did not land.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandError {
-    /// The work is at fault, for this reason.
+    /// The work is at fault.
     #[error("{0}")]
     Refused(String),
-    /// Git failed, for this reason.
     #[error("{0}")]
     Git(String),
 }
@@ -27,14 +26,13 @@ impl From<GitError> for LandError {
     }
 }
 
-/// How a landing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Landed {
     /// The commit is the tip of the base.
     Done,
-    /// Nothing changed: the base is not where it was.
+    /// Nothing changed: the base has moved.
     Moved,
-    /// Nothing changed: a local change of the user is in the way, as git says.
+    /// Nothing changed: a local change of the user is in the way, according to git.
     InTheWay(String),
 }
 
@@ -43,32 +41,31 @@ pub(crate) enum Landed {
 pub struct Base(String);
 
 impl Base {
-    /// This reference.
     #[must_use]
     pub fn new(reference: impl Into<String>) -> Self {
         Self(reference.into())
     }
 
-    /// The branch of a run that cannot land on what is checked out.
+    /// The run's own branch, used if it cannot land on what is checked out.
     #[must_use]
     pub fn of_run(run: &RunId) -> Self {
         Self(format!("refs/heads/{BRANCHES}landed-{run}"))
     }
 
-    /// The whole name of the reference.
+    /// The full name of the reference.
     #[must_use]
     pub fn reference(&self) -> &str {
         &self.0
     }
 
-    /// The name of the branch, as a person uses it.
+    /// The short name of the branch.
     #[must_use]
     pub fn branch(&self) -> &str {
         self.0.strip_prefix("refs/heads/").unwrap_or(&self.0)
     }
 }
 
-/// Makes a commit the tip of the base, whose tip was its parent `old`.
+/// Makes a commit the tip of the base, whose current tip must be its parent `old`.
 pub(crate) fn land(top: &Path, base: &Base, (old, new): (&str, &str)) -> Result<Landed, LandError> {
     let mut updated: Vec<PathBuf> = Vec::new();
     for folder in worktrees::on(top, base.reference())? {
@@ -96,7 +93,7 @@ pub(crate) fn land(top: &Path, base: &Base, (old, new): (&str, &str)) -> Result<
     }
 }
 
-/// Finishes a landing of a run that was killed, if the base is still where it was. Says whether the commit is in the base.
+/// Finishes the landing of a killed run, if the base has not moved. Returns whether the commit is in the base.
 pub(crate) fn finish_landing(checkout: &Checkout, base: &Base, new: &str) -> Result<bool, LandError> {
     let top = checkout.project.top.as_path();
     let Some(tip) = tip_of(top, base)? else {
@@ -118,7 +115,7 @@ pub(crate) fn finish_landing(checkout: &Checkout, base: &Base, new: &str) -> Res
     if tip != old {
         return Ok(false);
     }
-    // From here on it is as if none of them had been updated.
+    // Start over, as if none of them had been updated.
     take_back(&updated, (&old, new))?;
     Ok(land(top, base, (&old, new))? == Landed::Done)
 }
@@ -135,7 +132,7 @@ fn take_back(folders: &[PathBuf], (old, new): (&str, &str)) -> Result<(), LandEr
     Ok(())
 }
 
-/// The commit that the base points to; none where there is no such reference.
+/// The commit that the base points to, if it exists.
 pub(crate) fn tip_of(top: &Path, base: &Base) -> Result<Option<String>, GitError> {
     commit_of(top, base.reference())
 }

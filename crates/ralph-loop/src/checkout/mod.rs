@@ -1,10 +1,9 @@
-//! The checkout of a task: a folder of its own outside the project, so that one task's work reaches another only when it has
-//! landed.
+//! The checkout of a task: a separate folder outside the project, so that the work of one task reaches another only by
+//! landing.
 //!
-//! A checkout is a clone without a remote that borrows the objects of the project. The agent may do there what it likes.
-//! ralph itself checks out and commits with the git directory of the project, an index of its own and the checkout as the
-//! worktree: what the agent writes into the configuration of the clone has no effect on it. This prevents accidents, not
-//! attacks.
+//! A checkout is a clone without a remote that borrows the project's objects. The agent may do anything there. ralph
+//! itself uses the project's git directory, its own index and the checkout as the worktree, so the configuration of the
+//! clone does not affect it. This prevents accidents, not attacks.
 
 mod clone;
 mod extras;
@@ -34,18 +33,17 @@ pub(crate) use notes::NoteEdit;
 pub use revert::{
     BranchError, Change, Prepared, ReportCommits, commit_changes, is_in, land_branch, remove_checkout, repair_landing,
 };
-pub(crate) use work::{Brought, CommitOptions, Committed};
+pub(crate) use work::{CommitOptions, Committed, MoveResult};
 
-/// The file in the git directory of a checkout that holds the path of the project.
+/// A file in the git directory of a checkout with the path of the project.
 pub const PROJECT_FILE: &str = "ralph-project";
 
-/// The most characters of a task's title in the name of its branch.
+/// The maximum length of a task's title in a branch name.
 const SLUG_CHARACTERS: usize = 40;
 
-/// The prefix of all branches of ours.
+/// The prefix of all branches created by ralph.
 pub const BRANCHES: &str = "ralph/";
 
-/// The branch of a task.
 pub(crate) fn branch_of(task: &TaskId, title: &str) -> String {
     let slug: String = slug(title).chars().take(SLUG_CHARACTERS).collect();
     match slug.trim_end_matches('-') {
@@ -54,16 +52,15 @@ pub(crate) fn branch_of(task: &TaskId, title: &str) -> String {
     }
 }
 
-/// The reference that keeps the base of a checkout from being deleted by git. While the checkout moves to another base, it is
-/// the commit that the checkout gets, whose parent is the new base.
+/// The reference that protects the base of a checkout from garbage collection. While the checkout moves to another
+/// base, it points to the commit the checkout will get, whose parent is the new base.
 fn base_ref_of(task: &TaskId) -> String {
     format!("refs/ralph/base/{task}")
 }
 
-/// The checkout of a task. It need not exist.
+/// The checkout of a task. It may not exist yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Checkout {
-    /// The repository of the project.
     project: Repository,
     git_dir: PathBuf,
     project_root: PathBuf,
@@ -72,7 +69,7 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout of a task in the folder of all checkouts.
+    /// The checkout of a task, below the folder of all checkouts.
     ///
     /// # Errors
     /// When the project is not in a git repository, or git does not answer.
@@ -91,29 +88,29 @@ impl Checkout {
         })
     }
 
-    /// Where the agent works: the folder in the checkout that is the project's root.
+    /// Where the agent works: the project's root inside the checkout.
     pub(crate) fn root(&self) -> PathBuf {
         self.folder.join(&self.project.prefix)
     }
 
-    /// Whether it is there, as far as ralph needs it.
+    /// Whether everything ralph needs of it exists.
     pub(crate) fn exists(&self) -> bool {
         self.folder.join(".git").join(PROJECT_FILE).is_file() && self.root().is_dir() && self.index().is_file()
     }
 
-    /// Whether its set-up came to its end.
+    /// Whether its set-up has completed.
     pub(crate) fn is_set_up(&self) -> bool {
         self.beside("ready").is_file()
     }
 
-    /// Notes that its set-up came to its end.
+    /// Records that its set-up has completed.
     pub(crate) fn mark_set_up(&self) -> Result<(), String> {
         let ready = self.beside("ready");
         let marked = crate::run_folder::private_file(&ready).map(drop);
         marked.map_err(|error| format!("cannot write {}: {error}", ready.display()))
     }
 
-    /// The repository as snapshots see it.
+    /// The repository, for snapshots.
     pub(crate) fn repository(&self) -> Repository {
         Repository {
             top: self.folder.clone(),
@@ -122,7 +119,7 @@ impl Checkout {
         }
     }
 
-    /// Removes it, with all that belongs to it. The branch stays.
+    /// Removes the checkout with all its files. The branch stays.
     pub(crate) fn remove(&self) -> Result<(), String> {
         for folder in [&self.folder, &self.new_folder(), &self.saved_notes()] {
             remove_folder(folder)?;
@@ -135,13 +132,13 @@ impl Checkout {
         self.delete_ref(&base_ref_of(&self.task))
     }
 
-    /// Deletes a reference of the project, if it is there.
+    /// Deletes a reference of the project, if it exists.
     pub(crate) fn delete_ref(&self, name: &str) -> Result<(), String> {
         self.in_project().run(["update-ref", "-d", name])?.text()?;
         Ok(())
     }
 
-    /// The index of ralph's own.
+    /// Ralph's own index.
     fn index(&self) -> PathBuf {
         self.beside("index")
     }
@@ -150,18 +147,18 @@ impl Checkout {
         self.beside("index.lock")
     }
 
-    /// Removes the lock of that index, which git leaves when the machine loses power.
+    /// Removes the lock of ralph's index, which git leaves behind after a power loss.
     pub(crate) fn unlock(&self) -> Result<(), String> {
         let lock = self.index_lock();
         remove_if_there(&lock).map_err(|error| format!("cannot remove {}: {error}", lock.display()))
     }
 
-    /// Where it is made, before it gets its name.
+    /// Where the checkout is built before it gets its name.
     fn new_folder(&self) -> PathBuf {
         self.beside("new")
     }
 
-    /// Copies of the notes as they were when the agent began.
+    /// Copies of the notes from when the agent started.
     fn saved_notes(&self) -> PathBuf {
         self.beside("notes")
     }
@@ -171,7 +168,7 @@ impl Checkout {
         self.folder.with_file_name(format!("{name}.{what}"))
     }
 
-    /// Git on the files of the checkout, with the configuration of the project.
+    /// Git on the checkout's files with the project's configuration.
     fn git(&self) -> Git {
         self.git_in(&self.folder)
     }
@@ -186,7 +183,7 @@ impl Checkout {
             .env("GIT_INDEX_FILE", self.index())
     }
 
-    /// Git on the references and objects of the project.
+    /// Git on the project's references and objects.
     fn in_project(&self) -> Git {
         Git::change(&self.project.top).setting("core.hooksPath=/dev/null")
     }
@@ -195,20 +192,20 @@ impl Checkout {
         &self.task
     }
 
-    /// The newest commit that two commits have in common, if any.
+    /// The newest common ancestor of two commits, if any.
     pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let answer = Git::question(&self.project.top).run(["merge-base", one, other])?;
         let found = answer.status.success().then(|| answer.text()).transpose()?;
         Ok(found.map(|commit| commit.trim().to_owned()))
     }
 
-    /// The commit that a revision names; none where there is no such revision.
+    /// The commit of a revision, if it exists.
     pub(crate) fn resolve(&self, revision: &str) -> Result<Option<String>, GitError> {
         commit_of(&self.project.top, revision)
     }
 }
 
-/// Removes a folder; what an agent made read-only is made writable first.
+/// Removes a folder, including read-only parts made by an agent.
 fn remove_folder(folder: &Path) -> Result<(), String> {
     let failed = |error: io::Error| format!("cannot remove {}: {error}", folder.display());
     match fs::remove_dir_all(folder) {
@@ -223,7 +220,7 @@ fn remove_folder(folder: &Path) -> Result<(), String> {
 
 fn make_writable(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    // What cannot be changed is what the removal reports.
+    // The removal reports what could not be changed.
     drop(fs::set_permissions(folder, fs::Permissions::from_mode(0o700)));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

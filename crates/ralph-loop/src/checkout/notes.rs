@@ -1,5 +1,5 @@
-//! The notes in a checkout: copies of the project's own, so that an agent that reads the files sees what is known now. What it
-//! writes into them is found by comparison with what they were, and is taken into the project's files.
+//! The notes in a checkout: copies of the project's notes, so that the agent can read them as files. Its edits are
+//! found by comparison and merged into the project's files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,19 +11,18 @@ use ralph_process::git::Git;
 use super::{Checkout, base_ref_of, remove_folder};
 use crate::files::{read_if_there, remove_if_there};
 
-/// A note file that the agent has edited in its checkout.
+/// A note file that the agent edited in its checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoteEdit {
-    /// The path from the root.
+    /// The path, relative to the root.
     pub(crate) path: PathBuf,
-    /// What it held when the agent began; nothing where it did not exist.
+    /// The content when the agent started; empty if the file did not exist.
     pub(crate) before: Vec<u8>,
-    /// What it holds now.
     pub(crate) after: Vec<u8>,
 }
 
 impl Checkout {
-    /// Gives the checkout the notes as they are in the project now. The paths are files and folders, from the root.
+    /// Copies the project's current notes into the checkout. The paths are files and folders, relative to the root.
     pub(crate) fn copy_notes(&self, notes: &[String]) -> Result<(), String> {
         let failed = |error: io::Error| format!("cannot copy the notes into the checkout: {error}");
         let saved = self.saved_notes();
@@ -39,8 +38,8 @@ impl Checkout {
         Ok(())
     }
 
-    /// What the agent has edited since. A file that is missing, or is as git has it, was not edited: `git stash`, `git checkout`
-    /// and `git clean` do that to all files.
+    /// The agent's edits. A file that is missing or matches git is not an edit: `git stash`, `git checkout` and `git
+    /// clean` do that to all files.
     pub(crate) fn note_edits(&self, notes: &[String]) -> Result<Vec<NoteEdit>, String> {
         let failed = |error: io::Error| format!("cannot read the notes of the checkout: {error}");
         let mut edits = Vec::new();
@@ -59,15 +58,15 @@ impl Checkout {
         Ok(edits)
     }
 
-    /// The content of a file in the commit that the checkout began with.
+    /// The content of a file in the base commit of the checkout.
     fn tracked(&self, path: &Path) -> Result<Option<Vec<u8>>, String> {
         let revision = format!("{}:{}{}", base_ref_of(&self.task), self.project.prefix, path.display());
         let answer = Git::question(&self.project.top).run(["cat-file", "blob", &revision])?;
         Ok(answer.status.success().then_some(answer.output))
     }
 
-    /// All note files that the project, the checkout or the saved copies have, from the root. What begins with a dot is a lock
-    /// or a temporary file.
+    /// All note files in the project, the checkout and the saved copies, relative to the root. Names starting with a
+    /// dot are locks or temporary files.
     fn note_files(&self, notes: &[String]) -> io::Result<BTreeSet<PathBuf>> {
         let mut files = BTreeSet::new();
         let root = self.root();

@@ -1,4 +1,4 @@
-//! What a person does with work outside of a run: land a branch after review, and undo a commit that has landed.
+//! Landing and undoing work outside a run: a branch after review, or a commit that has landed.
 
 use std::path::Path;
 
@@ -6,32 +6,23 @@ use ralph_model::TaskId;
 use ralph_process::git::{Git, GitError};
 
 use super::landing::{LandError, Landed, land, tip_of};
-use super::work::{Merged, as_somebody, merge_trees};
+use super::work::{Merged, merge_trees, with_identity};
 use super::worktrees::{self, Updated};
 use super::{Base, Checkout};
 use crate::changes::commit_of;
 
-/// How often a base that moves meanwhile is tried again.
+/// How often to retry if the base moves.
 const TRIES: u32 = 10;
 
-/// Why a base branch was not changed. Each is a sentence without its end.
+/// Why a base branch was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BranchError {
-    /// These files have changed on both sides.
-    #[error("it conflicts with what {base} has by now, in {}", files.join(", "))]
-    Conflict {
-        /// The branch.
-        base: String,
-        /// The files.
-        files: Vec<String>,
-    },
-    /// A local change of the user is in the way.
+    #[error("it conflicts with {base} in {}", files.join(", "))]
+    Conflict { base: String, files: Vec<String> },
     #[error("a local change is in the way: {0}")]
     InTheWay(String),
-    /// The branch is missing.
     #[error("there is no branch {0}")]
     Missing(String),
-    /// Git failed.
     #[error("{0}")]
     Git(String),
 }
@@ -48,7 +39,7 @@ impl From<GitError> for BranchError {
     }
 }
 
-/// A change that is to be committed on a branch: what one commit has changed since another one.
+/// A change to commit on a branch: the difference between two commits.
 #[derive(Debug, Clone)]
 pub struct Change {
     changed: String,
@@ -57,7 +48,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What takes back the changes of a commit.
+    /// The change that reverts a commit.
     ///
     /// # Errors
     /// When the commit has no parent, or git fails.
@@ -69,7 +60,7 @@ impl Change {
         })
     }
 
-    /// What makes the changes of a commit again.
+    /// The change that reapplies a commit.
     ///
     /// # Errors
     /// When the commit has no parent, or git fails.
@@ -82,17 +73,17 @@ impl Change {
     }
 }
 
-/// Commits that are made but not on their branch yet.
+/// Commits that exist but are not on their branch yet.
 #[derive(Debug)]
 pub struct Prepared {
     base: Base,
     tip: String,
-    /// One for each change, in their order; none for a change that the branch has already.
+    /// One per change, in order; `None` if the branch already has the change.
     pub commits: Vec<Option<String>>,
 }
 
 impl Prepared {
-    /// Commits changes one after another on the tip of a branch, without moving it.
+    /// Commits changes one after another on the tip of a branch, without moving the branch.
     ///
     /// # Errors
     /// When one of them conflicts with what the branch has, or git fails.
@@ -106,13 +97,13 @@ impl Prepared {
                 let base = base.branch().to_owned();
                 return Err(BranchError::Conflict { base, files });
             }
-            // Where nothing changes, a command that was killed before it could say so has done it, or somebody else has.
+            // If nothing changes, a killed command or someone else has already done it.
             if commit_tree_of(root, &last)? == tree {
                 commits.push(None);
                 continue;
             }
             let call = ["commit-tree", tree.as_str(), "-p", &last, "-m", &change.message];
-            let commit = as_somebody(git(), root)?.run(call)?.text()?;
+            let commit = with_identity(git(), root)?.run(call)?.text()?;
             commit.trim().clone_into(&mut last);
             commits.push(Some(last.clone()));
         }
@@ -120,7 +111,7 @@ impl Prepared {
         Ok(Self { base, tip, commits })
     }
 
-    /// Moves the branch to the last commit. False, and nothing has changed, where the branch has moved meanwhile.
+    /// Moves the branch to the last commit. Returns false without a change if the branch has moved.
     ///
     /// # Errors
     /// When a local change is in the way, or git fails; then nothing has changed.
@@ -136,8 +127,7 @@ impl Prepared {
     }
 }
 
-/// Lands the work of a branch, which began at a commit of the base, as one commit. Returns that commit; none where the base has
-/// all of it already.
+/// Lands the work of a branch as one commit. Returns that commit; `None` if the base already has all of it.
 ///
 /// # Errors
 /// When it conflicts, a local change is in the way, or git fails; then nothing has changed.
@@ -159,7 +149,7 @@ pub fn land_branch(
     if let [Some(commit)] = prepared.commits.as_slice() {
         return Ok(Some(commit.clone()));
     }
-    // A command that was killed may have landed it: its message ends with the same line.
+    // A killed command may have landed it: its message ends with the same line.
     let (grep, range) = (
         format!("--grep={named}"),
         format!("{base_commit}..{}", base.reference()),
@@ -169,10 +159,10 @@ pub fn land_branch(
     Ok(Some(found.trim().to_owned()).filter(|commit| !commit.is_empty()))
 }
 
-/// Puts commits on record that are about to land, one for each change.
+/// Records the commits that are about to land, one per change.
 pub type ReportCommits<'a> = dyn FnMut(&[Option<String>]) -> Result<(), String> + 'a;
 
-/// Commits changes on a branch, again if the branch moves meanwhile. Each time it reports the commits before the branch moves.
+/// Commits changes on a branch, and retries if the branch moves. Each try reports the commits before the branch moves.
 ///
 /// # Errors
 /// When a change conflicts, a local change is in the way, git fails, or the report fails; then nothing has changed.
@@ -189,10 +179,10 @@ pub fn commit_changes(
             return Ok(prepared);
         }
     }
-    Err(BranchError::Git(format!("{} moves all the time", base.branch())))
+    Err(BranchError::Git(format!("{} keeps moving", base.branch())))
 }
 
-/// Takes back what a landing that was killed has written into worktrees, where the branch does not have its last commit.
+/// Reverts what an interrupted landing wrote to worktrees, unless the branch has its last commit.
 ///
 /// # Errors
 /// When git fails, or the files cannot be restored.

@@ -62,7 +62,7 @@ impl Fixture {
 
     fn commit(&self) -> Result<Committed, LandError> {
         let own = own();
-        // What a hook has left is found by its marker, in other tests too.
+        // Leftover hook processes are found by the marker, so it must be unique per test process.
         let marker = format!("checkout-test-{}", std::process::id());
         self.checkout
             .commit_with_hooks(&self.options(&own), (&ralph_process::StopHandle::default(), &marker))
@@ -93,7 +93,7 @@ fn own() -> OwnFiles {
 }
 
 #[test]
-fn a_checkout_has_the_files_and_the_history_of_the_project_and_its_work_lands_as_one_commit() {
+fn work_of_a_checkout_lands_as_one_commit() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
     assert!(fixture.checkout.exists());
     assert_eq!(fixture.read("sub/b.txt").unwrap(), "two\n");
@@ -107,7 +107,7 @@ fn a_checkout_has_the_files_and_the_history_of_the_project_and_its_work_lands_as
     fixture.write("a.txt", "changed\n");
     fixture.write("new.txt", "new\n");
     fs::remove_file(fixture.checkout.root().join("sub/b.txt")).unwrap();
-    // The user's own change of another file is not in the way.
+    // The user's change of another file is not in the way.
     fixture.project.write("notes.txt", "mine\n");
     let commit = fixture.committed();
     assert_eq!(fixture.land(&commit), Landed::Done);
@@ -137,7 +137,7 @@ fn notes_and_scratchpad_are_not_part_of_the_commit() {
 }
 
 #[test]
-fn a_local_change_in_the_way_keeps_everything_as_it_was() {
+fn local_change_in_the_way_blocks_the_landing() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
     fixture.write("a.txt", "agent\n");
     fixture.write("b.txt", "agent\n");
@@ -154,7 +154,7 @@ fn a_local_change_in_the_way_keeps_everything_as_it_was() {
         fs::read_to_string(fixture.project.root.join("b.txt")).unwrap(),
         "user\n"
     );
-    // The same for a file that git does not track.
+    // The same for an untracked file.
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     fixture.write("new.txt", "agent\n");
     fixture.project.write("new.txt", "user\n");
@@ -167,7 +167,7 @@ fn a_local_change_in_the_way_keeps_everything_as_it_was() {
 }
 
 #[test]
-fn a_base_that_has_moved_is_noticed_and_the_work_is_brought_onto_it() {
+fn work_is_moved_onto_a_moved_base() {
     let mut fixture = Fixture::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "one\n")]);
     fixture.write("a.txt", "one\ntwo\nTHREE\n");
     let commit = fixture.committed();
@@ -179,8 +179,8 @@ fn a_base_that_has_moved_is_noticed_and_the_work_is_brought_onto_it() {
     let branch = "ralph/t-0a1b2c-fix-it";
     let brought = fixture
         .checkout
-        .bring_onto(branch, (&commit, &fixture.base_commit), &tip);
-    assert_eq!(brought.unwrap(), Brought::Clean);
+        .move_onto(branch, (&commit, &fixture.base_commit), &tip);
+    assert_eq!(brought.unwrap(), MoveResult::Clean);
     assert_eq!(fixture.read("b.txt").unwrap(), "user\n");
     assert_eq!(fixture.read("a.txt").unwrap(), "one\ntwo\nTHREE\n");
     fixture.base_commit = tip;
@@ -190,7 +190,7 @@ fn a_base_that_has_moved_is_noticed_and_the_work_is_brought_onto_it() {
 }
 
 #[test]
-fn a_move_that_was_killed_before_it_was_recorded_is_repeated() {
+fn unrecorded_move_is_repeated() {
     let branch = "ralph/t-0a1b2c-fix-it";
     for killed in ["before the files", "after the files", "after the record"] {
         let mut fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
@@ -202,8 +202,8 @@ fn a_move_that_was_killed_before_it_was_recorded_is_repeated() {
         let checkout = fixture.checkout.clone();
         assert_eq!(checkout.finish_move(branch, &base).unwrap(), None, "{killed}");
         assert_eq!(
-            checkout.bring_onto(branch, (&commit, &base), &tip).unwrap(),
-            Brought::Clean
+            checkout.move_onto(branch, (&commit, &base), &tip).unwrap(),
+            MoveResult::Clean
         );
         match killed {
             "before the files" => {
@@ -237,7 +237,7 @@ fn a_move_that_was_killed_before_it_was_recorded_is_repeated() {
 }
 
 #[test]
-fn a_conflict_leaves_markers_in_the_checkout_and_shows_the_hunks() {
+fn conflict_leaves_markers_and_shows_hunks() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("c.txt", "c\n")]);
     fixture.write("a.txt", "agent\n");
     let commit = fixture.committed();
@@ -245,8 +245,8 @@ fn a_conflict_leaves_markers_in_the_checkout_and_shows_the_hunks() {
     fixture.project.git("commit -qam second");
     let brought = fixture
         .checkout
-        .bring_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
-    let Brought::Conflict { files, hunks } = brought.unwrap() else {
+        .move_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
+    let MoveResult::Conflict { files, hunks } = brought.unwrap() else {
         panic!("there is no conflict");
     };
     assert_eq!(files, ["a.txt"]);
@@ -255,7 +255,7 @@ fn a_conflict_leaves_markers_in_the_checkout_and_shows_the_hunks() {
 }
 
 #[test]
-fn a_rename_on_one_side_and_a_change_on_the_other_are_merged() {
+fn rename_and_change_are_merged() {
     let text = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let fixture = Fixture::new(&[("a.txt", text)]);
     fixture.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nNINE\n");
@@ -264,14 +264,14 @@ fn a_rename_on_one_side_and_a_change_on_the_other_are_merged() {
     fixture.project.git("commit -qm moved");
     let brought = fixture
         .checkout
-        .bring_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
-    assert_eq!(brought.unwrap(), Brought::Clean);
+        .move_onto("ralph/x", (&commit, &fixture.base_commit), &fixture.tip());
+    assert_eq!(brought.unwrap(), MoveResult::Clean);
     assert_eq!(fixture.read("a.txt"), None);
     assert!(fixture.read("b.txt").unwrap().ends_with("NINE\n"));
 }
 
 #[test]
-fn a_landing_that_was_killed_is_finished_wherever_it_stopped() {
+fn interrupted_landing_is_finished() {
     for stop in ["before", "one file", "all files", "index", "reference"] {
         let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("mine.txt", "one\n")]);
         fixture.write("a.txt", "agent\n");
@@ -299,7 +299,7 @@ fn a_landing_that_was_killed_is_finished_wherever_it_stopped() {
 }
 
 #[test]
-fn a_landing_that_was_killed_is_taken_back_when_the_base_has_moved_since() {
+fn interrupted_landing_on_a_moved_base_is_reverted() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
     fixture.write("a.txt", "agent\n");
     let commit = fixture.committed();
@@ -311,7 +311,7 @@ fn a_landing_that_was_killed_is_taken_back_when_the_base_has_moved_since() {
 }
 
 #[test]
-fn hooks_of_the_project_run_for_the_commit_and_may_refuse_or_change_it() {
+fn project_hooks_can_refuse_or_change_the_commit() {
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     let hook = fixture.project.root.join(".git/hooks/pre-commit");
     let make_hook = |text: &str| {
@@ -328,12 +328,12 @@ fn hooks_of_the_project_run_for_the_commit_and_may_refuse_or_change_it() {
     make_hook("#!/bin/sh\necho formatted > a.txt && git add a.txt\n");
     let commit = fixture.committed();
     assert_eq!(fixture.project.git(&format!("show {commit}:a.txt")), "formatted\n");
-    // The project itself was not touched.
+    // The project itself is unchanged.
     assert_eq!(fixture.project.git("status --porcelain"), "");
 }
 
 #[test]
-fn a_repository_inside_the_work_is_refused() {
+fn nested_repository_is_refused() {
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     fixture.write("inner/x.txt", "x\n");
     let inner = fixture.checkout.root().join("inner");
@@ -352,7 +352,7 @@ fn a_repository_inside_the_work_is_refused() {
 }
 
 #[test]
-fn given_up_work_is_a_branch_with_the_commits_that_the_agent_made() {
+fn abandoned_work_keeps_the_agents_commits() {
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     fixture.write("a.txt", "two\n");
     for arguments in [
@@ -386,7 +386,7 @@ fn given_up_work_is_a_branch_with_the_commits_that_the_agent_made() {
 }
 
 #[test]
-fn the_configuration_of_the_clone_has_no_effect() {
+fn clone_configuration_has_no_effect() {
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     let config = fixture.checkout.folder.join(".git/config");
     let evil =
@@ -401,7 +401,7 @@ fn the_configuration_of_the_clone_has_no_effect() {
 }
 
 #[test]
-fn a_shallow_project_and_a_linked_worktree_have_checkouts_too() {
+fn shallow_projects_and_linked_worktrees_are_supported() {
     let origin = Project::with_files(&[("a.txt", "one\n")]);
     origin.write("a.txt", "two\n");
     origin.git("commit -qam second");
@@ -435,7 +435,7 @@ fn a_shallow_project_and_a_linked_worktree_have_checkouts_too() {
 }
 
 #[test]
-fn a_partial_clone_has_checkouts_without_what_it_has_not_fetched() {
+fn partial_clone_is_supported_without_fetching() {
     let origin = Project::with_files(&[("in/a.txt", "one\n"), ("out/b.txt", "another\n")]);
     origin.git("config uploadpack.allowFilter true");
     let partial = Project::new();
@@ -455,7 +455,7 @@ fn a_partial_clone_has_checkouts_without_what_it_has_not_fetched() {
 }
 
 #[test]
-fn files_of_git_lfs_are_whole_in_a_checkout_and_pointers_in_its_commit() {
+fn lfs_files_are_committed_as_pointers() {
     let is_installed = ralph_process::command("git").args(["lfs", "version"]).output();
     if !is_installed.is_ok_and(|output| output.status.success()) {
         eprintln!("SKIPPED: git-lfs is not installed");
@@ -489,7 +489,7 @@ fn files_of_git_lfs_are_whole_in_a_checkout_and_pointers_in_its_commit() {
 }
 
 #[test]
-fn a_sparse_project_has_sparse_checkouts_and_keeps_the_rest() {
+fn sparse_project_has_sparse_checkouts() {
     let project = Project::with_files(&[("in/a.txt", "one\n"), ("out/b.txt", "one\n")]);
     project.git("sparse-checkout set in");
     let fixture = Fixture::of(project);
@@ -505,7 +505,7 @@ fn a_sparse_project_has_sparse_checkouts_and_keeps_the_rest() {
 }
 
 #[test]
-fn an_encrypting_filter_of_the_project_works_in_both_directions() {
+fn encrypting_filter_works_in_both_directions() {
     let project = Project::with_files(&[(".gitattributes", "*.secret filter=rot\n")]);
     for setting in ["filter.rot.clean", "filter.rot.smudge"] {
         Git::change(&project.root)
@@ -532,7 +532,7 @@ fn an_encrypting_filter_of_the_project_works_in_both_directions() {
 }
 
 #[test]
-fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
+fn reviewed_branch_lands_and_can_be_undone() {
     let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
     let base = Base::new(BASE);
     fixture.write("a.txt", "agent\n");
@@ -545,10 +545,10 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
         .unwrap();
     assert_eq!(fixture.tip(), landed);
     assert_eq!(fixture.project.git("log --format=%s"), "Fix it\nsecond\nfirst\n");
-    // A command that was killed after that lands nothing again, and finds the commit.
+    // If the command was killed here, repeating it lands nothing again and finds the commit.
     let again = land_branch(&fixture.project.root, &base, (&branch, &fixture.base_commit));
     assert_eq!((again.unwrap(), fixture.tip()), (Some(landed.clone()), landed.clone()));
-    // A later commit of another file does not keep it from being undone.
+    // A later commit of another file does not prevent the undo.
     fixture.project.write("b.txt", "later\n");
     fixture.project.git("commit -qam third");
     let undo = Change::undoing(&fixture.project.root, &landed, "Undo: Fix it".to_owned()).unwrap();
@@ -570,7 +570,7 @@ fn a_branch_lands_after_review_and_a_landed_commit_is_undone() {
 }
 
 #[test]
-fn an_undo_that_was_killed_before_the_branch_moved_leaves_the_worktree_as_it_was() {
+fn interrupted_undo_leaves_the_worktree_unchanged() {
     for killed in ["before", "one file", "all files", "index", "branch"] {
         let fixture = Fixture::new(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("mine.txt", "one\n")]);
         fixture.write("a.txt", "agent\n");
@@ -602,7 +602,7 @@ fn an_undo_that_was_killed_before_the_branch_moved_leaves_the_worktree_as_it_was
 }
 
 #[test]
-fn what_later_work_has_changed_too_is_not_undone() {
+fn undo_refuses_files_changed_since() {
     let fixture = Fixture::new(&[("a.txt", "one\n")]);
     fixture.write("a.txt", "agent\n");
     let commit = fixture.committed();

@@ -1,4 +1,4 @@
-//! The work in a checkout as a commit, and that commit on another base.
+//! Commits the work in a checkout, and moves it onto another base.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,57 +12,57 @@ use super::{Checkout, LandError, base_ref_of};
 use crate::changes::{OwnFiles, has_identity};
 use crate::rules::Rules;
 
-/// The most characters of a hook's output in a reason.
+/// The maximum length of a hook's output in a reason.
 const HOOK_CHARACTERS: usize = 2000;
-/// The most characters of conflicting hunks in a reason.
+/// The maximum length of conflicting hunks in a reason.
 const CONFLICT_CHARACTERS: usize = 4000;
-/// How git lists a repository inside the repository.
+/// The mode of a nested repository in git's listings.
 const NESTED_REPOSITORY: &str = "160000";
-/// The exit code of git for options that it does not know.
+/// Git's exit code for unknown options.
 const USAGE: i32 = 129;
 
-/// Who commits where git does not know who the user is.
+/// The committer if git has no user identity.
 pub(super) const FALLBACK_NAME: &str = "ralph";
 pub(super) const FALLBACK_EMAIL: &str = "ralph@localhost";
 
-/// What a commit is made of.
 pub(crate) struct CommitOptions<'a> {
-    /// The commit that the work is based on.
+    /// The base commit of the work.
     pub(crate) base_commit: &'a str,
     pub(crate) message: &'a str,
-    /// What is never part of the work: notes, and what is ralph's own.
+    /// Files that are never part of the work: notes and ralph's own files.
     pub(crate) own: &'a OwnFiles,
-    /// Links and copies that were put into the checkout, as paths from the root.
+    /// Links and copies added to the checkout, as paths from the root.
     pub(crate) extras: &'a [PathBuf],
-    /// The rules that the work must keep.
+    /// The guardrail rules for the work.
     pub(crate) rules: &'a Rules,
 }
 
-/// What there was to commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Committed {
-    /// The files are as in the base.
+    /// The files are the same as in the base.
     Nothing,
     Commit(String),
 }
 
-/// The work after it was brought onto another commit.
+/// The work after moving it onto another commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Brought {
-    /// The checkout has the work on the new base.
+pub(crate) enum MoveResult {
     Clean,
-    /// The same, but these files have conflict markers; the text shows the hunks.
-    Conflict { files: Vec<String>, hunks: String },
+    /// These files have conflict markers; the text shows the hunks.
+    Conflict {
+        files: Vec<String>,
+        hunks: String,
+    },
 }
 
 impl Checkout {
-    /// Commits all files as they are now, without hooks. No reference moves.
+    /// Commits all files in their current state, without hooks. No reference moves.
     pub(crate) fn commit(&self, options: &CommitOptions<'_>) -> Result<Committed, LandError> {
         self.add_all(options)?;
         self.commit_index(options)
     }
 
-    /// The same with the hooks of the project that a commit runs. They may change the files that are committed.
+    /// The same with the project's commit hooks, which may change the committed files.
     pub(crate) fn commit_with_hooks(
         &self,
         options: &CommitOptions<'_>,
@@ -73,7 +73,7 @@ impl Checkout {
             return Ok(Committed::Nothing);
         }
         let message_file = self.beside("message");
-        // A run that was killed may have left one.
+        // A killed run may have left one behind.
         drop(std::fs::remove_file(&message_file));
         let written = ralph_notes::write_new_file(&message_file, options.message.as_bytes());
         written.map_err(|error| LandError::Git(error.to_string()))?;
@@ -90,7 +90,7 @@ impl Checkout {
     }
 
     fn run_hooks(&self, message: &Path, stop: &StopHandle, marker: &str) -> Result<(), LandError> {
-        // A path in the configuration is relative to the worktree, and the agent can write to that of the checkout.
+        // A relative hooks path refers to the worktree, and the agent can write to that of the checkout.
         let hooks = Git::question(&self.project.top)
             .run(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?
             .text()?;
@@ -130,7 +130,7 @@ impl Checkout {
             .setting("advice.addEmbeddedRepo=false")
             .env("LC_ALL", "C")
             .run(call)?;
-        // Git ends with 1 where an excluded path is one that it ignores anyway.
+        // Git exits with 1 if an excluded path is ignored anyway.
         let is_harmless = answer.status.code() == Some(1)
             && !answer
                 .errors
@@ -164,38 +164,38 @@ impl Checkout {
         }
         let message = options.message;
         let call = ["commit-tree", tree, "-p", options.base_commit, "-m", message];
-        let commit = as_somebody(self.git(), &self.project.top)?.run(call)?.text()?;
+        let commit = with_identity(self.git(), &self.project.top)?.run(call)?.text()?;
         Ok(Committed::Commit(commit.trim().to_owned()))
     }
 
-    /// Brings a commit of the work, based on another one, onto the tip, in the files of the checkout. The caller records the
-    /// new base and then calls [`Self::moved_to`]; until then [`Self::finish_move`] repeats the move.
-    pub(crate) fn bring_onto(
+    /// Moves a commit of the work onto the tip, in the files of the checkout. The caller records the new base and then
+    /// calls [`Self::moved_to`]; until then [`Self::finish_move`] repeats the move.
+    pub(crate) fn move_onto(
         &self,
         branch: &str,
         (commit, base_commit): (&str, &str),
         tip: &str,
-    ) -> Result<Brought, LandError> {
+    ) -> Result<MoveResult, LandError> {
         let Merged { tree, files } = merge_trees(&|| self.git(), (tip, commit), base_commit)?;
         let call = ["commit-tree", &tree, "-p", tip, "-m", "moved"];
         let moved = as_ralph(self.git()).run(call)?.text()?;
         self.set_base_ref(moved.trim())?;
         self.put_files(branch, moved.trim(), tip)?;
         if files.is_empty() {
-            return Ok(Brought::Clean);
+            return Ok(MoveResult::Clean);
         }
         let hunks = files
             .iter()
             .map(|file| self.hunks_of(file))
             .collect::<Vec<_>>()
             .join("\n");
-        Ok(Brought::Conflict {
+        Ok(MoveResult::Conflict {
             hunks: clean(&hunks, CONFLICT_CHARACTERS),
             files,
         })
     }
 
-    /// Finishes a move that was interrupted before it was recorded. Returns the new base if there was one.
+    /// Finishes an interrupted move that was not recorded. Returns the new base if there was one.
     pub(crate) fn finish_move(&self, branch: &str, base_commit: &str) -> Result<Option<String>, LandError> {
         let base_ref = base_ref_of(&self.task);
         let Some(moved) = self.resolve(&base_ref)?.filter(|commit| commit != base_commit) else {
@@ -205,7 +205,7 @@ impl Checkout {
             return Ok(None);
         };
         if tip == base_commit {
-            // It is on record, so the agent may have worked on these files since.
+            // The move was recorded, so the agent may have changed these files since.
             self.set_base_ref(base_commit)?;
             return Ok(None);
         }
@@ -213,13 +213,13 @@ impl Checkout {
         Ok(Some(tip))
     }
 
-    /// Ends a move, once the new base is recorded.
+    /// Ends a move after the new base is recorded.
     pub(crate) fn moved_to(&self, base_commit: &str) -> Result<(), LandError> {
         self.set_base_ref(base_commit)
     }
 
     fn put_files(&self, branch: &str, commit: &str, base_commit: &str) -> Result<(), LandError> {
-        // The work is committed, so nothing that is overwritten here is lost.
+        // The work is committed, so overwriting loses nothing.
         self.git().run(["read-tree", "--reset", "-u", commit])?.text()?;
         self.move_clone(branch, base_commit).map_err(LandError::Git)
     }
@@ -230,7 +230,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// The conflicting hunks of a file, behind its name.
+    /// The conflicting hunks of a file, after its name.
     fn hunks_of(&self, file: &str) -> String {
         let text = std::fs::read(self.folder.join(file)).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -247,8 +247,8 @@ impl Checkout {
         hunks
     }
 
-    /// Lets the branch of the work in the project be a commit. A branch that a person has checked out is not moved; the work
-    /// goes to one with another name then.
+    /// Points the work's branch in the project to a commit. If the user has that branch checked out, another name is
+    /// used.
     pub(crate) fn keep_branch(&self, branch: &str, commit: &str) -> Result<String, LandError> {
         let taken: BTreeSet<String> = super::worktrees::all(&self.project.top)?
             .into_iter()
@@ -262,8 +262,8 @@ impl Checkout {
         Ok(name)
     }
 
-    /// Fetches the commits that the agent itself has made on top of the base, as data from a stranger; none where there are
-    /// none, or they cannot be used.
+    /// Fetches the agent's own commits on top of the base as untrusted data; `None` if there are none or they are
+    /// unusable.
     pub(crate) fn fetch_own_commits(&self, base_commit: &str) -> Option<String> {
         let head = Git::question(&self.folder)
             .env("GIT_DIR", self.folder.join(".git"))
@@ -299,8 +299,8 @@ impl Checkout {
     }
 }
 
-/// Lets git commit also where it does not know who the user is.
-pub(super) fn as_somebody(git: Git, folder: &Path) -> Result<Git, LandError> {
+/// Lets git commit even without a user identity.
+pub(super) fn with_identity(git: Git, folder: &Path) -> Result<Git, LandError> {
     Ok(match has_identity(folder)? {
         true => git,
         false => as_ralph(git),
@@ -317,14 +317,14 @@ fn as_ralph(mut git: Git) -> Git {
     git
 }
 
-/// Two commits merged without a worktree.
+/// The result of merging two commits without a worktree.
 pub(super) struct Merged {
     pub(super) tree: String,
-    /// The files that have conflict markers in the tree.
+    /// The files with conflict markers in the tree.
     pub(super) files: Vec<String>,
 }
 
-/// Merges what a commit has changed since a base into another commit, which has that base among its ancestors.
+/// Applies the changes of a commit since a base to another commit that descends from that base.
 pub(super) fn merge_trees(
     git: &dyn Fn() -> Git,
     (ours, theirs): (&str, &str),
@@ -338,7 +338,7 @@ pub(super) fn merge_trees(
     };
     let mut answer = merge(Some(&format!("--merge-base={base}")), theirs)?;
     if answer.status.code() == Some(USAGE) {
-        // Git before 2.40 finds the base by itself.
+        // Git before 2.40 always chooses the base itself.
         answer = merge(None, &on_base(git, theirs, base)?)?;
     }
     if !matches!(answer.status.code(), Some(0 | 1)) {
@@ -354,7 +354,7 @@ pub(super) fn merge_trees(
     })
 }
 
-/// A commit with the files of one commit whose only parent is another one.
+/// A commit with the files of one commit and another one as its only parent.
 pub(super) fn on_base(git: &dyn Fn() -> Git, files_of: &str, parent: &str) -> Result<String, LandError> {
     let tree = format!("{files_of}^{{tree}}");
     let commit = as_ralph(git())

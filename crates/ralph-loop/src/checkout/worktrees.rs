@@ -1,4 +1,4 @@
-//! The worktrees of the project that have the base checked out: their files follow when the base moves.
+//! Updates the files of worktrees that have the base checked out when the base moves.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,27 +10,27 @@ use ralph_process::git::{Git, GitError};
 use super::LandError;
 use crate::files::remove_if_there;
 
-/// How often, and how often a second, an update is tried that finds the index locked.
+/// How often, and at what interval, to retry while the index is locked.
 const LOCK_TRIES: u32 = 25;
 const LOCK_WAIT: Duration = Duration::from_millis(200);
 
 /// A worktree of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WorktreePlace {
+pub(crate) struct Worktree {
     pub(crate) folder: PathBuf,
-    /// The reference that is checked out; none for a commit without a branch.
+    /// The checked-out reference; `None` for a detached HEAD.
     pub(crate) branch: Option<String>,
 }
 
-/// All worktrees whose folders are there.
-pub(super) fn all(top: &Path) -> Result<Vec<WorktreePlace>, GitError> {
+/// All worktrees whose folders exist.
+pub(super) fn all(top: &Path) -> Result<Vec<Worktree>, GitError> {
     let listed = Git::question(top)
         .run(["worktree", "list", "--porcelain", "-z"])?
         .text()?;
-    let mut worktrees: Vec<WorktreePlace> = Vec::new();
+    let mut worktrees: Vec<Worktree> = Vec::new();
     for line in listed.split('\0') {
         if let Some(folder) = line.strip_prefix("worktree ") {
-            worktrees.push(WorktreePlace {
+            worktrees.push(Worktree {
                 folder: folder.into(),
                 branch: None,
             });
@@ -44,15 +44,15 @@ pub(super) fn all(top: &Path) -> Result<Vec<WorktreePlace>, GitError> {
     Ok(worktrees)
 }
 
-/// The folders of those that have a reference checked out.
+/// The folders of the worktrees that have a reference checked out.
 pub(super) fn on(top: &Path, reference: &str) -> Result<Vec<PathBuf>, GitError> {
     let all = all(top)?.into_iter();
     let on = all.filter(|worktree| worktree.branch.as_deref() == Some(reference));
     Ok(on.map(|worktree| worktree.folder).collect())
 }
 
-/// Brings the files and the index of a worktree from one commit to another. Local changes of other files stay. Where one is
-/// in the way, nothing changes, and the answer is what git says.
+/// Updates the files and index of a worktree from one commit to another. Local changes of other files stay. If one is
+/// in the way, nothing changes and git's message is returned.
 pub(super) fn update(folder: &Path, old: &str, new: &str) -> Result<Result<(), String>, GitError> {
     for attempt in 0.. {
         let answer = git(folder).run(["read-tree", "-m", "-u", old, new])?;
@@ -64,7 +64,7 @@ pub(super) fn update(folder: &Path, old: &str, new: &str) -> Result<Result<(), S
             let said = answer.errors.lines().next().unwrap_or_default();
             return Ok(Err(said.trim_start_matches("error: ").to_owned()));
         }
-        // Another git, or an editor that asks it, has the index for a moment.
+        // Another git process, perhaps of an editor, holds the index briefly.
         std::thread::sleep(LOCK_WAIT);
     }
     Ok(Ok(()))
@@ -89,8 +89,8 @@ pub(super) struct Blob {
     id: String,
 }
 
-/// Takes back what an update of a worktree has done that was killed: files that have the content of the new commit while the
-/// index has the old one. Says whether the index has the new one already.
+/// Reverts an interrupted update of a worktree: files that match the new commit while the index has the old one.
+/// Returns whether the index already has the new commit.
 pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, LandError> {
     wait_for_lock(folder)?;
     let differences = differences(Git::question(folder), old, new)?;
@@ -139,7 +139,7 @@ pub(super) fn repair(folder: &Path, old: &str, new: &str) -> Result<Updated, Lan
     Ok(Updated::No)
 }
 
-/// Waits until the index is not locked: the git of a run that was killed goes on by itself.
+/// Waits until the index is unlocked: git may outlive a killed run.
 fn wait_for_lock(folder: &Path) -> Result<(), GitError> {
     let lock = Git::question(folder)
         .run(["rev-parse", "--path-format=absolute", "--git-path", "index.lock"])?
@@ -154,14 +154,13 @@ fn wait_for_lock(folder: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Whether a worktree was brought to the new commit.
+/// Whether a worktree was updated to the new commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Updated {
     Yes,
     No,
 }
 
-/// What differs between two trees.
 pub(super) fn differences(git: Git, old: &str, new: &str) -> Result<Vec<Difference>, GitError> {
     let listed = git
         .run([
@@ -197,7 +196,7 @@ pub(super) fn differences(git: Git, old: &str, new: &str) -> Result<Vec<Differen
     Ok(differences)
 }
 
-/// The id that git would give to the file as it is on disk; none where there is no such file.
+/// The id that git would give the file on disk, if it exists.
 fn on_disk(folder: &Path, difference: &Difference) -> Result<Option<String>, GitError> {
     let path = folder.join(&difference.path);
     let Ok(metadata) = fs::symlink_metadata(&path) else {

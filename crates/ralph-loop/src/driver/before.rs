@@ -1,6 +1,5 @@
-//! What stands in the record of an iteration of the time before its turn: the files, what was asked for, and what evidence
-//! rests on. An agent may change a task while it works on it, and also its gates; its work is measured by what they were
-//! before.
+//! The state before a turn, as recorded with the iteration: files, task text and evidence basis. The agent may change
+//! its task and gates while it works, so its work is measured against this record.
 
 use ralph_model::Task;
 use serde::{Deserialize, Serialize};
@@ -9,17 +8,17 @@ use crate::basis::EvidenceBasis;
 use crate::changes::Snapshot;
 use crate::state::Place;
 
-/// What was so before a turn. The files alone can be read from it as well.
+/// The state before a turn. A reader that only needs the files can parse just the [`Snapshot`].
 #[derive(Serialize)]
 pub(super) struct Before<'a> {
     #[serde(flatten)]
     pub(super) files: &'a Snapshot,
     pub(super) place: Place,
-    pub(super) asked: Asked,
+    pub(super) asked: TaskTexts,
     pub(super) basis: EvidenceBasis,
 }
 
-/// What evidence rested on, as a record tells; none where it does not.
+/// The recorded evidence basis, if any.
 pub(super) fn basis_on_record(before: Option<&str>) -> Option<EvidenceBasis> {
     #[derive(Deserialize)]
     struct OnRecord {
@@ -28,7 +27,7 @@ pub(super) fn basis_on_record(before: Option<&str>) -> Option<EvidenceBasis> {
     serde_json::from_str::<OnRecord>(before?).ok()?.basis
 }
 
-/// Where the work was done, as a record tells.
+/// The recorded place of the work.
 pub(super) fn place_on_record(before: Option<&str>) -> Place {
     #[derive(Deserialize)]
     struct OnRecord {
@@ -39,22 +38,20 @@ pub(super) fn place_on_record(before: Option<&str>) -> Place {
     on_record.map(|on_record| on_record.place).unwrap_or_default()
 }
 
-/// What was asked for.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Asked {
-    task: Words,
-    /// Of the task that it is a part of.
-    parent: Option<Words>,
+pub(super) struct TaskTexts {
+    task: TaskText,
+    /// The text of the parent task.
+    parent: Option<TaskText>,
 }
 
-/// What a task says.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Words {
+struct TaskText {
     title: String,
     description: String,
 }
 
-impl Words {
+impl TaskText {
     fn of(task: &Task) -> Self {
         Self {
             title: task.title.clone(),
@@ -67,29 +64,29 @@ impl Words {
     }
 }
 
-impl Asked {
+impl TaskTexts {
     pub(super) fn of(task: &Task, parent: Option<&Task>) -> Self {
         Self {
-            task: Words::of(task),
-            parent: parent.map(Words::of),
+            task: TaskText::of(task),
+            parent: parent.map(TaskText::of),
         }
     }
 
-    /// What a record tells; none where it was written by a version that did not keep it.
+    /// The recorded text; `None` if an older version wrote the record.
     pub(super) fn on_record(before: Option<&str>) -> Option<Self> {
         #[derive(Deserialize)]
         struct OnRecord {
-            asked: Option<Asked>,
+            asked: Option<TaskTexts>,
         }
         serde_json::from_str::<OnRecord>(before?).ok()?.asked
     }
 
-    /// Lets a task and the one that it is a part of say this again. Whether they had come to say something else.
+    /// Restores the recorded text of a task and its parent. Returns whether either had changed.
     pub(super) fn put_into(self, task: &mut Task, parent: Option<&mut Task>) -> bool {
         let was_rewritten = Self::of(task, parent.as_deref()) != self;
         self.task.put_into(task);
-        if let (Some(words), Some(parent)) = (self.parent, parent) {
-            words.put_into(parent);
+        if let (Some(text), Some(parent)) = (self.parent, parent) {
+            text.put_into(parent);
         }
         was_rewritten
     }

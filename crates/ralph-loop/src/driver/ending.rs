@@ -1,4 +1,4 @@
-//! The end of a run: what is put on record, and what is tidied up.
+//! Ends a run: records the outcome and cleans up.
 
 use ralph_memory::capture::Moved;
 use ralph_model::{count, first_line, preview};
@@ -7,23 +7,23 @@ use ralph_store::Scope;
 use super::{RunError, Runner};
 use crate::run_folder::run_folder;
 use crate::state::End;
-use crate::watch::News;
+use crate::watch::RunEvent;
 
-/// How many columns of what was asked for stand in the last sentence.
+/// How many columns of the goal the last sentence shows.
 const GOAL_COLUMNS: usize = 60;
 
 impl Runner<'_> {
-    /// Puts the end of the run on record, and says what it is: that of the state machine, unless the database says otherwise.
-    /// Where nothing at all is left to do, the working notes have served their time.
+    /// Records and returns the end of the run: the one from the state machine, unless the database disagrees. If
+    /// nothing is left to do, the scratchpad is archived.
     pub(super) fn end_run(&mut self, end: &End) -> Result<End, RunError> {
         let site = self.site;
-        self.see_the_agent_off();
-        // The last notes are written with the run that made them. Should that fail, the next one does it.
+        self.kill_running_agent();
+        // The run writes its own last notes. If that fails, the next run does.
         match self.finish_outbox() {
             Ok(_) => {}
             Err(error @ RunError::Store(_)) => return Err(error),
-            Err(error) if error.is_full() || self.places().are_full() => return Err(error),
-            Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
+            Err(error) if error.is_full() || self.volumes().are_full() => return Err(error),
+            Err(error) => self.watch.tell(&RunEvent::Warning(&error.to_string())),
         }
         let now = site.clock.now();
         self.store.release_claims(&self.run, now)?;
@@ -32,11 +32,11 @@ impl Runner<'_> {
             End::Complete => Some(self.standing(&Scope::All)?),
             _ => None,
         };
-        let is_all_done = all.is_some_and(|all| all.for_a_person() + all.open == 0);
+        let is_all_done = all.is_some_and(|all| all.needing_attention() + all.open == 0);
         let sentence = match all {
             Some(all) if !is_all_done => end.sentence_beside(&self.what(), &all),
-            // Whoever looks at it tomorrow sees that they have said what there is to say.
-            _ if end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
+            // The record shows later that guidance was given.
+            _ if end == End::Interrupted && self.guided => "Stopped on request, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
         self.store.end_run(&self.run, &sentence, end.code(), now)?;
@@ -52,7 +52,7 @@ impl Runner<'_> {
 
     /// The end, if the database agrees: other clients may have changed or deleted tasks.
     fn confirmed(&self, end: &End) -> Result<End, RunError> {
-        if !matches!(end, End::Complete | End::NothingToDo | End::LeftForPerson(_)) {
+        if !matches!(end, End::Complete | End::NothingToDo | End::NeedsAttention(_)) {
             return Ok(end.clone());
         }
         let lost = self.store.lost_tasks(&self.open_at_start)?;
@@ -65,24 +65,24 @@ impl Runner<'_> {
         )))
     }
 
-    /// The working notes of what is done go to the folder of the run.
+    /// Moves the scratchpad into the folder of the run.
     fn keep_scratchpad(&mut self) {
         let kept = run_folder(&self.site.runs, &self.run).map(|folder| folder.join("scratchpad.md"));
         let kept = match kept {
             Ok(kept) => kept,
-            Err(error) => return self.watch.tell(&News::Warning(&RunError::from(error).to_string())),
+            Err(error) => return self.watch.tell(&RunEvent::Warning(&RunError::from(error).to_string())),
         };
         match self.site.scratchpad.move_to(&kept) {
-            Ok(Moved::Everything) => self.watch.tell(&News::KeptScratchpad(&kept)),
+            Ok(Moved::Everything) => self.watch.tell(&RunEvent::KeptScratchpad(&kept)),
             Ok(Moved::Nothing) => {}
             Err(error) => {
-                let warning = format!("The scratchpad stays where it is: {error}");
-                self.watch.tell(&News::Warning(&warning));
+                let warning = format!("Could not move the scratchpad: {error}");
+                self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
     }
 
-    /// What the run was asked for, in a few words.
+    /// The goal of the run, shortened.
     fn what(&self) -> String {
         let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
         match &self.order.scope {

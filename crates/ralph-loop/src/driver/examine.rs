@@ -1,4 +1,4 @@
-//! What a turn has left on disk, and what the gates say: in a thread of its own, since both may take long.
+//! Examines what a turn changed on disk and runs the gates, in its own thread since both may take long.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,16 +17,16 @@ use super::prepare::{environment, folder_of};
 use super::{Incoming, RunError, Runner};
 use crate::basis::{EvidenceBasis, GitPrograms, counted_changes};
 use crate::changes::{Changes, ProjectFiles, Snapshot, recorded_name};
-use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
-use crate::heart::INTERVAL;
+use crate::gates::{Baseline, GateEnd, GateEvent, GateResult, GateRunner};
+use crate::heartbeat::INTERVAL;
 use crate::inbox::Sender;
 use crate::rules::Rules;
 use crate::run_folder::IterationFolder;
 use crate::state::{BaselineOf, Current, Examined, Gates, Place, ToExamine};
 
-/// How many columns of the names of files stand in a warning.
+/// How many columns of file names a warning shows.
 const NAMES_COLUMNS: usize = 300;
-/// The most that is kept of a diff.
+/// The maximum size of a kept diff.
 const PATCH_BYTES: usize = 4 << 20;
 
 impl Runner<'_> {
@@ -37,21 +37,21 @@ impl Runner<'_> {
             runner.commands.clone_from(&current.checks);
         }
         let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
-        // What another version wrote cannot be held against anybody.
+        // A baseline written by another version is ignored.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        let places = self.places();
-        self.examiner = Some(in_thread("gates", sender, move |sender| {
-            let results = run_and_tell(&runner, sender, &stop);
-            if are_red(&results) && places.are_full() {
-                return Incoming::NoRoom;
+        let volumes = self.volumes();
+        self.examiner = Some(spawn_thread("gates", sender, move |sender| {
+            let results = run_and_report(&runner, sender, &stop);
+            if are_red(&results) && volumes.are_full() {
+                return Incoming::DiskFull;
             }
             Incoming::Baseline { results, left }
         })?);
         Ok(())
     }
 
-    /// Sees what changed, and asks the gates.
+    /// Finds out what changed, and runs the gates.
     pub(super) fn examine(&mut self, what: &ToExamine) -> Result<(), RunError> {
         let ToExamine {
             current,
@@ -88,15 +88,15 @@ impl Runner<'_> {
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        let places = self.places();
-        self.examiner = Some(in_thread("examine", sender, move |sender| {
+        let volumes = self.volumes();
+        self.examiner = Some(spawn_thread("examine", sender, move |sender| {
             let examined = examination.run(sender, &stop);
-            // A look or a gate that failed while the disk is full says nothing of the work.
-            if (examined.unseen.is_some() || are_red(&examined.gates)) && places.are_full() {
-                return Incoming::NoRoom;
+            // A snapshot or gate that failed while the disk is full says nothing about the work.
+            if (examined.unseen.is_some() || are_red(&examined.gates)) && volumes.are_full() {
+                return Incoming::DiskFull;
             }
             if let Some(reason) = &examined.unseen {
-                let warning = format!("Not every change was seen: {reason}");
+                let warning = format!("Some changes may have been missed: {reason}");
                 drop(sender.send(Incoming::Warning(warning)));
             }
             Incoming::Examined(examined)
@@ -104,7 +104,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// What the files were before the first attempt of this run at a task.
+    /// The snapshot from before this run's first attempt at a task.
     fn before_task(&mut self, current: &Current) -> Option<Snapshot> {
         let before = current
             .before
@@ -114,18 +114,18 @@ impl Runner<'_> {
         Some(first.clone())
     }
 
-    /// When the run of an iteration was dead for sure: it would have given another sign by then, in the database or in the
-    /// folder of the iteration. None for this run.
+    /// When the run of an iteration was certainly dead: it would have shown activity by then, in the database or in the
+    /// iteration folder. `None` for this run.
     fn dead_since(&self, current: &Current) -> Result<Option<SystemTime>, RunError> {
         if current.run == self.run {
             return Ok(None);
         }
         let heartbeat = self.store.run(&current.run)?.map(|run| SystemTime::from(run.heartbeat));
-        let last_sign = heartbeat.max(folder_of(self.site, current).last_written());
-        Ok(last_sign.and_then(|sign| sign.checked_add(INTERVAL)))
+        let last_activity = heartbeat.max(folder_of(self.site, current).last_written());
+        Ok(last_activity.and_then(|sign| sign.checked_add(INTERVAL)))
     }
 
-    /// The gates, with the environment that the agent has, and what they said before.
+    /// The gates, with the environment of the agent and the results from before.
     fn gate_runner(&self, current: &Current, before: Baseline) -> Result<GateRunner, RunError> {
         let site = self.site;
         Ok(GateRunner {
@@ -139,22 +139,21 @@ impl Runner<'_> {
     }
 }
 
-/// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
-/// thread that broke down.
-pub(super) fn in_thread(
+/// Runs slow work in its own thread and sends the result. A panic is sent as an error, so the run never waits forever.
+pub(super) fn spawn_thread(
     name: &str,
     sender: Sender<Incoming>,
     work: impl FnOnce(&Sender<Incoming>) -> Incoming + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
-        let incoming = result.unwrap_or_else(|_| Incoming::Broken("a part of ralph broke down".to_owned()));
-        // Nobody listens any more when the run is over.
+        let incoming = result.unwrap_or_else(|_| Incoming::Broken("an internal thread of ralph panicked".to_owned()));
+        // The receiver no longer exists once the run is over.
         drop(sender.send(incoming));
     })
 }
 
-/// Looks whether what evidence rests on is what it was.
+/// Checks whether the evidence basis has changed.
 struct BasisCheck {
     before: Option<EvidenceBasis>,
     root: PathBuf,
@@ -174,19 +173,19 @@ impl BasisCheck {
     }
 }
 
-/// A look at what a turn has left.
+/// An examination of what a turn changed.
 struct Examination {
     files: ProjectFiles,
     folder: IterationFolder,
     before: Option<Snapshot>,
     writes: Vec<String>,
-    /// When the run was dead for sure, where it is a dead one's.
+    /// When the run was certainly dead, if it is another one.
     dead_since: Option<SystemTime>,
     /// Whether an earlier attempt at the task changed anything.
     changed_before: bool,
     basis: BasisCheck,
     rules: Rules,
-    /// What was before the first attempt at the task, where the work is in the project itself.
+    /// The snapshot from before the first attempt, for work in the project itself.
     before_task: Option<Snapshot>,
     gates: Option<GateRunner>,
 }
@@ -195,9 +194,9 @@ impl Examination {
     fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> Examined {
         let changes = match &self.before {
             Some(before) => self.changes_since(before, sender),
-            // Nothing is known of what was before: nobody may conclude that nothing changed.
+            // Without the earlier state, nothing may be reported as unchanged.
             None => Changes {
-                degraded: Some("what was before is not on record".to_owned()),
+                degraded: Some("the state before the attempt is not recorded".to_owned()),
                 ..Changes::default()
             },
         };
@@ -207,12 +206,12 @@ impl Examination {
         let mut files: BTreeSet<String> = changes.files.into_iter().collect();
         files.extend(unseen);
         if changes.degraded.is_some() {
-            // What the agent says that it wrote is better than nothing.
+            // The files that the agent says it wrote are better than nothing.
             files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
         }
-        self.leave_out_strangers(&mut files, sender);
+        self.exclude_later_files(&mut files, sender);
         let denied = self.denied();
-        let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
+        let gates = self.gates.map(|runner| run_and_report(&runner, sender, stop));
         Examined {
             files: files.iter().map(|file| recorded_name(file)).collect(),
             changed_something,
@@ -224,7 +223,7 @@ impl Examination {
         }
     }
 
-    /// Why a guardrail refuses what all attempts of the run have changed. What is again as it was does not count.
+    /// Why a guardrail refuses the changes of all attempts of the run. Reverted changes do not count.
     fn denied(&self) -> Option<String> {
         let before = self.before_task.as_ref().filter(|_| !self.rules.is_empty())?;
         let changes = self.files.changes(before, &self.files.snapshot());
@@ -232,7 +231,7 @@ impl Examination {
         self.rules.refusal(&files)
     }
 
-    /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.
+    /// Files that the agent wrote but no snapshot shows. Its prompt was written just before the turn began.
     fn unseen_writes(&self) -> BTreeSet<String> {
         match std::fs::metadata(self.folder.prompt()).and_then(|metadata| metadata.modified()) {
             Ok(begun) => self.files.unseen(&self.writes, begun),
@@ -240,14 +239,14 @@ impl Examination {
         }
     }
 
-    /// What was written after the run had died is somebody else's, and must not be committed with the task.
-    fn leave_out_strangers(&self, files: &mut BTreeSet<String>, sender: &Sender<Incoming>) {
+    /// Files written after the run died belong to someone else and must not be committed with the task.
+    fn exclude_later_files(&self, files: &mut BTreeSet<String>, sender: &Sender<Incoming>) {
         let Some(dead_since) = self.dead_since else { return };
-        let strangers: Vec<String> = files
+        let later: Vec<String> = files
             .extract_if(.., |file| self.files.is_written_after(file, dead_since))
             .collect();
-        if !strangers.is_empty() {
-            let names = preview(&strangers.join(", "), NAMES_COLUMNS);
+        if !later.is_empty() {
+            let names = preview(&later.join(", "), NAMES_COLUMNS);
             let warning = format!("Changed after the run was killed, so not counted as the attempt's work: {names}");
             drop(sender.send(Incoming::Warning(warning)));
         }
@@ -256,12 +255,12 @@ impl Examination {
     fn changes_since(&self, before: &Snapshot, sender: &Sender<Incoming>) -> Changes {
         let mut after = self.files.snapshot();
         if ProjectFiles::differ_in_kind(before, &after) {
-            // What kept git from it may be over.
+            // Whatever blocked git may be over now.
             after = self.files.snapshot();
         }
         if let Err(reason) = self.write_patch(before, &after) {
-            // It is evidence; the settlement does not depend on it.
-            let warning = format!("The diff of the attempt is not kept: {reason}");
+            // The diff is only informational; the settlement does not depend on it.
+            let warning = format!("Could not save the diff of the attempt: {reason}");
             drop(sender.send(Incoming::Warning(warning)));
         }
         self.files.changes(before, &after)
@@ -272,7 +271,7 @@ impl Examination {
             return Ok(());
         };
         let mut text = clean(&patch.text, PATCH_BYTES);
-        // Without its last line break no program takes it for a patch.
+        // Tools reject a patch without a final line break.
         text.push('\n');
         if patch.cut {
             text.push_str("(the rest is left out)\n");
@@ -285,18 +284,18 @@ impl Examination {
     }
 }
 
-/// Whether a gate was asked and did not pass.
+/// Whether a gate ran and did not pass.
 fn are_red(gates: &[GateResult]) -> bool {
     gates
         .iter()
         .any(|gate| !gate.is_green() && gate.end != GateEnd::Stopped)
 }
 
-pub(super) fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
-    runner.run(stop, |news| {
-        let incoming = match news {
-            GateNews::Begins(command) => Incoming::GateBegins(command.to_owned()),
-            GateNews::Ran(result) => Incoming::Gate(result.clone()),
+pub(super) fn run_and_report(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
+    runner.run(stop, |event| {
+        let incoming = match event {
+            GateEvent::Started(command) => Incoming::GateBegins(command.to_owned()),
+            GateEvent::Finished(result) => Incoming::Gate(result.clone()),
         };
         drop(sender.send(incoming));
     })

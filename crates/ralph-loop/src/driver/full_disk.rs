@@ -1,152 +1,147 @@
-//! What a run does where there is no room on the disk, or another process keeps the database locked: it says so, and waits.
+//! Waiting and retrying while the disk is full or another process has locked the database.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{RunError, Runner};
-use crate::room::Places;
+use crate::disk_space::Volumes;
 use crate::site::Site;
-use crate::state::{Effect, Happening, State};
-use crate::watch::{News, Room};
+use crate::state::{Effect, Input, State};
+use crate::watch::{DiskSpace, RunEvent};
 
-/// How often a run that has to wait for room looks whether it is to stop.
-const GLANCE: Duration = Duration::from_millis(100);
+/// How often a waiting run checks whether it is to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What keeps an effect from being done for a while.
+/// What blocks an effect for now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Obstacle {
-    Room,
+    DiskSpace,
     Lock,
 }
 
-/// The folders that have to have room.
-pub(super) fn places(site: &Site<'_>) -> Places {
+/// The folders that need free space.
+pub(super) fn volumes(site: &Site<'_>) -> Volumes {
     let database = site.database.parent();
     let checkouts = site.isolation.as_ref().and_then(|isolation| isolation.work.parent());
     let folders = database.into_iter().chain([site.root.as_path()]).chain(checkouts);
-    Places(folders.map(Path::to_owned).collect())
+    Volumes(folders.map(Path::to_owned).collect())
 }
 
-/// Whether a run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begun {
     Yes,
-    /// The person stopped it while it waited for room.
+    /// The user stopped the run while it waited.
     Stopped,
 }
 
 impl Runner<'_> {
-    /// Puts the beginning of the run on record, when there is room for it and the database is not locked. A connection that
-    /// was opened on a full disk goes on to fail when there is room, so each try after that has a new one.
+    /// Records the start of the run once there is disk space and the database is not locked. A connection that was
+    /// opened on a full disk keeps failing later, so each retry opens a new one.
     pub(super) fn begin_when_possible(&mut self) -> Result<Begun, RunError> {
-        let mut told = None;
+        let mut reported = None;
         loop {
             let (obstacle, error) = match self.begin() {
                 Ok(()) => break,
                 Err(error) if error.is_locked() => (Obstacle::Lock, error),
-                Err(error) if error.is_full() || self.places().are_full() => (Obstacle::Room, error),
+                Err(error) if error.is_full() || self.volumes().are_full() => (Obstacle::DiskSpace, error),
                 Err(error) => return Err(error),
             };
-            self.tell_once(&mut told, obstacle, &error);
+            self.report_obstacle(&mut reported, obstacle, &error);
             loop {
-                if self.is_stopped_within(self.order.pace.room, 0) {
+                if self.is_stopped_within(self.order.wait_times.disk_full, 0) {
                     return Ok(Begun::Stopped);
                 }
-                if obstacle == Obstacle::Lock || !self.places().are_full() {
+                if obstacle == Obstacle::Lock || !self.volumes().are_full() {
                     break;
                 }
             }
-            if obstacle == Obstacle::Room {
+            if obstacle == Obstacle::DiskSpace {
                 self.store.reopen(&self.site.database)?;
             }
         }
-        self.tell_over(told);
+        self.report_resolved(reported);
         Ok(Begun::Yes)
     }
 
-    fn tell_once(&mut self, told: &mut Option<Obstacle>, obstacle: Obstacle, error: &RunError) {
-        if *told == Some(obstacle) {
+    fn report_obstacle(&mut self, reported: &mut Option<Obstacle>, obstacle: Obstacle, error: &RunError) {
+        if *reported == Some(obstacle) {
             return;
         }
         let reason = error.to_string();
         self.watch.tell(&match obstacle {
-            Obstacle::Room => News::NoRoom(&reason),
-            Obstacle::Lock => News::Locked(&reason),
+            Obstacle::DiskSpace => RunEvent::DiskFull(&reason),
+            Obstacle::Lock => RunEvent::Locked(&reason),
         });
-        *told = Some(obstacle);
+        *reported = Some(obstacle);
     }
 
-    fn tell_over(&mut self, told: Option<Obstacle>) {
-        match told {
-            Some(Obstacle::Room) => self.watch.tell(&News::RoomAgain),
-            Some(Obstacle::Lock) => self.watch.tell(&News::Unlocked),
+    fn report_resolved(&mut self, reported: Option<Obstacle>) {
+        match reported {
+            Some(Obstacle::DiskSpace) => self.watch.tell(&RunEvent::DiskSpaceFreed),
+            Some(Obstacle::Lock) => self.watch.tell(&RunEvent::Unlocked),
             None => {}
         }
     }
 
-    /// Does an effect. Where there is no room for what it writes, or the database is locked, that is said once, and it is
-    /// tried again until it can be done; every effect may be done again. Ctrl+C and the end of the run's time end that, too.
-    pub(super) fn perform_when_there_is_room(
-        &mut self,
-        state: &State,
-        effect: &Effect,
-    ) -> Result<Option<Happening>, RunError> {
-        let mut told = None;
-        let mut pause = self.order.pace.room / 8;
+    /// Performs an effect. While the disk is full or the database locked, it reports that once and retries until it
+    /// succeeds, the user stops the run, or the run is out of time. Every effect can be repeated.
+    pub(super) fn perform_with_retries(&mut self, state: &State, effect: &Effect) -> Result<Option<Input>, RunError> {
+        let mut reported = None;
+        let mut pause = self.order.wait_times.disk_full / 8;
         let heard = self.presses_before(effect);
         loop {
-            let done = match self.watch.room(effect) {
-                Room::Enough => self.perform(effect),
-                Room::None => Err(RunError::no_room()),
-                Room::Locked => Err(RunError::locked(&self.site.database)),
+            let done = match self.watch.disk_space(effect) {
+                DiskSpace::Enough => self.perform(effect),
+                DiskSpace::None => Err(RunError::disk_full()),
+                DiskSpace::Locked => Err(RunError::locked(&self.site.database)),
             };
             let (obstacle, error) = match done {
                 Err(error) if error.is_locked() => (Obstacle::Lock, error),
-                Err(error) if error.is_full() || error.may_be_of_room() && self.places().are_full() => {
-                    (Obstacle::Room, error)
+                Err(error) if error.is_full() || error.may_be_caused_by_full_disk() && self.volumes().are_full() => {
+                    (Obstacle::DiskSpace, error)
                 }
                 done => {
-                    self.tell_over(told);
+                    self.report_resolved(reported);
                     return done;
                 }
             };
-            self.tell_once(&mut told, obstacle, &error);
-            pause = (pause * 2).min(self.order.pace.room);
+            self.report_obstacle(&mut reported, obstacle, &error);
+            pause = (pause * 2).min(self.order.wait_times.disk_full);
             if self.is_stopped_within(pause, heard) {
                 return Err(error);
             }
-            if state.is_out_of_time(self.watch_of_time.elapsed(), self.slept()) {
-                return Err(RunError::NoRoomInTime(error.to_string()));
+            if state.is_out_of_time(self.stopwatch.elapsed(), self.slept()) {
+                return Err(RunError::DiskFullTimeout(error.to_string()));
             }
         }
     }
 
-    /// How often the person had asked to stop without meaning the effect: whoever was asked and has said something wants
-    /// that to be kept. Whoever has asked twice does not wait for anything.
+    /// The stop requests that do not apply to this effect: guidance is saved even after the first Ctrl+C that asked for
+    /// it. A second one cancels any wait.
     fn presses_before(&self, effect: &Effect) -> u32 {
-        match (effect, self.wanted.presses()) {
+        match (effect, self.pending_inputs.presses()) {
             (Effect::RecordGuidance(_), 1) => 1,
             _ => 0,
         }
     }
 
-    /// Waits for so long, unless the person asks to stop, more often than was heard before; says whether that was so. What
-    /// comes in meanwhile has to wait.
+    /// Waits unless the user asks to stop more often than `heard`; returns whether that happened. Other input stays
+    /// queued.
     pub(super) fn is_stopped_within(&self, time: Duration, heard: u32) -> bool {
         let begun = Instant::now();
         loop {
-            if self.wanted.presses() > heard {
+            if self.pending_inputs.presses() > heard {
                 return true;
             }
             match time.checked_sub(begun.elapsed()) {
-                Some(left) if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
+                Some(left) if !left.is_zero() => std::thread::sleep(left.min(POLL_INTERVAL)),
                 _ => return false,
             }
         }
     }
 
-    /// The folders that have to have room.
-    pub(super) fn places(&self) -> Places {
-        places(self.site)
+    /// The folders that need free space.
+    pub(super) fn volumes(&self) -> Volumes {
+        volumes(self.site)
     }
 }

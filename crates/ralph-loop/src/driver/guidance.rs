@@ -1,73 +1,72 @@
-//! Asks the person about a turn that they have stopped, in a thread of its own: they may take as long as they like.
+//! Asks the user for guidance on a stopped turn, in its own thread since they may take long.
 
 use std::sync::Arc;
 
 use ralph_process::StopHandle;
 
-use super::examine::in_thread;
+use super::examine::spawn_thread;
 use super::{Incoming, RunError, Runner};
-use crate::guide::{Asked, Guided};
-use crate::state::{Effect, Happening};
+use crate::guide::{GuidanceAnswer, GuidanceQuestion};
+use crate::state::{Effect, Input};
 use crate::summary::TurnSummary;
-use crate::watch::News;
+use crate::watch::RunEvent;
 
 impl Runner<'_> {
-    /// Asks. Whoever watches is told before and after, so that nobody else writes to the terminal meanwhile.
-    pub(super) fn ask(&mut self, asked: &Asked) -> Result<(), RunError> {
+    /// Asks the user. The watcher is notified before and after, so that nothing else writes to the terminal meanwhile.
+    pub(super) fn ask(&mut self, asked: &GuidanceQuestion) -> Result<(), RunError> {
         let Some(guide) = self.order.guide.as_ref().map(Arc::clone) else {
-            return Err(RunError::Other("there is nobody to ask".to_owned()));
+            return Err(RunError::Other("no one is available to ask".to_owned()));
         };
         let question = format!("what should be done differently on {} ({})", asked.task, asked.title);
         self.note_question(Some(&question));
-        self.watch.tell(&News::Asks(asked));
+        self.watch.tell(&RunEvent::AskingGuidance(asked));
         self.give_up = StopHandle::default();
         let (asked, given_up) = (asked.clone(), self.give_up.clone());
-        // Nobody waits for it: whoever does not answer when the asking is given up is left behind.
-        drop(in_thread("guidance", self.sender.clone(), move |_| {
+        // The thread is not joined: one that does not answer in time is abandoned.
+        drop(spawn_thread("guidance", self.sender.clone(), move |_| {
             Incoming::Guided(guide.ask(&asked, &given_up).kept())
         })?);
         Ok(())
     }
 
-    /// They have answered.
-    pub(super) fn answered(&mut self, guided: Guided) -> Happening {
+    pub(super) fn answered(&mut self, guided: GuidanceAnswer) -> Input {
         self.note_question(None);
-        self.watch.tell(&News::Answered(&guided));
-        Happening::Guided(guided)
+        self.watch.tell(&RunEvent::GuidanceAnswered(&guided));
+        Input::Guided(guided)
     }
 
-    /// Lets whoever looks at the run from elsewhere know what it waits for. Nobody is asked less because that fails.
+    /// Records the open question for `ralph status`. A failure does not prevent the question.
     fn note_question(&mut self, question: Option<&str>) {
         if let Err(error) = self.store.put_question(&self.run, question) {
             let waits = match question {
-                Some(_) => "the run waits for your answer",
+                Some(_) => "the run is waiting for your answer",
                 None => "the run has your answer",
             };
-            let warning = format!("`ralph status` does not know that {waits}: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("`ralph status` will not show that {waits}: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
     }
 
-    /// Puts what they said on record, before anything else happens: it is not to be said again.
-    pub(super) fn record_guidance(&mut self, turn: &TurnSummary) -> Result<Happening, RunError> {
+    /// Records the guidance before anything else, so that the user need not repeat it.
+    pub(super) fn record_guidance(&mut self, turn: &TurnSummary) -> Result<Input, RunError> {
         let end = serde_json::to_string(turn)?;
         self.store.record_guidance(&self.run, &end)?;
-        Ok(Happening::GuidanceRecorded)
+        Ok(Input::GuidanceRecorded)
     }
 
-    /// Gives the person back what they said where it could not be put on record: nobody else has it.
+    /// Shows the guidance to the user if it could not be recorded, so that it is not lost.
     pub(super) fn give_guidance_back(&mut self, effect: &Effect) {
         if let Effect::RecordGuidance(turn) = effect
             && let Some(guidance) = &turn.guidance
         {
-            let warning = format!("What you said is not on record. It was:\n{guidance}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("Could not record your guidance. You wrote:\n{guidance}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
     }
 
-    /// The run goes on after all: nothing that was stopped before is to be stopped any more.
+    /// The run goes on, so earlier stop requests no longer apply.
     pub(super) fn go_on(&mut self) {
         self.stop_gates = StopHandle::default();
-        self.wanted.forget();
+        self.pending_inputs.forget();
     }
 }

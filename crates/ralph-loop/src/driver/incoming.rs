@@ -1,4 +1,4 @@
-//! What comes in by itself while a run waits: from the agent, the gates, the person, and other threads.
+//! The messages that a run receives while it waits: from the agent, the gates, the user and other threads.
 
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
@@ -8,21 +8,20 @@ use ralph_model::TaskId;
 
 use super::Runner;
 use crate::gates::{Baseline, GateResult};
-use crate::guide::Guided;
+use crate::guide::GuidanceAnswer;
 use crate::inbox::Weight;
-use crate::state::{Examined, Happening, WorkCommit};
-use crate::watch::News;
+use crate::state::{Examined, Input, WorkCommit};
+use crate::watch::RunEvent;
 
-/// How many of what came in are looked at before anything else is.
-const MOST_AT_ONCE: usize = 1000;
+/// How many messages to handle before anything else.
+const MAX_BATCH: usize = 1000;
 
-/// How often a run whose time is limited looks at it: a computer that slept does not wake whoever waits for a moment.
-const LOOK_AT_TIME: Duration = Duration::from_secs(30);
+/// How often a run with a time limit checks it: a timed wait does not notice that the computer slept.
+const TIME_CHECK: Duration = Duration::from_secs(30);
 
-/// What comes in by itself.
 pub(super) enum Incoming {
     Turn(TurnEvent),
-    /// The same where somebody waits until it is looked at: until the sender is dropped.
+    /// The same, where the sender blocks until the other end is dropped.
     LongTurn(TurnEvent, SyncSender<()>),
     Baseline {
         results: Vec<GateResult>,
@@ -31,9 +30,8 @@ pub(super) enum Incoming {
     GateBegins(String),
     Gate(GateResult),
     Examined(Examined),
-    /// The checkout of a task is there, or why it is not.
     CheckedOut(Result<(), String>),
-    /// What came of the work of a checkout as a commit, and the commit that it is based on where that is another one now.
+    /// The result of committing a checkout's work, and its base commit if that changed.
     WorkCommitted {
         task: TaskId,
         result: WorkCommit,
@@ -41,13 +39,13 @@ pub(super) enum Incoming {
     },
     /// The commit of a task's files, or why there is none.
     Committed(Result<String, String>),
-    /// The gates or the commit failed, and there is no room on the disk.
-    NoRoom,
+    /// The gates or the commit failed, and the disk is full.
+    DiskFull,
     Warning(String),
     Broken(String),
-    /// What the person said about a turn that they have stopped.
-    Guided(Guided),
-    /// Something is wanted of the run; it knows where to look.
+    /// The user's answer about a stopped turn.
+    Guided(GuidanceAnswer),
+    /// Wakes the run to check its pending inputs.
     Wake,
 }
 
@@ -61,65 +59,64 @@ impl Weight for Incoming {
 }
 
 impl Runner<'_> {
-    /// Waits for the next thing that happens by itself; none when there is something else to look at. Of many signs of
-    /// life that are there already, one is told.
-    pub(super) fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
-        let mut sign = None;
-        for _ in 0..MOST_AT_ONCE {
+    /// Waits for the next input; `None` if there is something else to check. Queued activity messages count as one.
+    pub(super) fn wait(&mut self, deadline: Option<Duration>) -> Option<Input> {
+        let mut activity = None;
+        for _ in 0..MAX_BATCH {
             let Some(incoming) = self.incoming.try_recv() else {
-                // Nothing more for now: what the agent has said so far must outlive this process.
+                // The queue is empty: what the agent has said so far must outlive this process.
                 self.flush_transcript();
-                return sign.or_else(|| self.wait_for_one(deadline));
+                return activity.or_else(|| self.wait_for_one(deadline));
             };
-            match self.came_in(incoming) {
-                Some(Happening::Sign) => sign = Some(Happening::Sign),
+            match self.handle(incoming) {
+                Some(Input::Activity) => activity = Some(Input::Activity),
                 Some(other) => return Some(other),
                 None => break,
             }
         }
-        sign
+        activity
     }
 
-    fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Happening> {
-        let patience = deadline.map(|deadline| deadline.saturating_sub(self.watch_of_time.elapsed()));
+    fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Input> {
+        let patience = deadline.map(|deadline| deadline.saturating_sub(self.stopwatch.elapsed()));
         let patience = match self.site.config.limits.wall_clock {
-            Some(_) => patience.map(|patience| patience.min(LOOK_AT_TIME)),
+            Some(_) => patience.map(|patience| patience.min(TIME_CHECK)),
             None => patience,
         };
         match self.incoming.recv(patience) {
-            Some(incoming) => self.came_in(incoming),
-            None => Some(Happening::Tick),
+            Some(incoming) => self.handle(incoming),
+            None => Some(Input::Tick),
         }
     }
 
-    fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
+    fn handle(&mut self, incoming: Incoming) -> Option<Input> {
         match incoming {
             Incoming::Turn(event) => self.turn_event(event),
             Incoming::LongTurn(event, _waits) => self.turn_event(event),
-            Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
+            Incoming::Baseline { results, left } => Some(Input::BaselineRan { results, left }),
             Incoming::GateBegins(command) => {
-                self.watch.tell(&News::GateBegins(&command));
+                self.watch.tell(&RunEvent::GateBegins(&command));
                 None
             }
             Incoming::Gate(result) => {
-                self.watch.tell(&News::GateRan(&result));
+                self.watch.tell(&RunEvent::GateRan(&result));
                 None
             }
-            Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
-            Incoming::CheckedOut(Ok(())) => Some(Happening::CheckedOut),
-            Incoming::CheckedOut(Err(reason)) => Some(Happening::Failed(reason)),
+            Incoming::Examined(examined) => Some(Input::Examined(Box::new(examined))),
+            Incoming::CheckedOut(Ok(())) => Some(Input::CheckedOut),
+            Incoming::CheckedOut(Err(reason)) => Some(Input::Failed(reason)),
             Incoming::WorkCommitted {
                 task,
                 result,
                 base_commit,
             } => Some(self.work_committed(&task, result, base_commit)),
-            Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
-            Incoming::NoRoom => Some(Happening::NoRoom),
+            Incoming::Committed(result) => Some(Input::Committed(Some(result))),
+            Incoming::DiskFull => Some(Input::DiskFull),
             Incoming::Warning(warning) => {
-                self.watch.tell(&News::Warning(&warning));
+                self.watch.tell(&RunEvent::Warning(&warning));
                 None
             }
-            Incoming::Broken(reason) => Some(Happening::Failed(reason)),
+            Incoming::Broken(reason) => Some(Input::Failed(reason)),
             Incoming::Guided(guided) => Some(self.answered(guided)),
             Incoming::Wake => None,
         }

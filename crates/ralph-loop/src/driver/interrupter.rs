@@ -1,98 +1,96 @@
-//! What a person wants of a run that goes on, told from another thread.
+//! Requests to a running run from other threads.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Incoming;
-use crate::guide::Wish;
+use crate::guide::RunRequest;
 use crate::inbox::Sender;
-use crate::state::Happening;
+use crate::state::Input;
 
-/// A way to say something to a run from another thread: to interrupt it as Ctrl+C does, to stop it, or to wish something.
+/// Sends requests to a run from another thread: interrupt it, stop it, or end it after this iteration.
 #[derive(Clone)]
 pub struct Interrupter {
-    wanted: Arc<Wanted>,
+    pending: Arc<PendingInputs>,
     wake: Sender<Incoming>,
 }
 
 impl Interrupter {
-    pub(super) fn new(wanted: &Arc<Wanted>, wake: &Sender<Incoming>) -> Self {
+    pub(super) fn new(pending: &Arc<PendingInputs>, wake: &Sender<Incoming>) -> Self {
         Self {
-            wanted: Arc::clone(wanted),
+            pending: Arc::clone(pending),
             wake: wake.clone(),
         }
     }
 
-    /// Ctrl+C. Where an agent works and somebody can be asked (`Order::guide`), the first one stops the turn and asks them;
-    /// else it stops the run in good order. The second stops the run, also while it asks, and at once.
+    /// Handles Ctrl+C. If an agent is working and the user can be asked (`Order::guide`), the first one stops the turn
+    /// and asks; otherwise it stops the run gracefully. A second one stops the run at once, even while it asks.
     pub fn interrupt(&self) {
-        self.tell(Happening::Interrupt);
+        self.send(Input::Interrupt);
     }
 
-    /// Stops the run, in good order and without asking anybody; the second time at once. This is for signals that no person
-    /// at the terminal sends.
+    /// Stops the run gracefully without asking; the second time at once. For signals that do not come from a user at
+    /// the terminal.
     pub fn stop(&self) {
-        self.tell(Happening::Stop);
+        self.send(Input::Stop);
     }
 
-    /// The same as the first Ctrl+C where that asks somebody; else nothing happens.
+    /// Acts like a first Ctrl+C if the user can be asked; otherwise does nothing.
     pub fn guide(&self) {
-        self.tell(Happening::GuidanceWanted);
+        self.send(Input::GuidanceWanted);
     }
 
-    /// Lets the run end when the iteration that goes on is settled; one that only waits ends at once.
+    /// Ends the run after the current iteration; a waiting run ends at once.
     pub fn finish_iteration(&self) {
-        self.tell(Happening::Wished(Wish::LastIteration));
+        self.send(Input::Requested(RunRequest::StopAfterIteration));
     }
 
-    /// Takes that back.
-    pub fn go_on_after_all(&self) {
-        self.tell(Happening::Wished(Wish::GoOn));
+    pub fn cancel_finish(&self) {
+        self.send(Input::Requested(RunRequest::GoOn));
     }
 
-    /// How often the run was interrupted, stopped, or asked for guidance and obeyed since it began, or since it last went on
-    /// after a question.
+    /// How often the run was interrupted, stopped or stopped for guidance since it began, or since it continued after a
+    /// question.
     #[must_use]
     pub fn presses(&self) -> u32 {
-        self.wanted.presses()
+        self.pending.presses()
     }
 
-    fn tell(&self, what: Happening) {
-        self.wanted.want(what);
-        // It is looked at between any two effects; this is for a run that waits. One that has enough to do needs no waking.
+    fn send(&self, what: Input) {
+        self.pending.push(what);
+        // The run checks for requests between effects; this wakes one that waits. A full queue needs no wake-up.
         drop(self.wake.try_send(Incoming::Wake));
     }
 }
 
-/// What was wanted and is not told yet.
+/// Requests that the state machine has not handled yet.
 #[derive(Debug, Default)]
-pub(super) struct Wanted(Mutex<Inner>);
+pub(super) struct PendingInputs(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    open: VecDeque<Happening>,
+    open: VecDeque<Input>,
     presses: u32,
 }
 
-impl Wanted {
+impl PendingInputs {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn want(&self, what: Happening) {
+    fn push(&self, what: Input) {
         let mut inner = self.lock();
         inner.presses = inner.presses.saturating_add(u32::from(is_press(&what)));
         inner.open.push_back(what);
     }
 
-    /// Guidance was wanted, and the turn is stopped for it as by a Ctrl+C: the next one is the second.
+    /// A request for guidance that stopped the turn counts as a Ctrl+C, so the next one is the second.
     pub(super) fn guidance_is_a_press(&self) {
         let mut inner = self.lock();
         inner.presses = inner.presses.saturating_add(1);
     }
 
-    /// What was wanted next.
-    pub(super) fn next(&self) -> Option<Happening> {
+    pub(super) fn next(&self) -> Option<Input> {
         self.lock().open.pop_front()
     }
 
@@ -100,7 +98,7 @@ impl Wanted {
         self.lock().presses
     }
 
-    /// The run goes on: what was told of so far is forgotten.
+    /// The run goes on: forgets the presses that were handled.
     pub(super) fn forget(&self) {
         let mut inner = self.lock();
         let open = inner.open.iter().filter(|what| is_press(what)).count();
@@ -108,8 +106,8 @@ impl Wanted {
     }
 }
 
-fn is_press(what: &Happening) -> bool {
-    matches!(what, Happening::Interrupt | Happening::Stop)
+fn is_press(what: &Input) -> bool {
+    matches!(what, Input::Interrupt | Input::Stop)
 }
 
 #[cfg(test)]
@@ -117,16 +115,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_forgotten_when_the_run_goes_on_and_what_was_not_is_not() {
-        let wanted = Wanted::default();
-        wanted.want(Happening::Interrupt);
-        wanted.want(Happening::GuidanceWanted);
-        wanted.want(Happening::Stop);
-        assert_eq!((wanted.next(), wanted.presses()), (Some(Happening::Interrupt), 2));
-        wanted.forget();
-        assert_eq!((wanted.next(), wanted.presses()), (Some(Happening::GuidanceWanted), 1));
-        assert_eq!(wanted.next(), Some(Happening::Stop));
-        wanted.forget();
-        assert_eq!((wanted.next(), wanted.presses()), (None, 0));
+    fn only_handled_presses_are_forgotten() {
+        let pending = PendingInputs::default();
+        pending.push(Input::Interrupt);
+        pending.push(Input::GuidanceWanted);
+        pending.push(Input::Stop);
+        assert_eq!((pending.next(), pending.presses()), (Some(Input::Interrupt), 2));
+        pending.forget();
+        assert_eq!((pending.next(), pending.presses()), (Some(Input::GuidanceWanted), 1));
+        assert_eq!(pending.next(), Some(Input::Stop));
+        pending.forget();
+        assert_eq!((pending.next(), pending.presses()), (None, 0));
     }
 }

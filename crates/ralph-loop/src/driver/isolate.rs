@@ -1,31 +1,31 @@
-//! Work in a checkout: it is made for a task, its notes come from the project and go back there, and its work lands.
+//! Work in a checkout: creating it for a task, exchanging notes with the project, and landing its work.
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Shelf, TaskId, TaskStatus, UnverifiedReason};
+use ralph_model::{NoteFileKind, TaskId, TaskStatus, UnverifiedReason};
 use ralph_notes::{Document, Entry, FileError, LockedFile, LockedFolder, Patches, merge};
 use ralph_process::StopHandle;
 use ralph_process::git::{Git, GitError};
 use ralph_store::{CheckoutRecord, LandingRecord};
 
-use super::examine::{in_thread, run_and_tell};
+use super::examine::{run_and_report, spawn_thread};
 use super::{Incoming, RunError, Runner};
 use crate::checkout::{
-    Base, Brought, Checkout, CommitOptions, Committed, Extras, LandError, Landed, NoteEdit, branch_of, finish_landing,
-    land, tip_of,
+    Base, Checkout, CommitOptions, Committed, Extras, LandError, Landed, MoveResult, NoteEdit, branch_of,
+    finish_landing, land, tip_of,
 };
 use crate::gates::{Baseline, GateRunner};
 use crate::inbox::Sender;
 use crate::rules::Rules;
 use crate::run_folder::run_folder;
-use crate::state::{Confirmed, Current, Draft, Happening, LandedWork, Place, WorkCommit};
-use crate::watch::News;
+use crate::state::{Confirmed, Current, Input, LandedWork, PendingSettlement, Place, WorkCommit};
+use crate::watch::RunEvent;
 
-/// How many names are tried for the branch of a run.
-const MOST_BRANCHES: u32 = 100;
+/// How many names to try for the branch of a run.
+const MAX_BRANCHES: u32 = 100;
 
 impl Runner<'_> {
-    /// The folder in which the work of an iteration is done.
+    /// The folder in which an iteration works.
     pub(super) fn work_root(&self, current: &Current) -> PathBuf {
         match (current.place, &self.site.isolation) {
             (Place::Checkout, Some(isolation)) => isolation.root_of(&current.task),
@@ -33,7 +33,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The checkout of an iteration; none where the work is done in the project itself.
+    /// The checkout of an iteration; `None` for work in the project itself.
     pub(super) fn checkout(&self, current: &Current) -> Result<Option<Checkout>, RunError> {
         match current.place {
             Place::Checkout => self.checkout_of(&current.task).map(Some),
@@ -50,7 +50,7 @@ impl Runner<'_> {
         Checkout::of(&self.site.root, &isolation.work, task).map_err(RunError::Other)
     }
 
-    /// The record of a checkout. An update of its files that was interrupted is finished first.
+    /// The record of a checkout. An interrupted update of its files is finished first.
     pub(super) fn checkout_record(&mut self, checkout: &Checkout) -> Result<Option<CheckoutRecord>, RunError> {
         let mut record = self.store.checkout_of(checkout.task())?;
         let Some(record) = record.take_if(|_| checkout.exists()) else {
@@ -65,7 +65,7 @@ impl Runner<'_> {
         }))
     }
 
-    /// Records on which commit the work of a checkout is based now.
+    /// Records the new base commit of a checkout.
     fn record_move(
         &mut self,
         checkout: &Checkout,
@@ -79,19 +79,23 @@ impl Runner<'_> {
         Ok(record)
     }
 
-    /// The reference on which the work of the run lands.
     fn base(&self) -> Result<Base, RunError> {
         let base = self.base.clone();
         base.ok_or_else(|| RunError::Other("this run has no base branch".to_owned()))
     }
 
-    /// Decides what the run lands on. A commit without a branch gets a branch of the run.
+    /// Decides where the run lands. A detached HEAD gets a branch of the run.
     pub(super) fn begin_isolated(&mut self) -> Result<(), RunError> {
         let Some(isolation) = &self.site.isolation else {
             return Ok(());
         };
-        // An agent in a sandbox can write to folders that are there, and cannot make them.
-        for folder in self.site.notes.iter().filter_map(|notebook| notebook.path.parent()) {
+        // An agent in a sandbox can write to existing folders but not create them.
+        for folder in self
+            .site
+            .notes
+            .iter()
+            .filter_map(|note_repository| note_repository.path.parent())
+        {
             std::fs::create_dir_all(folder)?;
         }
         let base = match &isolation.base {
@@ -99,7 +103,7 @@ impl Runner<'_> {
             None => {
                 let base = Base::of_run(&self.run);
                 let made = match tip_of(&self.site.root, &base) {
-                    // A beginning that found no room is begun again.
+                    // A start that failed on a full disk is repeated.
                     Ok(Some(_)) => Ok(String::new()),
                     Ok(None) => Git::change(&self.site.root)
                         .run(["update-ref", base.reference(), "HEAD", ""])
@@ -114,7 +118,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Deletes the branch of the run on which nothing has landed.
+    /// Deletes the branch of the run if nothing landed on it.
     pub(super) fn drop_unused_base(&mut self) {
         let own = Base::of_run(&self.run);
         let (Some(base), Some(commit)) = (&self.base, &self.site.commit) else {
@@ -123,30 +127,30 @@ impl Runner<'_> {
         if *base != own {
             return;
         }
-        // If something has landed, git refuses, because the branch is not at that commit.
+        // If something has landed, git refuses because the branch has moved.
         let deleted = Git::change(&self.site.root).run(["update-ref", "-d", own.reference(), commit]);
         if let Err(error) = deleted {
             self.warn(&error.to_string());
         }
     }
 
-    /// Makes the checkout of a task, or finds the one that earlier attempts have left.
-    pub(super) fn check_out(&mut self, current: &Current) -> Result<Option<Happening>, RunError> {
+    /// Creates the checkout of a task, or reuses that of earlier attempts.
+    pub(super) fn check_out(&mut self, current: &Current) -> Result<Option<Input>, RunError> {
         let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
         let record = self.checkout_record(&checkout)?;
         if let Some(landed) = self.landed_before(record.as_ref(), &checkout)? {
             let unverified = landed.confirmed.unverified.map(reviewed_for);
-            self.store.task_has_landed(
+            self.store.mark_landed(
                 (&current.task, &self.run, current.fence),
                 (&landed.base, &landed.commit),
                 unverified.as_ref(),
                 self.site.clock.now(),
             )?;
             self.remove_checkout(&checkout, record.as_ref());
-            return Ok(Some(Happening::LandedBefore));
+            return Ok(Some(Input::LandedBefore));
         }
         if checkout.exists() && checkout.is_set_up() && record.is_some() {
-            return Ok(Some(Happening::CheckedOut));
+            return Ok(Some(Input::CheckedOut));
         }
         let (record, work) = self.new_checkout(current, &base, &checkout, record)?;
         self.store.put_checkout(&record)?;
@@ -159,18 +163,18 @@ impl Runner<'_> {
             marker: current.marker.clone(),
             before: Baseline::default(),
         };
-        let (sender, stop, places) = (self.sender.clone(), self.stop_gates.clone(), self.places());
-        self.examiner = Some(in_thread("check out", sender, move |sender| {
+        let (sender, stop, volumes) = (self.sender.clone(), self.stop_gates.clone(), self.volumes());
+        self.examiner = Some(spawn_thread("check out", sender, move |sender| {
             let made = checkout
                 .create(&record.branch, &record.base_commit, &work)
                 .and_then(|()| extras.put_into(&checkout))
                 .and_then(|()| set_up(&setup, sender, &stop))
                 .and_then(|()| checkout.mark_set_up());
             if made.is_err() {
-                // The next attempt makes it anew.
+                // The next attempt creates it again.
                 drop(checkout.remove());
-                if places.are_full() {
-                    return Incoming::NoRoom;
+                if volumes.are_full() {
+                    return Incoming::DiskFull;
                 }
             }
             Incoming::CheckedOut(made)
@@ -178,8 +182,8 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// What is recorded of a checkout that is about to be made, and the commit whose files it gets: the tip of the base, or what
-    /// earlier attempts have left.
+    /// The record for a new checkout, and the commit whose files it gets: the tip of the base, or the work of earlier
+    /// attempts.
     fn new_checkout(
         &self,
         current: &Current,
@@ -203,13 +207,13 @@ impl Runner<'_> {
         };
         let kept = checkout.resolve(&format!("refs/heads/{}", record.branch));
         let work = kept.map_err(failed)?.unwrap_or_else(|| tip.clone());
-        // The checkout that is missing may have moved to another base since the branch was kept.
+        // The missing checkout may have moved to another base since the branch was kept.
         let base_commit = checkout.merge_base(&work, &tip).map_err(failed)?;
         let base_commit = base_commit.unwrap_or_else(|| record.base_commit.clone());
         Ok((CheckoutRecord { base_commit, ..record }, work))
     }
 
-    /// The commit of a task that an earlier run has landed, or could land now.
+    /// The work that an earlier run landed, or that can land now.
     pub(super) fn landed_before(
         &mut self,
         record: Option<&CheckoutRecord>,
@@ -238,7 +242,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Gives the checkout the notes as they are in the project now.
+    /// Copies the project's current notes into the checkout.
     pub(super) fn copy_notes(&self, current: &Current) -> Result<(), RunError> {
         match self.checkout(current)? {
             Some(checkout) => checkout.copy_notes(&self.site.own.notes).map_err(RunError::Other),
@@ -246,8 +250,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes what the agent has written into the notes of its checkout into those of the project, entry by entry.
-    pub(super) fn bring_notes_home(&mut self, current: &Current) {
+    /// Merges the agent's edits of the notes in its checkout into those of the project, entry by entry.
+    pub(super) fn merge_notes_back(&mut self, current: &Current) {
         let edits = match self.checkout(current) {
             Ok(Some(checkout)) if checkout.exists() => checkout.note_edits(&self.site.own.notes),
             Ok(_) => return,
@@ -258,33 +262,38 @@ impl Runner<'_> {
             Err(error) => return self.warn(&error),
         };
         for edit in edits {
-            if let Err(error) = self.take_home(&edit) {
+            if let Err(error) = self.merge_edit(&edit) {
                 let path = edit.path.display();
                 self.warn(&format!(
-                    "What the agent wrote into {path} is not in the project's file: {error}"
+                    "Could not merge the agent's edits of {path} into the project's file: {error}"
                 ));
             }
         }
     }
 
-    fn take_home(&self, edit: &NoteEdit) -> Result<(), String> {
+    fn merge_edit(&self, edit: &NoteEdit) -> Result<(), String> {
         let path = self.site.root.join(&edit.path);
         let failed = |error: FileError| error.to_string();
-        let Some(notebook) = self.site.notes.iter().find(|notebook| notebook.path == path) else {
-            return self.take_home_entry(&path, edit).map_err(failed);
+        let Some(note_repository) = self
+            .site
+            .notes
+            .iter()
+            .find(|note_repository| note_repository.path == path)
+        else {
+            return self.merge_knowledge_entry(&path, edit).map_err(failed);
         };
-        let before = without_deleted(notebook.shelf, &edit.before, &edit.after);
-        let mut locked = LockedFile::lock(&path, &notebook.patience).map_err(failed)?;
+        let before = without_deleted(note_repository.file_kind, &edit.before, &edit.after);
+        let mut locked = LockedFile::lock(&path, &note_repository.patience).map_err(failed)?;
         let updated = locked.update(b"", |ours| {
-            let merged =
-                merge(notebook.shelf, &before, ours, &edit.after).map_err(|error| Refused(error.to_string()))?;
+            let merged = merge(note_repository.file_kind, &before, ours, &edit.after)
+                .map_err(|error| Refused(error.to_string()))?;
             Ok::<_, Refused>(Patches::whole(ours, merged.bytes))
         });
         updated.map(drop).map_err(|Refused(error)| error)
     }
 
-    /// A knowledge entry is a file. Where the project has another version by now, both are kept.
-    fn take_home_entry(&self, path: &Path, edit: &NoteEdit) -> Result<(), FileError> {
+    /// A knowledge entry is a file. If the project's version has changed, both are kept.
+    fn merge_knowledge_entry(&self, path: &Path, edit: &NoteEdit) -> Result<(), FileError> {
         const STAGED: &str = ".checkout.ralph-staged";
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(());
@@ -315,24 +324,24 @@ impl Runner<'_> {
         }
     }
 
-    /// Commits the work of a checkout on the tip of the base, in a thread of its own: hooks may take long.
-    pub(super) fn commit_work(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
+    /// Commits the work of a checkout on the tip of the base, in its own thread since hooks may take long.
+    pub(super) fn commit_work(&mut self, draft: &PendingSettlement) -> Result<Option<Input>, RunError> {
         let changed = self.changed_programs(draft)?;
         if !changed.is_empty() {
-            return Ok(Some(Happening::ProgramsChanged(changed)));
+            return Ok(Some(Input::ProgramsChanged(changed)));
         }
         let current = &draft.current;
         let (base, checkout) = (self.base()?, self.checkout_of(&current.task)?);
         let Some(record) = self.checkout_record(&checkout)? else {
-            let why = format!("the checkout of {} is not on record", current.task);
-            return Ok(Some(Happening::WorkCommitted(WorkCommit::Failed(why))));
+            let why = format!("the checkout of {} has no record", current.task);
+            return Ok(Some(Input::WorkCommitted(WorkCommit::Failed(why))));
         };
         let message = message_of(current);
         let (own, root, rules) = (self.site.own.clone(), self.site.root.clone(), self.site.rules.clone());
         let extras = Extras::of(&self.site.config.worktree).map_err(RunError::Other)?.paths();
         let (stop, marker) = (self.stop_gates.clone(), current.marker.clone());
-        let (sender, places) = (self.sender.clone(), self.places());
-        self.examiner = Some(in_thread("commit", sender, move |_| {
+        let (sender, volumes) = (self.sender.clone(), self.volumes());
+        self.examiner = Some(spawn_thread("commit", sender, move |_| {
             let options = CommitOptions {
                 base_commit: &record.base_commit,
                 message: &message,
@@ -350,11 +359,10 @@ impl Runner<'_> {
                     return Ok((WorkCommit::Ready(commit), None));
                 }
                 let work = (commit.as_str(), record.base_commit.as_str());
-                let result = match checkout.bring_onto(&record.branch, work, &tip)? {
-                    Brought::Clean => WorkCommit::Moved,
-                    Brought::Conflict { files, hunks } => WorkCommit::Refused(format!(
-                        "It conflicts with what the base branch has by now, in {}. The files have conflict markers; \
-                         resolve them.\n{hunks}",
+                let result = match checkout.move_onto(&record.branch, work, &tip)? {
+                    MoveResult::Clean => WorkCommit::Moved,
+                    MoveResult::Conflict { files, hunks } => WorkCommit::Refused(format!(
+                        "It conflicts with the base branch in {}. The files have conflict markers; resolve them.\n{hunks}",
                         files.join(", ")
                     )),
                 };
@@ -362,7 +370,7 @@ impl Runner<'_> {
             });
             let (result, base_commit) = match committed {
                 Ok(committed) => committed,
-                Err(_) if places.are_full() => return Incoming::NoRoom,
+                Err(_) if volumes.are_full() => return Incoming::DiskFull,
                 Err(LandError::Refused(why)) => (WorkCommit::Refused(why), None),
                 Err(LandError::Git(why)) => (WorkCommit::Failed(why), None),
             };
@@ -375,26 +383,21 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// Goes on when the work of a checkout is committed, and moved if the base has moved.
-    pub(super) fn work_committed(
-        &mut self,
-        task: &TaskId,
-        result: WorkCommit,
-        base_commit: Option<String>,
-    ) -> Happening {
+    /// Continues once the work of a checkout is committed, and moved if the base moved.
+    pub(super) fn work_committed(&mut self, task: &TaskId, result: WorkCommit, base_commit: Option<String>) -> Input {
         let recorded = base_commit.map_or(Ok(()), |base_commit| {
             let record = self.store.checkout_of(task)?;
             let moved = record.map(|record| self.record_move(&self.checkout_of(task)?, record, base_commit));
             moved.transpose().map(drop)
         });
         match recorded {
-            Ok(()) => Happening::WorkCommitted(result),
-            Err(error) => Happening::Failed(error.to_string()),
+            Ok(()) => Input::WorkCommitted(result),
+            Err(error) => Input::Failed(error.to_string()),
         }
     }
 
-    /// Puts on record that a commit is about to land.
-    pub(super) fn record_landing(&mut self, draft: &Draft, commit: &str) -> Result<Happening, RunError> {
+    /// Records that a commit is about to land.
+    pub(super) fn record_landing(&mut self, draft: &PendingSettlement, commit: &str) -> Result<Input, RunError> {
         let current = &draft.current;
         let base = self.base()?;
         if let Some(record) = self.store.checkout_of(&current.task)? {
@@ -411,27 +414,27 @@ impl Runner<'_> {
         };
         let claim = (&current.run, current.fence);
         let is_ours = self.store.begin_landing(&current.task, claim, &landing)?;
-        Ok(Happening::LandingRecorded(is_ours))
+        Ok(Input::LandingRecorded(is_ours))
     }
 
-    /// Makes a commit the tip of the base. Where a local change of the user is in the way, the run goes on with a base of its
-    /// own.
-    pub(super) fn land(&mut self, draft: &Draft, commit: &str) -> Result<Happening, RunError> {
+    /// Makes a commit the tip of the base. If local changes of the user are in the way, the run switches to its own
+    /// base branch.
+    pub(super) fn land(&mut self, draft: &PendingSettlement, commit: &str) -> Result<Input, RunError> {
         let task = &draft.current.task;
         let base = self.base()?;
         let failed = |error: LandError| RunError::Other(format!("the work of {task} could not land: {error}"));
         let Some(record) = self.store.checkout_of(task)? else {
-            return Err(RunError::Other(format!("the checkout of {task} is not on record")));
+            return Err(RunError::Other(format!("the checkout of {task} has no record")));
         };
         let top = self.site.root.as_path();
         match land(top, &base, (&record.base_commit, commit)).map_err(failed)? {
-            Landed::Done => Ok(Happening::Landed(base.reference().to_owned())),
+            Landed::Done => Ok(Input::Landed(base.reference().to_owned())),
             Landed::Moved => {
                 self.store.put_checkout(&CheckoutRecord {
                     landing: None,
                     ..record
                 })?;
-                Ok(Happening::BaseMoved)
+                Ok(Input::BaseMoved)
             }
             Landed::InTheWay(said) => {
                 let own = self.free_base().map_err(failed)?;
@@ -448,15 +451,15 @@ impl Runner<'_> {
                     own.branch()
                 ));
                 self.base = Some(own);
-                Ok(Happening::Landed(base))
+                Ok(Input::Landed(base))
             }
         }
     }
 
-    /// A branch of the run that does not exist yet.
+    /// A branch name of the run that is still free.
     fn free_base(&self) -> Result<Base, LandError> {
         let first = Base::of_run(&self.run);
-        let more = (2..MOST_BRANCHES).map(|number| Base::new(format!("{}-{number}", first.reference())));
+        let more = (2..MAX_BRANCHES).map(|number| Base::new(format!("{}-{number}", first.reference())));
         for base in std::iter::once(first.clone()).chain(more) {
             if tip_of(&self.site.root, &base)?.is_none() {
                 return Ok(base);
@@ -465,9 +468,8 @@ impl Runner<'_> {
         Err(LandError::Git("there are too many branches of this run".to_owned()))
     }
 
-    /// What becomes of a checkout when its iteration is settled: work that has landed needs none any more, other work is kept
-    /// as a branch.
-    pub(super) fn after_settlement(&mut self, draft: &Draft, status: Option<TaskStatus>) {
+    /// Cleans up after a settlement: a checkout whose work landed is removed, other work is kept as a branch.
+    pub(super) fn after_settlement(&mut self, draft: &PendingSettlement, status: Option<TaskStatus>) {
         let current = &draft.current;
         let checkout = match self.checkout(current) {
             Ok(Some(checkout)) => checkout,
@@ -491,12 +493,12 @@ impl Runner<'_> {
                     self.warn(&error);
                 }
             }
-            // Another run has it.
+            // Another run has the task.
             None => {}
         }
     }
 
-    /// Keeps the work of a checkout as its branch.
+    /// Keeps the work of a checkout as a branch.
     fn keep_work(&mut self, checkout: &Checkout, record: Option<CheckoutRecord>, message: &str) {
         let Some(record) = record.filter(|_| checkout.exists()) else {
             return;
@@ -508,7 +510,7 @@ impl Runner<'_> {
             message,
             own: &self.site.own,
             extras: &extras,
-            // It does not land.
+            // This commit does not land.
             rules: &Rules::default(),
         };
         let kept = checkout
@@ -528,11 +530,11 @@ impl Runner<'_> {
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = kept {
-            self.warn(&format!("The work is not kept as a branch: {error}"));
+            self.warn(&format!("Could not keep the work as a branch: {error}"));
         }
     }
 
-    /// Removes a checkout whose work has landed, with its branch.
+    /// Removes a checkout whose work has landed, and its branch.
     fn remove_checkout(&mut self, checkout: &Checkout, record: Option<&CheckoutRecord>) {
         let removed = match record {
             Some(record) => checkout.delete_ref(&format!("refs/heads/{}", record.branch)),
@@ -548,7 +550,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Removes the checkouts of tasks that are done, failed or deleted, which a run that was killed has left.
+    /// Removes checkouts of done, failed or deleted tasks that a killed run left behind.
     pub(super) fn tidy_checkouts(&mut self) {
         if self.site.isolation.is_none() {
             return;
@@ -581,7 +583,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The scratchpad of a task goes to the folder of the run when its checkout is removed.
+    /// Moves the scratchpad of a task to the folder of the run when its checkout is removed.
     fn keep_scratchpad_of(&mut self, current: &Current) {
         let name = format!("scratchpad-{}.md", current.task);
         let kept = run_folder(&self.site.runs, &self.run)
@@ -591,18 +593,18 @@ impl Runner<'_> {
                 moved.map_err(|error| error.to_string())
             });
         if let Err(error) = kept {
-            self.warn(&format!("The scratchpad of {} is not kept: {error}", current.task));
+            self.warn(&format!("Could not keep the scratchpad of {}: {error}", current.task));
         }
     }
 
     fn warn(&mut self, warning: &str) {
-        self.watch.tell(&News::Warning(warning));
+        self.watch.tell(&RunEvent::Warning(warning));
     }
 }
 
-/// Runs the set-up commands of a new checkout.
+/// Runs the set-up commands in a new checkout.
 fn set_up(setup: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Result<(), String> {
-    let results = run_and_tell(setup, sender, stop);
+    let results = run_and_report(setup, sender, stop);
     match results.iter().find(|result| !result.is_green()) {
         Some(failed) => Err(format!(
             "the set-up command `{}` failed in the checkout: {}",
@@ -612,16 +614,16 @@ fn set_up(setup: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> R
     }
 }
 
-/// The notes as they were, without the entries that are missing now. `git stash` and `git checkout` take entries from a
-/// checkout that the agent did not mean to delete, so no deletion goes home.
-fn without_deleted(shelf: Shelf, before: &[u8], after: &[u8]) -> Vec<u8> {
-    let (before, after) = (Document::parse(shelf, before), Document::parse(shelf, after));
+/// The earlier notes without the entries that are now missing. `git stash` and `git checkout` remove entries that the
+/// agent did not mean to delete, so deletions are not merged.
+fn without_deleted(file_kind: NoteFileKind, before: &[u8], after: &[u8]) -> Vec<u8> {
+    let (before, after) = (Document::parse(file_kind, before), Document::parse(file_kind, after));
     let is_missing = |entry: &&Entry| after.find(before.id(entry)).next().is_none();
     let missing: Vec<&Entry> = before.entries().iter().filter(is_missing).collect();
     before.delete(&missing).apply(before.bytes())
 }
 
-/// An error of an edit that merges notes.
+/// An error while merging notes.
 struct Refused(String);
 
 impl From<FileError> for Refused {

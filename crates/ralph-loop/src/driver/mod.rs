@@ -1,5 +1,5 @@
-//! Does what the state machine says, one effect after the other, and tells it what happened. All that goes on by itself,
-//! the agent, the gates, a signal, reports through one channel.
+//! The driver: performs the effects of the state machine one by one and reports the results. Everything concurrent (the
+//! agent, the gates, signals) reports through one channel.
 
 mod before;
 mod ending;
@@ -31,38 +31,32 @@ use ralph_store::{NewRun, Store};
 use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::checkout::Base;
-use crate::guide::Asking;
-use crate::heart::{Heart, LastLook};
+use crate::guide::Attendance;
+use crate::heartbeat::{ClockReading, Heartbeat};
 use crate::inbox::{Inbox, Sender, inbox};
 use crate::site::{Order, Site};
-use crate::state::{Current, Effect, End, Event, Happening, Place, Plan, State};
+use crate::state::{Current, Effect, End, Event, Input, Place, Plan, State};
 use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
-use crate::watch::{News, Survival, Watch};
+use crate::watch::{RunEvent, Survival, Watch};
 use full_disk::Begun;
 use incoming::Incoming;
-use interrupter::Wanted;
+use interrupter::PendingInputs;
 
 pub use error::RunError;
 pub use interrupter::Interrupter;
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
-    /// It came to an end.
     Ended {
-        /// The run.
         run: RunId,
-        /// How it ended.
         end: End,
-        /// How many iterations it had.
         iterations: u32,
     },
-    /// It died where a test wanted it to.
+    /// A test made it die here.
     Died,
 }
 
-/// A run that can be started.
 pub struct Runner<'a> {
     site: &'a Site<'a>,
     order: Order,
@@ -72,70 +66,66 @@ pub struct Runner<'a> {
     watch: &'a mut dyn Watch,
     sender: Sender<Incoming>,
     incoming: Inbox<Incoming>,
-    watch_of_time: Stopwatch,
-    last_look: LastLook,
-    /// The iteration whose agent is prepared or works.
+    stopwatch: Stopwatch,
+    clock_reading: ClockReading,
+    /// The iteration whose agent is prepared or running.
     turn: Option<Turn>,
     stop_gates: StopHandle,
-    /// What is wanted of the run from outside.
-    wanted: Arc<Wanted>,
-    /// Whether the person had something to say about the last turn.
+    /// Requests from other threads.
+    pending_inputs: Arc<PendingInputs>,
+    /// Whether the user gave guidance on the last turn.
     guided: bool,
-    /// Ends the asking.
     give_up: StopHandle,
-    /// Who looks at what a turn has left, and asks the gates.
+    /// The thread that examines a turn or runs the gates.
     examiner: Option<JoinHandle<()>>,
-    /// The tasks that were not done when the run began.
+    /// The tasks that were open when the run began.
     open_at_start: BTreeSet<TaskId>,
-    /// The end that was to be put on record last, and the sentence for it.
+    /// The last end to be recorded, with its sentence.
     sentence: Option<(End, String)>,
-    /// What git ran by itself when the run began.
+    /// The programs that git ran automatically when the run began.
     programs_at_start: GitPrograms,
-    /// What the files were before the first attempt of this run at each task in the project itself.
+    /// Snapshots from before this run's first attempt at each task in the project itself.
     before_tasks: BTreeMap<TaskId, Snapshot>,
     /// The reference on which work of checkouts lands.
     base: Option<Base>,
 }
 
-/// An agent's turn, as the driver sees it.
+/// A running turn.
 struct Turn {
     current: Current,
     role: Role,
     prompt: String,
     transcript: Option<Transcript>,
-    /// Whether was said that lines of it are missing.
+    /// Whether missing lines have been reported.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
 }
 
-/// What an agent is there for.
 enum Role {
-    /// It does the task.
-    Works {
+    Worker {
         attempt: AttemptNumber,
-        /// How many notes and rows stand in the prompt.
+        /// How many notes and journal entries the prompt contains.
         shown: usize,
     },
-    /// It looks at what was done, and is to leave the files as they were before.
-    Looks(Box<Look>),
+    /// Verifies the work; must leave the files unchanged.
+    Verifier(Box<VerifierSession>),
 }
 
-/// A look at what was done.
-struct Look {
+struct VerifierSession {
     agent: String,
     files: ProjectFiles,
     before: Snapshot,
-    /// Where branches pointed, or why that is not known.
+    /// Where branches pointed, or why that is unknown.
     refs: Result<Refs, String>,
-    /// What git ran by itself.
+    /// The programs that git runs automatically.
     programs: GitPrograms,
-    /// Whether an earlier look at this task was spoilt by a change of somebody, and forgiven.
+    /// Whether an earlier verification of this task was already excused for a change by someone else.
     forgiven_before: bool,
 }
 
 impl<'a> Runner<'a> {
-    /// A run at a site. The worktree's lock must be held.
+    /// Prepares a run. The worktree lock must be held.
     ///
     /// # Errors
     /// When the database cannot be used.
@@ -161,11 +151,11 @@ impl<'a> Runner<'a> {
             watch,
             sender,
             incoming,
-            watch_of_time: Stopwatch::start(),
-            last_look: LastLook::at(site.clock.now()),
+            stopwatch: Stopwatch::start(),
+            clock_reading: ClockReading::at(site.clock.now()),
             turn: None,
             stop_gates: StopHandle::default(),
-            wanted: Arc::default(),
+            pending_inputs: Arc::default(),
             guided: false,
             give_up: StopHandle::default(),
             examiner: None,
@@ -177,20 +167,17 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Its id.
     #[must_use]
     pub fn id(&self) -> &RunId {
         &self.run
     }
 
-    /// A way to say something to it from another thread.
+    /// A handle for requests from other threads.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter::new(&self.wanted, &self.sender)
+        Interrupter::new(&self.pending_inputs, &self.sender)
     }
 
-    /// Runs it to its end.
-    ///
     /// # Errors
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
@@ -201,42 +188,42 @@ impl<'a> Runner<'a> {
                 iterations: 0,
             });
         }
-        let _heart = self.start_heart()?;
+        let _heartbeat = self.start_heartbeat()?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
             while let Some(effect) = open.pop_front() {
-                let happening = self.perform_when_there_is_room(&state, &effect);
+                let input = self.perform_with_retries(&state, &effect);
                 if self.watch.survives(&effect) == Survival::Dies {
                     return Ok(self.die());
                 }
-                // Whoever wanted to stop while the effect took its time did so before it was over.
-                self.tell_what_is_wanted(&mut state, &mut open);
-                match happening {
+                // A stop request during the effect comes before its result.
+                self.step_pending_inputs(&mut state, &mut open);
+                match input {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
                     Err(error) => {
                         self.give_guidance_back(&effect);
-                        // What was to follow counted on the effect.
+                        // The remaining effects depended on this one.
                         open.clear();
                         let what = match error {
-                            RunError::NoRoomInTime(reason) => Happening::NoRoomInTime(reason),
-                            error => Happening::Failed(error.to_string()),
+                            RunError::DiskFullTimeout(reason) => Input::DiskFullTimeout(reason),
+                            error => Input::Failed(error.to_string()),
                         };
                         open.extend(self.step(&mut state, what));
                     }
                 }
             }
-            self.tell_what_is_wanted(&mut state, &mut open);
+            self.step_pending_inputs(&mut state, &mut open);
             if !open.is_empty() {
                 continue;
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
-                // Where that could not be put on record, it came to another end.
+                // If recording it failed, the run ended differently.
                 let recorded = self.sentence.take().filter(|(recorded, _)| recorded == end);
                 let sentence = recorded.map_or_else(|| end.sentence(), |(_, sentence)| sentence);
-                self.watch.tell(&News::Ended {
+                self.watch.tell(&RunEvent::Ended {
                     end,
                     sentence: &sentence,
                     iterations,
@@ -247,21 +234,26 @@ impl<'a> Runner<'a> {
                     iterations,
                 });
             }
-            if let Some(happening) = self.wait(state.deadline()) {
-                open.extend(self.step(&mut state, happening));
+            if let Some(input) = self.wait(state.deadline()) {
+                open.extend(self.step(&mut state, input));
             }
         }
     }
 
-    /// Begins to give signs of life. Where the database is broken, nothing that the agent does can be recorded.
-    fn start_heart(&self) -> Result<Heart, RunError> {
+    /// Starts the heartbeat. If the database is broken, the agent's work cannot be recorded.
+    fn start_heartbeat(&self) -> Result<Heartbeat, RunError> {
         let sender = self.sender.clone();
         let broken = move |reason| drop(sender.send(Incoming::Broken(reason)));
-        Ok(Heart::start(&self.site.database, &self.run, &self.last_look, broken)?)
+        Ok(Heartbeat::start(
+            &self.site.database,
+            &self.run,
+            &self.clock_reading,
+            broken,
+        )?)
     }
 
-    /// Leaves everything as it is. Threads die with a process that is killed; here the one that looks at files and asks the
-    /// gates comes to its end, so that it does not meddle with what the next run does.
+    /// Leaves everything as it is, as if killed. The examining thread is joined so that it does not interfere with the
+    /// next run.
     fn die(self) -> Finish {
         drop(self.incoming);
         if let Some(Err(panic)) = self.examiner.map(JoinHandle::join) {
@@ -270,17 +262,17 @@ impl<'a> Runner<'a> {
         Finish::Died
     }
 
-    fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let (at, now) = (self.watch_of_time.elapsed(), self.site.clock.now());
+    fn step(&self, state: &mut State, what: Input) -> Vec<Effect> {
+        let (at, now) = (self.stopwatch.elapsed(), self.site.clock.now());
         let slept = self.slept();
-        self.last_look.looked(now);
+        self.clock_reading.update(now);
         state.step(Event { at, now, slept, what })
     }
 
-    /// For how long the computer has slept, where it matters.
+    /// How long the computer has slept, if there is a time limit.
     fn slept(&self) -> Duration {
         match self.site.config.limits.wall_clock {
-            Some(_) => self.watch_of_time.slept(),
+            Some(_) => self.stopwatch.slept(),
             None => Duration::ZERO,
         }
     }
@@ -288,7 +280,7 @@ impl<'a> Runner<'a> {
     fn begin(&mut self) -> Result<(), RunError> {
         let site = self.site;
         self.open_at_start = self.store.open_tasks(&self.order.scope)?;
-        // A beginning that finds no room is repeated, so the run goes on record last.
+        // A start that fails on a full disk is repeated, so the run is recorded last.
         self.begin_isolated()?;
         self.store.begin_run(&NewRun {
             id: self.run.clone(),
@@ -301,8 +293,8 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.programs_at_start = GitPrograms::of(&site.root);
-        self.watch.tell(&News::Began { run: &self.run });
-        self.tell_standing()
+        self.watch.tell(&RunEvent::Began { run: &self.run });
+        self.report_counts()
     }
 
     fn plan(&mut self) -> Plan {
@@ -320,13 +312,13 @@ impl<'a> Runner<'a> {
             },
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
-            verifier: self.order.who_verifies(),
+            verifier: self.order.verifier_kind(),
             unverified: config.verify.unverified,
-            pace: self.order.pace,
+            wait_times: self.order.wait_times,
             first_try: self.order.first_try,
-            asking: match self.order.guide {
-                Some(_) => Asking::Possible,
-                None => Asking::Nobody,
+            attendance: match self.order.guide {
+                Some(_) => Attendance::Attended,
+                None => Attendance::Unattended,
             },
             seed: self.entropy.next_bits(),
             rules: self.site.rules.clone(),
@@ -334,26 +326,26 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Tells the state machine what the person wants, as often as that was said.
-    fn tell_what_is_wanted(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
-        while let Some(wanted) = self.wanted.next() {
-            let is_guidance = wanted == Happening::GuidanceWanted;
+    /// Passes pending requests to the state machine.
+    fn step_pending_inputs(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
+        while let Some(input) = self.pending_inputs.next() {
+            let is_guidance = input == Input::GuidanceWanted;
             let before = state.interrupts();
-            open.extend(self.step(state, wanted));
+            open.extend(self.step(state, input));
             if is_guidance && state.interrupts() > before {
-                self.wanted.guidance_is_a_press();
+                self.pending_inputs.guidance_is_a_press();
             }
         }
     }
 
-    /// Does an effect, and says what came of it; nothing where that comes in by itself.
-    fn perform(&mut self, effect: &Effect) -> Result<Option<Happening>, RunError> {
+    /// Performs an effect and returns its result, or `None` if that arrives later.
+    fn perform(&mut self, effect: &Effect) -> Result<Option<Input>, RunError> {
         let now = self.site.clock.now();
         Ok(Some(match effect {
-            Effect::Recover => Happening::Recovered(self.recover()?),
+            Effect::Recover => Input::Recovered(self.recover()?),
             Effect::Abandon(current) => {
                 self.store.abandon_claim(&current.run, now)?;
-                Happening::Abandoned
+                Input::Abandoned
             }
             Effect::FinishOutbox => self.finish_outbox()?,
             Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
@@ -366,9 +358,9 @@ impl<'a> Runner<'a> {
                 self.run_baseline(current, *of)?;
                 return Ok(None);
             }
-            Effect::KeepBaseline(baseline) => {
+            Effect::SaveBaseline(baseline) => {
                 self.store.put_baseline(&self.run, &serde_json::to_string(baseline)?)?;
-                self.watch.tell(&News::RedFromTheStart(baseline));
+                self.watch.tell(&RunEvent::AlreadyFailing(baseline));
                 return Ok(None);
             }
             Effect::Prepare {
@@ -380,7 +372,7 @@ impl<'a> Runner<'a> {
             Effect::RecordEnd(summary) => {
                 let end = serde_json::to_string(summary)?;
                 self.store.record_end(&self.run, &end, summary.session.as_deref())?;
-                Happening::EndRecorded
+                Input::EndRecorded
             }
             Effect::Examine(what) => {
                 self.examine(what)?;
@@ -393,16 +385,16 @@ impl<'a> Runner<'a> {
             Effect::RecordGuidance(turn) => self.record_guidance(turn)?,
             Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
-            Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
-            Effect::FindRoom => Happening::RoomFound,
+            Effect::WaitForDiskSpace if self.volumes().are_full() => return Err(RunError::disk_full()),
+            Effect::WaitForDiskSpace => Input::DiskSpaceFound,
             Effect::Settle(draft) => self.settle(draft)?,
-            Effect::EndRun(end) => Happening::RunEnded(self.end_run(end)?),
+            Effect::EndRun(end) => Input::RunEnded(self.end_run(end)?),
             other @ (Effect::StopAgent
             | Effect::KillAgent
             | Effect::StopGates
-            | Effect::GiveUpAsking
-            | Effect::GoOn
-            | Effect::Tell(_)
+            | Effect::CancelQuestion
+            | Effect::Resume
+            | Effect::Notify(_)
             | Effect::Warn(_)) => {
                 self.signal(other);
                 return Ok(None);
@@ -410,16 +402,16 @@ impl<'a> Runner<'a> {
         }))
     }
 
-    /// Does an effect that cannot fail and has no answer.
+    /// Performs an effect that cannot fail and has no result.
     fn signal(&mut self, effect: &Effect) {
         match effect {
             Effect::StopAgent => self.stop_agent(),
             Effect::KillAgent => self.kill_agent(),
             Effect::StopGates => self.stop_gates.stop(),
-            Effect::GiveUpAsking => self.give_up.stop(),
-            Effect::GoOn => self.go_on(),
-            Effect::Tell(notice) => self.watch.tell(&News::Notice(notice)),
-            Effect::Warn(warning) => self.watch.tell(&News::Warning(warning)),
+            Effect::CancelQuestion => self.give_up.stop(),
+            Effect::Resume => self.go_on(),
+            Effect::Notify(notice) => self.watch.tell(&RunEvent::Notice(notice)),
+            Effect::Warn(warning) => self.watch.tell(&RunEvent::Warning(warning)),
             _ => {}
         }
     }

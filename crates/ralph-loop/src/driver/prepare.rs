@@ -1,42 +1,40 @@
-//! What an agent gets: its task, its prompt, its environment. All of it is on record before the agent starts.
+//! Prepares an agent: its task, prompt and environment. All of it is recorded before the agent starts.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
-use ralph_agent::environment::{Told, environment_for};
+use ralph_agent::environment::{IterationVariables, environment_for};
 use ralph_memory::capture::Scratchpad;
-use ralph_memory::catalogue::Catalogue;
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
-use ralph_memory::inject::prompt::{BrokenGate, Circumstances, Materials, Prompt, Round, compose};
+use ralph_memory::inject::prompt::{BrokenGate, IterationInfo, Materials, Prompt, PromptContext, compose};
+use ralph_memory::note_index::NoteIndex;
 use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
-use ralph_model::{InjectionReason, Shelf};
-use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
+use ralph_model::{InjectionReason, NoteFileKind};
+use ralph_store::{ClaimAnswer, ClaimRequest, PausePolicy, Scope, ScopeCounts, Start};
 
-use super::before::{Asked, Before};
+use super::before::{Before, TaskTexts};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
 use crate::changes::{ProjectFiles, commits_in, recorded_name};
 use crate::checkout::Base;
-use crate::heart::LEASE;
+use crate::heartbeat::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
-use crate::state::{Current, Happening, Pauses, Place};
+use crate::state::{Current, Input, Pauses, Place};
 use crate::strategy::{Past, Rule};
-use crate::watch::News;
+use crate::watch::RunEvent;
 
-/// The folder of an iteration.
 pub(super) fn folder_of(site: &Site<'_>, current: &Current) -> IterationFolder {
     IterationFolder::of(&site.runs, &current.run, current.iteration)
 }
 
-/// The environment of an iteration's agent.
 pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsString, OsString)>, RunError> {
-    let told = Told {
+    let variables = IterationVariables {
         run: &current.run,
         iteration: current.iteration,
         total: site.config.limits.iterations,
@@ -44,11 +42,15 @@ pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsS
         marker: &current.marker,
         programs: &program_folder(&site.runs, &current.run, &site.program)?,
     };
-    Ok(environment_for(site.environment.clone(), site.config.agent.env, &told))
+    Ok(environment_for(
+        site.environment.clone(),
+        site.config.agent.env,
+        &variables,
+    ))
 }
 
 impl Runner<'_> {
-    /// The files that the agent works on, with what snapshots need kept in the run's scratch folder.
+    /// The files that the agent works on; snapshot data goes to the run's scratch folder.
     pub(super) fn project_files(&self, current: &Current) -> Result<ProjectFiles, RunError> {
         let site = self.site;
         let scratch = scratch_folder(&site.runs, &current.run)?;
@@ -59,13 +61,13 @@ impl Runner<'_> {
         })
     }
 
-    /// The scratchpad of an iteration: each checkout has its own.
+    /// The scratchpad of an iteration; each checkout has its own.
     pub(super) fn scratchpad(&self, current: &Current) -> Scratchpad<'_> {
         let path = self.work_root(current).join(self.site.scratchpad_path());
         self.site.scratchpad.at(path)
     }
 
-    /// What git runs by itself for the work of an iteration.
+    /// The programs that git runs automatically for the work of an iteration.
     pub(super) fn programs(&self, current: &Current) -> GitPrograms {
         match current.place {
             Place::Project => GitPrograms::of(&self.site.root),
@@ -73,7 +75,8 @@ impl Runner<'_> {
         }
     }
 
-    /// The configuration that evidence rests on: in a checkout also the file there, which lands with the work.
+    /// The configuration files that evidence depends on. In a checkout this includes its own copy, which lands with the
+    /// work.
     pub(super) fn config_files(&self, current: &Current) -> Vec<PathBuf> {
         let mut files = self.site.config_files.clone();
         if current.place == Place::Checkout {
@@ -84,14 +87,14 @@ impl Runner<'_> {
         files
     }
 
-    /// Frees the claims of dead runs, claims the next task, and looks at what came before it.
-    pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Happening, RunError> {
+    /// Frees the claims of dead runs, claims the next task and loads its history.
+    pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Input, RunError> {
         let site = self.site;
         let now = site.clock.now();
         self.store
             .free_dead_claims(&|process| is_alive(process, &site.process.host), now)?;
         let commits_here = self.commits_here()?;
-        // With the process in it, no other run has the same, however random the bits are.
+        // The pid makes the marker unique across runs.
         let marker = format!("{:016x}-{}", self.entropy.next_bits(), site.process.pid);
         let answer = self.store.claim_next(&ClaimRequest {
             run: &self.run,
@@ -102,10 +105,10 @@ impl Runner<'_> {
             marker: &marker,
             lease: LEASE,
             verifier: self.order.other_verifier(),
-            heed: match pauses {
-                Pauses::Heeded => Heed::Pauses,
-                Pauses::HeededBut(waited) => Heed::But(waited),
-                Pauses::Ignored => Heed::Nothing,
+            pause_policy: match pauses {
+                Pauses::Heeded => PausePolicy::Respect,
+                Pauses::HeededBut(waited) => PausePolicy::Except(waited),
+                Pauses::Ignored => PausePolicy::Ignore,
             },
             now,
         })?;
@@ -115,7 +118,7 @@ impl Runner<'_> {
                 match Past::gather(&self.store, &claim.task, &rule) {
                     Ok(past) => past,
                     Err(error) => {
-                        // Whoever tries it again claims again.
+                        // A retry claims again.
                         self.store.abandon_claim(&self.run, now)?;
                         return Err(error.into());
                     }
@@ -123,21 +126,20 @@ impl Runner<'_> {
             }
             ClaimAnswer::Busy { .. } | ClaimAnswer::Paused(_) | ClaimAnswer::Nothing(_) => Past::default(),
         };
-        Ok(Happening::Answered { answer, past })
+        Ok(Input::ClaimAnswered { answer, past })
     }
 
-    /// How the tasks stand.
-    pub(super) fn count(&mut self) -> Result<Happening, RunError> {
-        Ok(Happening::Counted(self.standing(&self.order.scope)?))
+    pub(super) fn count(&mut self) -> Result<Input, RunError> {
+        Ok(Input::Counted(self.standing(&self.order.scope)?))
     }
 
-    /// How the tasks of a scope stand.
-    pub(super) fn standing(&self, scope: &Scope) -> Result<Standing, RunError> {
+    /// Counts the tasks of a scope by status.
+    pub(super) fn standing(&self, scope: &Scope) -> Result<ScopeCounts, RunError> {
         let commits_here = self.commits_here()?;
-        Ok(self.store.standing(scope, &self.site.worktree, &commits_here)?)
+        Ok(self.store.scope_counts(scope, &self.site.worktree, &commits_here)?)
     }
 
-    /// Commits of other worktrees' tasks that are here too. git is asked only when there are such tasks.
+    /// The commits of other worktrees' tasks that are also here. Git runs only if there are such tasks.
     fn commits_here(&self) -> Result<BTreeSet<String>, RunError> {
         let elsewhere = self.store.commits_of_other_worktrees(&self.site.worktree)?;
         if elsewhere.is_empty() {
@@ -147,48 +149,47 @@ impl Runner<'_> {
         commits_in(&self.site.root, revision, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
     }
 
-    /// Warns of lessons that were passed over because they cannot be read; of each once.
-    pub(super) fn tell_unreadable(&mut self) {
-        for lesson in self.store.newly_unreadable_learnings() {
-            self.watch.tell(&News::Warning(&lesson.passed_over()));
+    /// Warns once about each learning that was skipped because it cannot be read.
+    pub(super) fn warn_unreadable(&mut self) {
+        for learning in self.store.newly_unreadable_learnings() {
+            self.watch.tell(&RunEvent::Warning(&learning.skipped_warning()));
         }
     }
 
-    /// Compares the note files with their log, so that a direct edit is credited to the right iteration. Where that fails, the
-    /// next command that changes a note finds it.
-    pub(super) fn take_stock_of_notes(&mut self) {
-        for notebook in &self.site.notes {
-            if let Err(error) = notebook.take_stock() {
-                let warning = format!("Direct edits of {} are not recorded: {error}", notebook.path.display());
-                self.watch.tell(&News::Warning(&warning));
+    /// Compares the note files with their log, so that a direct edit is credited to the right iteration. If that fails,
+    /// the next command that changes a note does it.
+    pub(super) fn record_note_edits(&mut self) {
+        for note_repository in &self.site.notes {
+            if let Err(error) = note_repository.sync_log() {
+                let warning = format!(
+                    "Could not record direct edits of {}: {error}",
+                    note_repository.path.display()
+                );
+                self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
         let now = self.site.clock.now();
-        if let Err(error) = self.site.knowledge.take_stock(&mut self.store, now) {
-            let warning = format!("Direct edits of knowledge entries are not recorded: {error}");
-            self.watch.tell(&News::Warning(&warning));
+        if let Err(error) = self.site.knowledge.sync_log(&mut self.store, now) {
+            let warning = format!("Could not record direct edits of knowledge entries: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
     }
 
-    /// Looks at the files, writes the prompt, puts both on record.
-    pub(super) fn prepare(
-        &mut self,
-        current: &Current,
-        gates: (&[String], &[BrokenGate]),
-    ) -> Result<Happening, RunError> {
+    /// Takes a snapshot, writes the prompt and records both.
+    pub(super) fn prepare(&mut self, current: &Current, gates: (&[String], &[BrokenGate])) -> Result<Input, RunError> {
         let Some(task) = self.store.task(&current.task)? else {
-            return Err(RunError::Other(format!("the task {} is gone", current.task)));
+            return Err(RunError::Other(format!("the task {} was deleted", current.task)));
         };
         self.copy_notes(current)?;
-        self.take_stock_of_notes();
+        self.record_note_edits();
         let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
-        self.tell_unreadable();
+        self.warn_unreadable();
         let overflowed_before = materials.overflowed_before();
         let feature = materials
             .feature()
             .map(|feature| self.site.features.read(&feature.name));
         for problem in feature.iter().flat_map(|feature| &feature.problems) {
-            self.watch.tell(&News::Warning(problem));
+            self.watch.tell(&RunEvent::Warning(problem));
         }
         let prompt = self.compose(&materials, feature.as_ref(), current, gates)?;
         let folder = folder_of(self.site, current);
@@ -197,19 +198,19 @@ impl Runner<'_> {
         let files = self.project_files(current)?;
         let before = files.snapshot();
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
-        if !is_whole && self.places().are_full() {
-            return Err(RunError::no_room());
+        if !is_whole && self.volumes().are_full() {
+            return Err(RunError::disk_full());
         }
         if let Some(reason) = &before.degraded {
             self.watch
-                .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
+                .tell(&RunEvent::Warning(&format!("Some changes may be missed: {reason}")));
         }
         let basis = self.evidence_basis(current);
         let dirty = self.dirty_files(&files, current, &basis.git)?;
         let before = serde_json::to_string(&Before {
             files: &before,
             place: current.place,
-            asked: Asked::of(materials.task(), materials.parent()),
+            asked: TaskTexts::of(materials.task(), materials.parent()),
             basis,
         })?;
         self.store.record_start(
@@ -228,7 +229,7 @@ impl Runner<'_> {
             injection.reason == InjectionReason::Shown && injection.kind.is_memory()
         };
         self.turn = Some(Turn {
-            role: Role::Works {
+            role: Role::Worker {
                 attempt: materials.attempt(self.site.config),
                 shown: prompt.injections.iter().filter(shown).count(),
             },
@@ -239,14 +240,14 @@ impl Runner<'_> {
             running: None,
             started: std::time::Instant::now(),
         });
-        Ok(Happening::Prepared {
+        Ok(Input::Prepared {
             before,
             overflowed_before,
             spent_before: self.store.spent_on(&current.task)?,
         })
     }
 
-    /// What the evidence of an iteration rests on now.
+    /// The current evidence basis of an iteration.
     fn evidence_basis(&self, current: &Current) -> EvidenceBasis {
         let commands = self.site.config.verify.commands.iter().chain(&current.checks);
         let commands: Vec<String> = commands.map(|command| mask(command).into_owned()).collect();
@@ -259,7 +260,7 @@ impl Runner<'_> {
         )
     }
 
-    /// The files that have changes already, where those of the first attempt must not be committed with the task.
+    /// The files with uncommitted changes before the first attempt, which must not be committed with the task.
     fn dirty_files(
         &mut self,
         files: &ProjectFiles,
@@ -273,14 +274,14 @@ impl Runner<'_> {
         let dirty = if changed.is_empty() {
             files.dirty_files()
         } else {
-            // Git would run filters that no person has reviewed.
+            // Git would run filters that no one has reviewed.
             Err(changed_without_review(&changed))
         };
         Ok(match dirty {
             Ok(dirty) => Some(dirty.iter().map(|file| recorded_name(file)).collect()),
             Err(reason) => {
                 let warning = format!("The files of this task will not be committed: {reason}");
-                self.watch.tell(&News::Warning(&warning));
+                self.watch.tell(&RunEvent::Warning(&warning));
                 None
             }
         })
@@ -296,8 +297,8 @@ impl Runner<'_> {
         let site = self.site;
         let scratchpad = self.scratchpad(current).read();
         let scratchpad = scratchpad.map_err(|error| RunError::Other(error.to_string()))?;
-        let request = materials.request(&Circumstances {
-            round: Some(Round {
+        let request = materials.request(&PromptContext {
+            iteration_info: Some(IterationInfo {
                 iteration: current.iteration,
                 of: site.config.limits.iterations,
                 model: current.model.as_deref(),
@@ -312,10 +313,10 @@ impl Runner<'_> {
             today: site.clock.now().to_zoned(TimeZone::UTC).date(),
             share: self.order.share,
         });
-        // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
-        let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
-            compose(catalogue, &request)
+        // Kinds of notes that are switched off stay out of the prompt, even if their files cannot be read.
+        let kinds = NoteFileKind::injected(site.config);
+        Ok(NoteIndex::ask_knowledge(&site.note_index, &kinds, |note_index| {
+            compose(note_index, &request)
         })?)
     }
 }

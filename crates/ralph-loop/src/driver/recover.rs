@@ -1,4 +1,5 @@
-//! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
+//! Finds what dead runs of this worktree left behind, kills their processes and returns their iterations for
+//! settlement.
 
 use jiff::Timestamp;
 use ralph_model::TaskKind;
@@ -9,15 +10,15 @@ use super::{RunError, Runner};
 use crate::alive::is_alive;
 use crate::checkout::Checkout;
 use crate::gates::Baseline;
-use crate::heart::LEASE;
+use crate::heartbeat::LEASE;
 use crate::prune::prune;
-use crate::state::{Current, Left, Place};
+use crate::state::{Current, Leftover, Place};
 use crate::summary::{StopCause, TurnSummary};
-use crate::watch::News;
+use crate::watch::RunEvent;
 
 impl Runner<'_> {
-    /// Finds what dead runs have left. Beside one that lives no other works in the same folder.
-    pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
+    /// Finds the leftovers of dead runs. Fails while another run is alive in the same folder.
+    pub(super) fn recover(&mut self) -> Result<Vec<Leftover>, RunError> {
         let site = self.site;
         self.wait_for_leases_of_others()?;
         let alive =
@@ -25,10 +26,10 @@ impl Runner<'_> {
         let (mut left, mut found) = (Vec::new(), Vec::new());
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
             if alive(&record.process) {
-                // Its lock was taken from it. Whatever it is at, it is not dead.
+                // Its lock was removed, but it is alive.
                 continue;
             }
-            // The pids of another host or PID namespace are other processes here.
+            // Pids of another host or PID namespace mean nothing here.
             let killed = match is_alive(&record.process, &site.process.host) {
                 Some(_) => ralph_process::kill_leftovers(&record.marker, record.agent),
                 None => 0,
@@ -37,10 +38,10 @@ impl Runner<'_> {
             left.push(self.resume(record)?);
         }
         let living = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?;
-        // What found no room is done again, and told once.
+        // A repeat after a full disk must not report these twice.
         for (run, iteration, killed) in &found {
             let (iteration, killed) = (*iteration, *killed);
-            self.watch.tell(&News::FoundLeft { run, iteration, killed });
+            self.watch.tell(&RunEvent::FoundLeftover { run, iteration, killed });
         }
         if let Some(living) = living.first() {
             return Err(still_works(living));
@@ -50,24 +51,24 @@ impl Runner<'_> {
         Ok(left)
     }
 
-    /// Waits for runs of this worktree on other hosts or in other PID namespaces. Whether their processes live cannot be told
-    /// here, so they count as dead when their leases have expired without being renewed.
+    /// Waits for runs of this worktree on other hosts or in other PID namespaces. Their processes cannot be checked
+    /// from here, so they count as dead once their leases expire without renewal.
     fn wait_for_leases_of_others(&mut self) -> Result<(), RunError> {
         let site = self.site;
         for open in self.store.open_runs(&site.worktree, &self.run)? {
             let seen = expiry(&open);
-            // A wrong clock may have written a time that is far away.
+            // A wrong clock may have written a time far in the future.
             let latest = site.clock.now().saturating_add(LEASE).unwrap_or(Timestamp::MAX);
             let expires = seen.min(latest);
             if is_alive(&open.run.begun.process, &site.process.host).is_some() || expires < site.clock.now() {
                 continue;
             }
             let run = &open.run.begun.id;
-            self.watch.tell(&News::Warning(&format!(
+            self.watch.tell(&RunEvent::Warning(&format!(
                 "{run} worked in this folder on another host or in another container: waiting until its lease expires"
             )));
             while site.clock.now() <= expires {
-                if self.is_stopped_within(self.order.pace.busy, 0) {
+                if self.is_stopped_within(self.order.wait_times.busy, 0) {
                     return Err(works_elsewhere(&open.run));
                 }
             }
@@ -82,47 +83,47 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Removes the folders of old iterations. What cannot be removed is no reason not to work.
+    /// Removes the folders of old iterations. A failure does not stop the run.
     pub(super) fn prune(&mut self) {
-        let over = match self.store.runs_over() {
+        let over = match self.store.finished_runs() {
             Ok(over) => over,
-            Err(error) => return self.watch.tell(&News::Warning(&error.to_string())),
+            Err(error) => return self.watch.tell(&RunEvent::Warning(&error.to_string())),
         };
         let now = self.site.clock.now().into();
         let pruned = prune(&self.site.runs, &over, self.site.config.runs, now);
         for failure in &pruned.failures {
-            self.watch.tell(&News::Warning(failure));
+            self.watch.tell(&RunEvent::Warning(failure));
         }
-        // What is missing from now on was not pruned, so the prompts of these are not looked for any more.
+        // Forget only these, so that any other missing prompt is still noticed.
         if let Err(error) = self.store.forget_prompts(&pruned.iterations) {
-            self.watch.tell(&News::Warning(&error.to_string()));
+            self.watch.tell(&RunEvent::Warning(&error.to_string()));
         }
         if !pruned.iterations.is_empty() {
-            self.watch.tell(&News::Pruned {
+            self.watch.tell(&RunEvent::Pruned {
                 folders: pruned.iterations.len() as u64,
                 bytes: pruned.bytes,
             });
         }
     }
 
-    /// Gives back the iteration of a record, as far as it came.
-    fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
+    /// Rebuilds the iteration of a record, as far as it got.
+    fn resume(&mut self, record: IterationRecord) -> Result<Leftover, RunError> {
         let task = self.store.task(&record.task)?;
         let overflowed_before = self.store.has_overflowed(&record.task)?;
-        // What another run has met since the turn began was not there when it did.
+        // Ignores pauses that other runs met after the turn began.
         let begun = match &record.phase {
             Phase::Claimed => None,
             Phase::Started { at } | Phase::Ended { at, .. } => Some(*at),
         };
         let was_there = |pause: &Pause| begun.is_some_and(|begun| pause.created_at <= begun);
         let pause = self.store.pause_of(&record.run)?.filter(was_there);
-        // The look at its work begins now, so what is on record of the verifier is known.
+        // Verification starts now, so the verifier's current pause applies.
         let verifier_pause = match self.order.verifying_agent() {
             Some(agent) => self.store.pause_of_agent(agent.name())?,
             None => None,
         };
         let mut place = place_on_record(record.before.as_deref());
-        // Work in a checkout cannot be examined by a run that works in the project itself; a later one finds it.
+        // A run that works in the project itself cannot examine work in a checkout; a later run will.
         let is_out_of_reach = place == Place::Checkout && self.site.isolation.is_none();
         if is_out_of_reach {
             place = Place::Project;
@@ -158,13 +159,13 @@ impl Runner<'_> {
             before: record.before,
         });
         Ok(match record.phase {
-            Phase::Claimed => Left::Claimed(current),
+            Phase::Claimed => Leftover::Claimed(current),
             Phase::Started { at } => {
                 let lost = self.lost_turn(&current, at)?;
-                Left::Ended(current, Box::new(lost))
+                Leftover::Ended(current, Box::new(lost))
             }
             Phase::Ended { at, end } => {
-                // What another version wrote tells no more than that it ended.
+                // A summary written by another version tells only that the turn ended.
                 let mut summary = match parsed::<TurnSummary>(Some(&end)) {
                     Some(summary) => summary,
                     None => self.lost_turn(&current, at)?,
@@ -172,13 +173,13 @@ impl Runner<'_> {
                 if is_out_of_reach {
                     summary.cause = Some(StopCause::RalphDied);
                 }
-                Left::Ended(current, Box::new(summary))
+                Leftover::Ended(current, Box::new(summary))
             }
         })
     }
 }
 
-/// When a run without a sign of life counts as dead.
+/// When a silent run counts as dead.
 fn expiry(open: &OpenRun) -> Timestamp {
     let silent = open.run.heartbeat.saturating_add(LEASE).unwrap_or(Timestamp::MAX);
     open.lease_until.map_or(silent, |lease| lease.max(silent))
@@ -187,16 +188,16 @@ fn expiry(open: &OpenRun) -> Timestamp {
 fn still_works(run: &Run) -> RunError {
     let (run, process) = (&run.begun.id, run.begun.process.pid);
     RunError::Other(format!(
-        "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+        "{run} (process {process}) is still running in this folder, although its lock was removed: wait for it, or stop it"
     ))
 }
 
-/// The same for a run whose process means nothing here.
+/// The same for a run on another host or in a container.
 fn works_elsewhere(run: &Run) -> RunError {
     let host = &run.begun.process.host;
     let host = host.split_once(' ').map_or(host.as_str(), |(name, _)| name);
     RunError::Other(format!(
-        "{} still works in this folder, on host {host} or in a container there: wait for it, or end it there",
+        "{} is still running in this folder, on host {host} or in a container there: wait for it, or stop it there",
         run.begun.id
     ))
 }

@@ -6,66 +6,69 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_memory::recall::{Said, keep_compared, retold};
+use ralph_memory::recall::{LearningInput, find_paraphrases, keep_compared};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus, Unverified};
-use ralph_store::{EvidenceChange, OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
+use ralph_store::{AgentPauseChange, EvidenceChange, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 
 use super::before::basis_on_record;
-use super::examine::in_thread;
+use super::examine::spawn_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
 use crate::basis::GitPrograms;
-use crate::changes::{CommitError, commit_task, commit_that_holds, is_altered};
+use crate::changes::{CommitError, commit_containing, commit_task, is_altered};
 use crate::gates::Changed;
 use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
-use crate::settle::Fate;
-use crate::state::{Draft, Happening, Place};
+use crate::settle::TaskTransition;
+use crate::state::{Input, PendingSettlement, Place};
 use crate::summary::TurnSummary;
-use crate::watch::{News, Watch};
+use crate::watch::{RunEvent, Watch};
 
-/// How many denials of an iteration are on record.
-const MOST_DENIALS: usize = 20;
+/// The maximum number of denials recorded for an iteration.
+const MAX_DENIALS: usize = 20;
 
-/// What a settlement means for tasks that were split.
-enum Parts {
-    /// This one has so many parts that are not done.
-    Wait(TaskId, usize),
-    /// These are done with it.
+/// What a settlement means for tasks with subtasks.
+enum Subtasks {
+    /// This task has this many open subtasks.
+    Open(TaskId, usize),
+    /// These parent tasks are done as well.
     Done(Vec<TaskId>),
 }
 
-impl Parts {
-    fn tell(&self, watch: &mut dyn Watch) {
+impl Subtasks {
+    fn report(&self, watch: &mut dyn Watch) {
         match self {
-            Self::Wait(task, parts) => watch.tell(&News::WaitsForParts { task, parts: *parts }),
-            Self::Done(tasks) => tasks.iter().for_each(|task| watch.tell(&News::DoneWithParts(task))),
+            Self::Open(task, open) => watch.tell(&RunEvent::WaitingForSubtasks { task, parts: *open }),
+            Self::Done(tasks) => tasks
+                .iter()
+                .for_each(|task| watch.tell(&RunEvent::DoneWithSubtasks(task))),
         }
     }
 }
 
 impl Runner<'_> {
-    /// Settles the iteration.
-    pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
+    pub(super) fn settle(&mut self, draft: &PendingSettlement) -> Result<Input, RunError> {
         let now = self.site.clock.now();
-        self.bring_notes_home(&draft.current);
-        self.take_stock_of_notes();
+        self.merge_notes_back(&draft.current);
+        self.record_note_edits();
         let mut settlement = self.settlement(draft, now)?;
         let learnings = settlement.learnings.clone();
         let task_type = settlement.row.task_type;
         let compare = |store: &Store| {
-            let told = learnings.iter().map(|(_, told)| Said::told(told, task_type));
-            match retold(store, told) {
-                // They are new ones then, and nothing is lost.
+            let inputs = learnings
+                .iter()
+                .map(|(_, learning)| LearningInput::captured(learning, task_type));
+            match find_paraphrases(store, inputs) {
+                // They then count as new, and nothing is lost.
                 Err(StoreError::UnreadableLearning { .. } | StoreError::Damaged { .. }) => Ok(Vec::new()),
                 compared => compared,
             }
         };
         let settled: Settled = keep_compared(&mut self.store, compare, |store, found| {
-            settlement.retold = found;
+            settlement.paraphrase = found;
             store.settle(&settlement)
         })?;
-        self.tell_unreadable();
+        self.warn_unreadable();
         let result = serde_json::json!({
             "journal": settled.journal,
             "row": settlement.row,
@@ -76,20 +79,20 @@ impl Runner<'_> {
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
         let folder = folder_of(self.site, &draft.current);
-        let looked = draft
+        let verifier_joined = draft
             .verification
             .as_ref()
             .map(|_| folder.of_verifier().join_transcript());
-        if let Err(error) = folder.join_transcript().and(looked.unwrap_or(Ok(()))) {
-            let warning = format!("The transcript is not whole: {error}");
-            self.watch.tell(&News::Warning(&warning));
+        if let Err(error) = folder.join_transcript().and(verifier_joined.unwrap_or(Ok(()))) {
+            let warning = format!("The transcript is incomplete: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
         let written = folder
             .create()
             .and_then(|()| folder.write("result.json", &format!("{result:#}\n")));
         if let Err(error) = written {
-            let warning = format!("The result of the iteration is in the journal, but not in its folder: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("Could not write result.json; the journal has the result: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
         self.after_settlement(draft, settled.task);
         self.turn = None;
@@ -97,35 +100,38 @@ impl Runner<'_> {
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
-        self.watch.tell(&News::Settled {
+        self.watch.tell(&RunEvent::Settled {
             draft,
             task: settled.task,
-            new_lessons: settled.new_lessons,
+            new_learnings: settled.new_learnings,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
-        let parts = self.parts_of(&draft.current.task, settled.task);
-        if let Some(parts) = to_tell(parts.map_err(RunError::from))? {
-            parts.tell(self.watch);
+        let subtasks = self.subtasks_of(&draft.current.task, settled.task);
+        if let Some(subtasks) = for_display(subtasks.map_err(RunError::from))? {
+            subtasks.report(self.watch);
         }
-        self.tell_standing()?;
-        Ok(Happening::Settled)
+        self.report_counts()?;
+        Ok(Input::Settled)
     }
 
-    /// What the settlement of a task means for its parts, or for what it is a part of.
-    fn parts_of(&self, task: &TaskId, stands: Option<TaskStatus>) -> Result<Parts, StoreError> {
-        if stands != Some(TaskStatus::Done) {
-            let parts = self.store.children(task)?;
-            let open = parts.iter().filter(|part| part.status != TaskStatus::Done).count();
+    /// What the settlement means for the task's subtasks or its parents.
+    fn subtasks_of(&self, task: &TaskId, status: Option<TaskStatus>) -> Result<Subtasks, StoreError> {
+        if status != Some(TaskStatus::Done) {
+            let subtasks = self.store.children(task)?;
+            let open = subtasks
+                .iter()
+                .filter(|subtask| subtask.status != TaskStatus::Done)
+                .count();
             return Ok(match open {
-                0 => Parts::Done(Vec::new()),
-                open => Parts::Wait(task.clone(), open),
+                0 => Subtasks::Done(Vec::new()),
+                open => Subtasks::Open(task.clone(), open),
             });
         }
         let mut done = Vec::new();
         let mut above = self.store.task(task)?.and_then(|task| task.parent);
         while let Some(id) = above {
             let parent = self.store.task(&id)?.filter(|parent| parent.status == TaskStatus::Done);
-            // What was never tried has parts since it was made, as a list has items.
+            // A task that was never attempted had its subtasks from the start, like a list.
             done.extend(
                 parent
                     .iter()
@@ -134,32 +140,32 @@ impl Runner<'_> {
             );
             above = parent.and_then(|parent| parent.parent);
         }
-        Ok(Parts::Done(done))
+        Ok(Subtasks::Done(done))
     }
 
-    /// Tells how the tasks stand, where somebody follows them.
-    pub(super) fn tell_standing(&mut self) -> Result<(), RunError> {
+    /// Reports the task counts if the watcher follows them.
+    pub(super) fn report_counts(&mut self) -> Result<(), RunError> {
         if !self.watch.follows_tasks() {
             return Ok(());
         }
-        if let Some(standing) = to_tell(self.standing(&self.order.scope))? {
-            self.watch.tell(&News::Standing(&standing));
+        if let Some(standing) = for_display(self.standing(&self.order.scope))? {
+            self.watch.tell(&RunEvent::Standing(&standing));
         }
         Ok(())
     }
 
-    fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
-        let Draft {
-            current, turn, ruling, ..
+    fn settlement(&mut self, draft: &PendingSettlement, now: Timestamp) -> Result<Settlement, RunError> {
+        let PendingSettlement {
+            current,
+            turn,
+            decision,
+            ..
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
         let failed = Failed::of(draft, &self.work_root(current));
-        let description = self
-            .store
-            .task(&current.task)?
-            .map(|task| task.description)
-            .unwrap_or_default();
+        let task = self.store.task(&current.task)?;
+        let description = task.map(|task| task.description).unwrap_or_default();
         let texts = [current.task_title.as_str(), description.as_str()];
         let tags = TaskTags::of(&texts, &draft.files, failed.category);
         let learnings = self.learnings_of(draft, &tags);
@@ -174,15 +180,15 @@ impl Runner<'_> {
                 tags: tags.all(),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
-                outcome: ruling.outcome,
-                stop: ruling.stop,
-                reason: ruling.reason.clone(),
+                outcome: decision.outcome,
+                stop: decision.stop,
+                reason: decision.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
                 duration_ms: turn
                     .duration_ms
                     .saturating_add(gates_ms)
-                    .saturating_add(draft.looking_ms()),
+                    .saturating_add(draft.verifier_ms()),
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed == Changed::Nothing,
@@ -191,7 +197,7 @@ impl Runner<'_> {
                 difficulty: captured.difficulty,
                 error_category: failed.category,
                 malformed_sigils: captured.malformed,
-                denials: turn.denials.iter().take(MOST_DENIALS).cloned().collect(),
+                denials: turn.denials.iter().take(MAX_DENIALS).cloned().collect(),
                 created_at: now,
             },
             fence: current.fence,
@@ -204,15 +210,15 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
-            // They are compared with those that are known when it is settled.
-            retold: Vec::new(),
+            // Filled in at settlement, by comparison with the stored ones.
+            paraphrase: Vec::new(),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
             seen_pause: current.pause.clone(),
             pause: draft.pause.clone(),
-            verifier_pause: self.order.other_verifier().map(|agent| OtherPause {
+            verifier_pause: self.order.other_verifier().map(|agent| AgentPauseChange {
                 agent: agent.to_owned(),
                 seen: current.verifier_pause.clone(),
                 change: draft.verifier_pause.clone(),
@@ -220,8 +226,8 @@ impl Runner<'_> {
         })
     }
 
-    /// What was learned in the turn, each lesson with an id and with the tags that were found for it after its own.
-    fn learnings_of(&mut self, draft: &Draft, tags: &TaskTags) -> Vec<(LearningId, CapturedLearning)> {
+    /// The learnings of the turn, each with an id and the tags found for it.
+    fn learnings_of(&mut self, draft: &PendingSettlement, tags: &TaskTags) -> Vec<(LearningId, CapturedLearning)> {
         let mut learnings = Vec::new();
         for learning in &draft.turn.captured.learnings {
             let mut learning = learning.clone();
@@ -235,8 +241,8 @@ impl Runner<'_> {
         learnings
     }
 
-    /// The reference on which isolated work is done; none for work in the project itself, or that has not landed.
-    fn landed_on(&self, draft: &Draft) -> Option<String> {
+    /// The reference on which isolated work is done; `None` for work in the project itself or that has not landed.
+    fn landed_on(&self, draft: &PendingSettlement) -> Option<String> {
         let waits = matches!(draft.unverified, Some(Unverified::EvidenceChanged(_)));
         match draft.current.place {
             Place::Checkout if !waits => draft
@@ -247,23 +253,23 @@ impl Runner<'_> {
         }
     }
 
-    fn task_change(&self, draft: &Draft) -> TaskChange {
-        match draft.ruling.task {
-            Fate::Done => TaskChange::Done {
+    fn task_change(&self, draft: &PendingSettlement) -> TaskChange {
+        match draft.decision.task {
+            TaskTransition::Done => TaskChange::Done {
                 commit: draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()).cloned(),
                 unverified: draft.unverified.clone(),
             },
-            Fate::Attempt => TaskChange::Attempt {
+            TaskTransition::Attempt => TaskChange::Attempt {
                 max_retries: self.site.config.execution.max_retries,
             },
-            Fate::GiveUp => TaskChange::GiveUp,
-            Fate::Again => TaskChange::Again,
-            Fate::Progress => TaskChange::Progress,
+            TaskTransition::GiveUp => TaskChange::GiveUp,
+            TaskTransition::Again => TaskChange::Again,
+            TaskTransition::Progress => TaskChange::Progress,
         }
     }
 
-    /// The long notes of the turn, each with the name of the feature that its task belongs to.
-    fn knowledge_of(&self, draft: &Draft) -> Result<Vec<CapturedKnowledge>, RunError> {
+    /// The knowledge entries of the turn, each with the feature of its task.
+    fn knowledge_of(&self, draft: &PendingSettlement) -> Result<Vec<CapturedKnowledge>, RunError> {
         let mut notes = draft.turn.captured.knowledge.clone();
         let id = draft.current.feature.as_ref().filter(|_| !notes.is_empty());
         let feature = id.map(|id| self.store.feature_of_id(id)).transpose()?.flatten();
@@ -273,84 +279,85 @@ impl Runner<'_> {
         Ok(notes)
     }
 
-    /// What an agent says it relied on, with the files of the long notes that it names by their titles.
-    fn used(&mut self, said: &[String]) -> Vec<String> {
-        let mut used = said.to_vec();
+    /// What the agent says it relied on, including the files of knowledge entries named by title.
+    fn used(&mut self, reported: &[String]) -> Vec<String> {
+        let mut used = reported.to_vec();
         if used.is_empty() {
             return used;
         }
-        match self.site.knowledge.named(said) {
+        match self.site.knowledge.named(reported) {
             Ok(files) => used.extend(files),
             Err(error) => {
-                let warning = format!("Which long notes the agent relied on is not known: {error}");
-                self.watch.tell(&News::Warning(&warning));
+                let warning = format!("Could not look up which knowledge entries the agent used: {error}");
+                self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
         used
     }
 
-    /// Writes the files of this and earlier settlements. Those that cannot be written wait for the next time.
-    pub(super) fn finish_outbox(&mut self) -> Result<Happening, RunError> {
+    /// Writes the files of this and earlier settlements. Failed ones are retried next time.
+    pub(super) fn finish_outbox(&mut self) -> Result<Input, RunError> {
         let site = self.site;
         let outboxed = match site.knowledge.write_outbox(&mut self.store, &site.worktree) {
             Ok(outboxed) => outboxed,
             Err(KnowledgeError::Store(error)) => return Err(RunError::Store(error)),
-            Err(_) if self.places().are_full() => return Err(RunError::no_room()),
+            Err(_) if self.volumes().are_full() => return Err(RunError::disk_full()),
             Err(error) => {
-                let warning = format!("The long notes of agents are not written yet: {error}");
-                self.watch.tell(&News::Warning(&warning));
-                return Ok(Happening::OutboxFinished);
+                let warning = format!("Knowledge entries are not written yet: {error}");
+                self.watch.tell(&RunEvent::Warning(&warning));
+                return Ok(Input::OutboxFinished);
             }
         };
         for written in &outboxed.written {
-            if let Placement::Made(path) | Placement::Changed(path) = &written.placement {
-                self.watch.tell(&News::Wrote(path));
+            if let Placement::Created(path) | Placement::Updated(path) = &written.placement {
+                self.watch.tell(&RunEvent::Wrote(path));
             }
         }
-        if !outboxed.failed.is_empty() && self.places().are_full() {
-            return Err(RunError::no_room());
+        if !outboxed.failed.is_empty() && self.volumes().are_full() {
+            return Err(RunError::disk_full());
         }
         for (title, error) in &outboxed.failed {
-            let warning = format!("The note {title:?} is not written yet: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("The knowledge entry {title:?} is not written yet: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
-        Ok(Happening::OutboxFinished)
+        Ok(Input::OutboxFinished)
     }
 
-    /// Commits the files of all attempts at the task, if there are any, in a thread of its own: hooks may take long. What
-    /// can be told at once is the answer.
-    pub(super) fn commit(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
+    /// Commits the files of all attempts at the task, in its own thread since hooks may take long. Returns at once if
+    /// there is nothing to commit or it cannot be done.
+    pub(super) fn commit(&mut self, draft: &PendingSettlement) -> Result<Option<Input>, RunError> {
         let changed = self.changed_programs(draft)?;
         if !changed.is_empty() {
-            return Ok(Some(Happening::ProgramsChanged(changed)));
+            return Ok(Some(Input::ProgramsChanged(changed)));
         }
         let files = match (self.files_to_commit(draft)?, &draft.unseen) {
             (Ok(files), Some(reason)) if files.is_empty() => {
-                let why = format!("not every change was seen: {reason}");
-                return Ok(Some(Happening::Committed(Some(Err(why)))));
+                let why = format!("some changes may have been missed: {reason}");
+                return Ok(Some(Input::Committed(Some(Err(why)))));
             }
-            (Ok(files), None) if files.is_empty() => return Ok(Some(Happening::Committed(None))),
+            (Ok(files), None) if files.is_empty() => return Ok(Some(Input::Committed(None))),
             (Ok(files), _) => files,
-            (Err(why), _) => return Ok(Some(Happening::Committed(Some(Err(why))))),
+            (Err(why), _) => return Ok(Some(Input::Committed(Some(Err(why))))),
         };
         let task = &draft.current.task;
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let (root, stop) = (self.site.root.clone(), self.stop_gates.clone());
         let marker = draft.current.marker.clone();
-        let (sender, places) = (self.sender.clone(), self.places());
-        self.examiner = Some(in_thread("commit", sender, move |_| {
+        let (sender, volumes) = (self.sender.clone(), self.volumes());
+        self.examiner = Some(spawn_thread("commit", sender, move |_| {
             let committed = commit_task(&root, &files, &message, &stop, &marker);
-            let committed = or_the_one_that_holds(committed, &root, &files);
-            if committed.is_err() && places.are_full() {
-                return Incoming::NoRoom;
+            let committed = or_existing_commit(committed, &root, &files);
+            if committed.is_err() && volumes.are_full() {
+                return Incoming::DiskFull;
             }
             Incoming::Committed(committed)
         })?);
         Ok(None)
     }
 
-    /// What git would run for the commit that no person has reviewed, or that the agent of a dead run changed.
-    pub(super) fn changed_programs(&self, draft: &Draft) -> Result<Vec<EvidenceChange>, StoreError> {
+    /// Programs that git would run for the commit and that no one has reviewed, or that the agent of a dead run
+    /// changed.
+    pub(super) fn changed_programs(&self, draft: &PendingSettlement) -> Result<Vec<EvidenceChange>, StoreError> {
         let now = GitPrograms::of(&self.site.root);
         let mut changes = self.unreviewed_programs(&draft.current.task, &now)?;
         if let Some(before) = basis_on_record(draft.current.before.as_deref()) {
@@ -360,7 +367,8 @@ impl Runner<'_> {
         Ok(changes)
     }
 
-    /// What git would run for a commit and was changed since the run began, or in a task that no person has reviewed.
+    /// Programs that git would run for a commit and that changed since the run began, or in a task that no one has
+    /// reviewed.
     pub(super) fn unreviewed_programs(
         &self,
         task: &TaskId,
@@ -372,8 +380,8 @@ impl Runner<'_> {
         Ok(changes)
     }
 
-    /// The files of all attempts, or a sentence that says why they cannot be committed.
-    fn files_to_commit(&self, draft: &Draft) -> Result<Result<BTreeSet<String>, String>, StoreError> {
+    /// The files of all attempts, or why they cannot be committed.
+    fn files_to_commit(&self, draft: &PendingSettlement) -> Result<Result<BTreeSet<String>, String>, StoreError> {
         let task = &draft.current.task;
         let history = self.store.journal_of_task(task)?;
         let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
@@ -382,23 +390,21 @@ impl Runner<'_> {
             return Ok(Ok(files));
         }
         let Some(dirty) = self.store.dirty_before(task)? else {
-            return Ok(Err(
-                "it is not known what was changed before the first attempt".to_owned()
-            ));
+            return Ok(Err("the changes before the first attempt are unknown".to_owned()));
         };
         if let Some(file) = files.iter().find(|file| is_altered(file)) {
             return Ok(Err(format!(
-                "the name of {file} has what looks like a secret, or invisible characters"
+                "the name {file} seems to contain a secret or invisible characters"
             )));
         }
         Ok(match files.iter().find(|file| dirty.contains(file)) {
-            Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
+            Some(file) => Err(format!("{file} had uncommitted changes before the first attempt")),
             None => Ok(files),
         })
     }
 }
 
-/// Adds what git runs for commits and is not what it was, unless it is known already.
+/// Adds the programs that git runs for commits and that changed, unless already listed.
 fn add_changes(changes: &mut Vec<EvidenceChange>, task: &TaskId, (before, now): (&GitPrograms, &GitPrograms)) {
     for name in before.changed_for_commits(now) {
         if changes.iter().all(|change| change.name != name) {
@@ -413,16 +419,15 @@ fn add_changes(changes: &mut Vec<EvidenceChange>, task: &TaskId, (before, now): 
     }
 }
 
-/// What is read only to be told. Nothing depends on it, so it is left out where it cannot be read, unless the database is
-/// broken.
-fn to_tell<T>(read: Result<T, RunError>) -> Result<Option<T>, RunError> {
+/// A read that is only for display: failures are ignored unless the database is broken.
+fn for_display<T>(read: Result<T, RunError>) -> Result<Option<T>, RunError> {
     match read {
         Ok(value) => Ok(Some(value)),
-        Err(error) => error.of_broken_store().map_or(Ok(None), Err),
+        Err(error) => error.store_error().map_or(Ok(None), Err),
     }
 }
 
-/// The notes of an iteration: what the person said who stopped it, and what the agent had noted by then.
+/// The notes of an iteration: the user's guidance, then the agent's own.
 fn notes(turn: &TurnSummary) -> Option<String> {
     match (&turn.guidance, &turn.captured.journal) {
         (Some(guidance), Some(journal)) => Some(format!("{guidance}\n\nThe agent's own notes: {journal}")),
@@ -431,14 +436,14 @@ fn notes(turn: &TurnSummary) -> Option<String> {
     }
 }
 
-/// The commit, also where the agent made it, or a run that was killed right after it. The error is a sentence.
-fn or_the_one_that_holds(
+/// The commit, even if the agent or a killed run has already made it. The error is a sentence.
+fn or_existing_commit(
     committed: Result<String, CommitError>,
     root: &Path,
     files: &BTreeSet<String>,
 ) -> Result<String, String> {
     match committed {
-        Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
+        Err(nothing @ CommitError::Nothing) => match commit_containing(root, files) {
             Ok(Some(commit)) => Ok(commit),
             Ok(None) => Err(nothing.to_string()),
             Err(error) => Err(error.to_string()),

@@ -1,4 +1,4 @@
-//! The agent's turn: its start, what it says on the way, its end.
+//! The agent's turn: start, events and end.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -14,26 +14,26 @@ use super::prepare::folder_of;
 use super::{Incoming, Role, RunError, Runner};
 use crate::agents::replay;
 use crate::changes::recorded_name;
+use crate::disk_space::is_full;
 use crate::inbox::Sender;
-use crate::room::is_full;
-use crate::state::{Current, Happening, Place};
-use crate::strategy::on_the_ladder;
+use crate::state::{Current, Input, Place};
+use crate::strategy::configured_model;
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
-use crate::watch::News;
+use crate::watch::RunEvent;
 
-/// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
-const WAITING_BYTES: usize = 64 << 10;
-/// How long an agent that was killed may take to be gone.
-const LAST_WAIT: Duration = Duration::from_secs(10);
+/// The sender of a longer text waits until it is handled, so that only one is queued at a time.
+const MAX_QUEUED_BYTES: usize = 64 << 10;
+/// How long to wait for a killed agent to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most that is kept of a tool's name, in characters.
+/// The maximum length of a tool's name, in characters.
 const TOOL_CHARACTERS: usize = 100;
-/// The most that is kept of what an agent says was denied, in characters.
+/// The maximum length of a denial's description, in characters.
 const DENIAL_CHARACTERS: usize = 300;
-/// The most that is kept of its name for a session, in characters.
+/// The maximum length of a session name, in characters.
 pub(super) const SESSION_CHARACTERS: usize = 200;
-/// The most that is kept of what it says about its end, in characters.
+/// The maximum length of an end message, in characters.
 const END_CHARACTERS: usize = 600;
 
 /// The commands that the agent of an iteration may run without asking.
@@ -46,28 +46,28 @@ fn allowed_commands(config: &Config, current: &Current) -> Vec<String> {
 }
 
 impl Runner<'_> {
-    /// Starts the agent that is prepared, unless it is started already and only not on record.
-    pub(super) fn spawn(&mut self) -> Result<Happening, RunError> {
+    /// Starts the prepared agent, unless it is already running and only its record is missing.
+    pub(super) fn spawn(&mut self) -> Result<Input, RunError> {
         let process = match self.turn.as_ref().and_then(|turn| turn.running.as_ref()) {
             Some(running) => running.process(),
             None => self.start_agent()?,
         };
         self.store.record_agent(&self.run, process.0, process.1)?;
-        // What is told to have begun is settled: until now the claim could be taken back.
+        // Reported only now: until here the claim could be taken back, and every reported iteration is settled.
         if let Some(turn) = &self.turn
-            && let Role::Works { attempt, shown } = turn.role
+            && let Role::Worker { attempt, shown } = turn.role
         {
-            self.watch.tell(&News::IterationBegan {
+            self.watch.tell(&RunEvent::IterationBegan {
                 current: &turn.current,
                 attempt,
                 prompt: Tokens::of_characters(turn.prompt.chars().count()),
                 shown,
             });
         }
-        Ok(Happening::Spawned)
+        Ok(Input::Spawned)
     }
 
-    /// Starts the agent; its pid and its start are the answer.
+    /// Starts the agent and returns its pid and start time.
     fn start_agent(&mut self) -> Result<(u32, u64), RunError> {
         let root = self.root_of_turn();
         let Some(turn) = &mut self.turn else {
@@ -91,12 +91,12 @@ impl Runner<'_> {
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
-            Box::new(move |event| pass_on(&sender, event)),
+            Box::new(move |event| forward(&sender, event)),
         );
         let running = match started {
             Ok(running) => running,
             Err(error) => {
-                // No agent, no iteration: nothing must look as if there had been one.
+                // Without an agent, nothing may look like an iteration.
                 self.store.abandon_claim(&self.run, site.clock.now())?;
                 return Err(error.into());
             }
@@ -107,21 +107,21 @@ impl Runner<'_> {
         match folder.transcript() {
             Ok(transcript) => turn.transcript = Some(transcript),
             Err(error) => {
-                let warning = format!("There will be no transcript: {error}");
-                self.watch.tell(&News::Warning(&warning));
+                let warning = format!("Cannot write a transcript: {error}");
+                self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
         Ok(process)
     }
 
-    /// Makes sure that no agent outlives the run: one that still works when the run has to end is killed, and its end seen.
-    pub(super) fn see_the_agent_off(&mut self) {
+    /// Kills an agent that is still running when the run ends, and waits for its exit.
+    pub(super) fn kill_running_agent(&mut self) {
         let Some(mut running) = self.turn.as_mut().and_then(|turn| turn.running.take()) else {
             return;
         };
         running.kill();
         let begun = Instant::now();
-        while let Some(left) = LAST_WAIT.checked_sub(begun.elapsed()) {
+        while let Some(left) = EXIT_TIMEOUT.checked_sub(begun.elapsed()) {
             match self.incoming.recv(Some(left)) {
                 Some(Incoming::Turn(TurnEvent::Ended(_))) | None => return,
                 Some(_) => {}
@@ -129,22 +129,19 @@ impl Runner<'_> {
         }
     }
 
-    /// Asks the agent to end.
     pub(super) fn stop_agent(&mut self) {
         if let Some(running) = self.turn.as_mut().and_then(|turn| turn.running.as_mut()) {
             running.stop();
         }
     }
 
-    /// Makes the agent end.
     pub(super) fn kill_agent(&mut self) {
         if let Some(running) = self.turn.as_mut().and_then(|turn| turn.running.as_mut()) {
             running.kill();
         }
     }
 
-    /// The agent did something.
-    pub(super) fn turn_event(&mut self, event: TurnEvent) -> Option<Happening> {
+    pub(super) fn turn_event(&mut self, event: TurnEvent) -> Option<Input> {
         let event = match event {
             TurnEvent::Tool { name, about } => TurnEvent::Tool {
                 name: clean(&name, TOOL_CHARACTERS),
@@ -152,30 +149,30 @@ impl Runner<'_> {
             },
             other => other,
         };
-        let looks = self
+        let is_verifier = self
             .turn
             .as_ref()
-            .is_some_and(|turn| matches!(turn.role, Role::Looks(_)));
-        self.watch.tell(&if looks {
-            News::VerifierDid(&event)
+            .is_some_and(|turn| matches!(turn.role, Role::Verifier(_)));
+        self.watch.tell(&if is_verifier {
+            RunEvent::VerifierEvent(&event)
         } else {
-            News::Agent(&event)
+            RunEvent::Agent(&event)
         });
         match event {
             TurnEvent::Line(line) => {
-                self.write_down(&line);
-                Some(Happening::Sign)
+                self.append_transcript(&line);
+                Some(Input::Activity)
             }
             TurnEvent::MessageBegins | TurnEvent::Text(_) | TurnEvent::Tool { .. } | TurnEvent::Alive => {
-                Some(Happening::Sign)
+                Some(Input::Activity)
             }
-            TurnEvent::Used(usage) => Some(Happening::Used(usage)),
-            TurnEvent::Ended(end) if looks => Some(self.verification_of(*end)),
-            TurnEvent::Ended(end) => Some(Happening::TurnEnded(Box::new(self.summary_of(*end)))),
+            TurnEvent::Used(usage) => Some(Input::Used(usage)),
+            TurnEvent::Ended(end) if is_verifier => Some(self.verification_of(*end)),
+            TurnEvent::Ended(end) => Some(Input::TurnEnded(Box::new(self.summary_of(*end)))),
         }
     }
 
-    fn write_down(&mut self, line: &str) {
+    fn append_transcript(&mut self, line: &str) {
         let Some(turn) = &mut self.turn else { return };
         let Some(transcript) = &mut turn.transcript else { return };
         if let Err(error) = transcript.line(line) {
@@ -183,7 +180,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Hands what is written down over to the system.
+    /// Flushes the transcript to the system.
     pub(super) fn flush_transcript(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         let Some(transcript) = &mut turn.transcript else { return };
@@ -192,22 +189,21 @@ impl Runner<'_> {
         }
     }
 
-    /// What had no room is missing in the transcript, and said once; after any other error there is no more of it.
+    /// Reports a failed write. Lines lost to a full disk are reported once; after any other error the transcript ends.
     fn transcript_failed(&mut self, error: &std::io::Error) {
         let Some(turn) = &mut self.turn else { return };
         let warning = if !is_full(error) {
             turn.transcript = None;
-            format!("The transcript cannot be written any further: {error}")
+            format!("Cannot continue the transcript: {error}")
         } else if turn.lines_missing {
             return;
         } else {
             turn.lines_missing = true;
-            format!("What the agent prints is missing in its transcript until there is room: {error}")
+            format!("Output of the agent will be missing from its transcript until there is disk space: {error}")
         };
-        self.watch.tell(&News::Warning(&warning));
+        self.watch.tell(&RunEvent::Warning(&warning));
     }
 
-    /// The folder in which the agent works.
     fn root_of_turn(&self) -> PathBuf {
         match &self.turn {
             Some(turn) => self.work_root(&turn.current),
@@ -215,35 +211,36 @@ impl Runner<'_> {
         }
     }
 
-    /// What is kept of a turn that is over.
+    /// The summary of a finished turn.
     fn summary_of(&mut self, end: EndOfTurn) -> TurnSummary {
-        if let Some(warning) = not_ended(&end.left_running) {
-            self.watch.tell(&News::Warning(&warning));
+        if let Some(warning) = survivors_warning(&end.left_running) {
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
         let root = &self.root_of_turn();
-        let places = self.places();
+        let volumes = self.volumes();
         let Some(turn) = &mut self.turn else {
             return summary(root, end, "", Duration::ZERO);
         };
         turn.running = None;
-        // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
+        // A transcript that cannot be closed now is joined during settlement, which reports failures.
         let _closed = turn.transcript.take().map(Transcript::close);
         let mut summary = summary(root, end, &turn.prompt, turn.started.elapsed());
-        let wish = summary.control.next_model.as_deref();
-        if wish.is_some_and(|wish| on_the_ladder(&self.site.config.agent.models, wish).is_none()) {
+        let requested = summary.control.next_model.as_deref();
+        if requested.is_some_and(|requested| configured_model(&self.site.config.agent.models, requested).is_none()) {
             summary.captured.malformed = summary.captured.malformed.saturating_add(1);
         }
         let is_deleted = turn.current.place == Place::Checkout && !root.is_dir();
         if is_deleted {
-            summary.end = TurnEnd::Crash("it deleted the folder that it worked in".to_owned());
+            summary.end = TurnEnd::Crash("it deleted its working folder".to_owned());
         }
         let Some(turn) = &self.turn else { return summary };
         let task = turn.current.task.as_str();
-        summary.no_room = !summary.control.done.iter().any(|id| id == task) && places.are_full();
+        summary.no_room = !summary.control.done.iter().any(|id| id == task) && volumes.are_full();
         summary
     }
 
-    /// What is known of a turn of a dead run whose end nobody saw: what the agent had said counts whatever way it ended.
+    /// The summary of a dead run's turn whose end was not seen, from its transcript. What the agent said counts however
+    /// the turn ended.
     pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
         let folder = folder_of(self.site, current);
         let written = folder.time_written();
@@ -253,13 +250,13 @@ impl Runner<'_> {
         let prompt = folder.read("prompt.md").unwrap_or_default();
         let run = self.store.run(&current.run)?;
         let agent = run.as_ref().map_or("", |run| run.begun.agent.as_str());
-        let told = run.as_ref().map(|run| run.heartbeat.duration_since(started));
-        let told = told.and_then(|time| Duration::try_from(time).ok());
-        let time = told.max(written).unwrap_or_default();
+        let beating = run.as_ref().map(|run| run.heartbeat.duration_since(started));
+        let beating = beating.and_then(|time| Duration::try_from(time).ok());
+        let time = beating.max(written).unwrap_or_default();
         Ok(TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
-            // What it said to the loop was said on the way, or nobody can tell any more.
+            // Control messages were handled during the turn, or are lost.
             control: Control::default(),
             ..summary(
                 &self.work_root(current),
@@ -271,10 +268,10 @@ impl Runner<'_> {
     }
 }
 
-/// Passes an event on to the run. Nobody listens any more when that is over.
-pub(super) fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
+/// Forwards an event to the run, which may already be over.
+pub(super) fn forward(sender: &Sender<Incoming>, event: TurnEvent) {
     let is_long = match &event {
-        TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
+        TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > MAX_QUEUED_BYTES,
         _ => false,
     };
     if is_long {
@@ -286,18 +283,18 @@ pub(super) fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
     }
 }
 
-/// What is told of processes that are still there.
-pub(super) fn not_ended(pids: &[u32]) -> Option<String> {
+/// The warning about processes that could not be killed.
+pub(super) fn survivors_warning(pids: &[u32]) -> Option<String> {
     let pids: Vec<String> = pids.iter().map(|pid| format!("pid {pid}")).collect();
     (!pids.is_empty()).then(|| {
         format!(
-            "Processes of the agent could not be ended, because they belong to another user: {}",
+            "Could not stop processes of the agent that belong to another user: {}",
             pids.join(", ")
         )
     })
 }
 
-/// What is kept of a turn.
+/// Builds the summary of a turn.
 fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> TurnSummary {
     let (control, malformed) = read_control(end.final_messages(), prompt);
     let mut captured = read_captured(&end.messages, prompt, root);
@@ -333,7 +330,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
     }
 }
 
-/// An end whose words are without secrets.
+/// The end with secrets masked in its text.
 pub(super) fn cleaned(end: TurnEnd) -> TurnEnd {
     let clean = |text: String| clean(&text, END_CHARACTERS);
     match end {
@@ -352,7 +349,7 @@ pub(super) fn cleaned(end: TurnEnd) -> TurnEnd {
     }
 }
 
-/// A path from the project's root; none for one outside of it.
+/// The path relative to the project's root; `None` if it is outside.
 pub(super) fn inside(root: &Path, path: &Path) -> Option<String> {
     let absolute = root.join(path);
     let inside = absolute.strip_prefix(root).ok()?;
@@ -364,11 +361,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_ended_is_named() {
-        assert_eq!(not_ended(&[]), None);
+    fn surviving_processes_are_named() {
+        assert_eq!(survivors_warning(&[]), None);
         assert_eq!(
-            not_ended(&[7, 12]).unwrap(),
-            "Processes of the agent could not be ended, because they belong to another user: pid 7, pid 12"
+            survivors_warning(&[7, 12]).unwrap(),
+            "Could not stop processes of the agent that belong to another user: pid 7, pid 12"
         );
     }
 }

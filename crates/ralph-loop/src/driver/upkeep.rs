@@ -1,20 +1,19 @@
-//! What is done when a run is over: its lessons are drawn, and lessons and reports kept in order. What cannot be done is no
-//! reason for it to fail.
+//! Upkeep after a run: extracts its learnings and maintains learnings and reports. A failure here does not fail the
+//! run.
 
 use std::time::Instant;
 
-use ralph_memory::learn::{LIFECYCLE_TIME, Learned, Lessons, Upkeep, keep_up, learn_from_runs};
+use ralph_memory::learn::{LIFECYCLE_TIME, Learned, Learnings, Upkeep, keep_up, learn_from_runs};
 use ralph_store::{Store, StoreError, Wait};
 
 use super::Runner;
-use crate::watch::News;
+use crate::watch::RunEvent;
 
 impl Runner<'_> {
-    /// Draws what the run teaches, and keeps lessons and reports in order, for a short time; what is not done then the next
-    /// run does.
+    /// Extracts learnings and does upkeep for a short time; the next run does the rest.
     pub(super) fn keep_up(&mut self) {
         let begun = Instant::now();
-        // Others may hold the database for longer than there is time.
+        // Others may lock the database for longer than there is time.
         let opened = match Store::open_existing(&self.site.database, Wait::Brief) {
             Ok(None) => return,
             Ok(Some(store)) => Ok(store),
@@ -23,40 +22,40 @@ impl Runner<'_> {
         match opened {
             Ok(mut store) => {
                 self.learn(&mut store, begun);
-                self.keep_in_order(&mut store, begun);
+                self.maintain(&mut store, begun);
             }
             Err(error) => self.warn_of_upkeep(&error),
         }
     }
 
-    /// Draws the lessons of this run, and of earlier ones that were killed before theirs were drawn.
+    /// Extracts learnings from this run, and from earlier runs that were killed first.
     fn learn(&mut self, store: &mut Store, begun: Instant) {
         let mut done = Learned::default();
-        let mut lessons = Lessons {
+        let mut learnings = Learnings {
             promote: self.site.config.learning.promote,
             entropy: self.entropy,
             now: self.site.clock.now(),
-            // The other half is for what is to be kept in order.
+            // The other half is for upkeep.
             has_time: &|| begun.elapsed() < LIFECYCLE_TIME / 2,
         };
-        let learned = learn_from_runs(store, &self.run, &mut lessons, &mut done);
+        let learned = learn_from_runs(store, &self.run, &mut learnings, &mut done);
         if let Err(error) = learned {
-            let warning = format!("Not all lessons of the runs so far were drawn; the next run tries again: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("Could not extract all learnings; the next run tries again: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
-        for lesson in store.newly_unreadable_learnings() {
-            self.watch.tell(&News::Warning(&lesson.passed_over()));
+        for learning in store.newly_unreadable_learnings() {
+            self.watch.tell(&RunEvent::Warning(&learning.skipped_warning()));
         }
-        // What no lesson came of is no news; what was rejected stands among the learnings.
+        // Silent if nothing was learned; rejected ones are listed with the learnings.
         if done.ended.validated > 0 {
-            self.watch.tell(&News::Learned(&done.ended));
+            self.watch.tell(&RunEvent::Learned(&done.ended));
         }
         if done.earlier.validated > 0 {
-            self.watch.tell(&News::LearnedEarlier(&done.earlier));
+            self.watch.tell(&RunEvent::LearnedEarlier(&done.earlier));
         }
     }
 
-    fn keep_in_order(&mut self, store: &mut Store, begun: Instant) {
+    fn maintain(&mut self, store: &mut Store, begun: Instant) {
         let mut done = Upkeep::default();
         let now = self.site.clock.now();
         let has_time = || begun.elapsed() < LIFECYCLE_TIME;
@@ -65,12 +64,12 @@ impl Runner<'_> {
             self.warn_of_upkeep(&error);
         }
         if done != Upkeep::default() {
-            self.watch.tell(&News::KeptUp(&done));
+            self.watch.tell(&RunEvent::UpkeepDone(&done));
         }
     }
 
     fn warn_of_upkeep(&mut self, error: &StoreError) {
-        let warning = format!("The learnings were not looked through, which the next run does: {error}");
-        self.watch.tell(&News::Warning(&warning));
+        let warning = format!("Could not maintain the learnings; the next run tries again: {error}");
+        self.watch.tell(&RunEvent::Warning(&warning));
     }
 }

@@ -1,51 +1,51 @@
-//! The verifier: a second session, which looks at finished work and changes nothing, from its prompt to its word.
+//! Runs the verifier, a read-only second session, from its prompt to its verdict.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use ralph_agent::{Access, EndOfTurn};
 use ralph_memory::capture::{clean, read_verdict};
-use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
+use ralph_memory::inject::prompt::{Finished, GateReport, verification_prompt};
 use ralph_model::Tokens;
 
-use super::before::Asked;
+use super::before::TaskTexts;
 use super::prepare::{environment, folder_of};
-use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
-use super::{Look, Role, RunError, Runner, Turn};
+use super::turn::{SESSION_CHARACTERS, cleaned, forward, inside, survivors_warning};
+use super::{Role, RunError, Runner, Turn, VerifierSession};
 use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, recorded_name};
 use crate::gates::GateResult;
-use crate::state::{Draft, Happening};
+use crate::state::{Input, PendingSettlement};
 use crate::summary::Verification;
 use crate::transcript::Transcript;
-use crate::watch::News;
+use crate::watch::RunEvent;
 
 impl Runner<'_> {
-    /// Starts the verifier, if there is still a task.
-    pub(super) fn verify(&mut self, draft: &Draft) -> Result<Happening, RunError> {
+    /// Starts the verifier, if the task still exists.
+    pub(super) fn verify(&mut self, draft: &PendingSettlement) -> Result<Input, RunError> {
         let site = self.site;
         let Some(prompt) = self.prompt_about(draft)? else {
-            return Ok(Happening::TaskGone);
+            return Ok(Input::TaskDeleted);
         };
         let folder = folder_of(site, &draft.current).of_verifier();
         folder.create()?;
         folder.write("prompt.md", &prompt)?;
         let files = self.project_files(&draft.current)?;
         let root = self.work_root(&draft.current);
-        // The gates may have changed files, so this is not what the turn has left.
+        // The gates may have changed files, so this differs from the state after the turn.
         let before = files.snapshot();
-        let (refs, forgiven_before) = (Refs::of(&root), self.store.was_forgiven(&draft.current.task)?);
+        let (refs, forgiven_before) = (Refs::of(&root), self.store.had_excused_attempt(&draft.current.task)?);
         let programs = self.programs(&draft.current);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
-        if !is_whole && self.places().are_full() {
-            return Err(RunError::no_room());
+        if !is_whole && self.volumes().are_full() {
+            return Err(RunError::disk_full());
         }
         let Some(agent) = self.order.verifying_agent() else {
             return Err(RunError::Other("there is no verifier".to_owned()));
         };
         let mut current = (*draft.current).clone();
         if self.order.other_verifier().is_some() {
-            // The models are those of the agent that works.
+            // The configured models belong to the working agent.
             current.model = None;
         }
         let (environment, sender) = (environment(site, &current)?, self.sender.clone());
@@ -62,25 +62,25 @@ impl Runner<'_> {
                 marker: &current.marker,
                 output_limit: site.config.limits.output_bytes.map(|bytes| bytes.0),
             },
-            Box::new(move |event| pass_on(&sender, event)),
+            Box::new(move |event| forward(&sender, event)),
         );
         let running = match started {
             Ok(running) => running,
-            Err(error) => return Ok(Happening::VerifierUnusable(error.to_string())),
+            Err(error) => return Ok(Input::VerifierUnusable(error.to_string())),
         };
         let agent = agent.name().to_owned();
-        self.watch.tell(&News::VerifierBegan {
+        self.watch.tell(&RunEvent::VerifierBegan {
             current: &current,
             agent: &agent,
             prompt: Tokens::of_characters(prompt.chars().count()),
         });
         let transcript = folder.transcript().inspect_err(|error| {
-            let warning = format!("There will be no transcript of the verifier: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("Cannot write a transcript of the verifier: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         });
         self.turn = Some(Turn {
             current,
-            role: Role::Looks(Box::new(Look {
+            role: Role::Verifier(Box::new(VerifierSession {
                 agent,
                 files,
                 before,
@@ -94,12 +94,12 @@ impl Runner<'_> {
             running: Some(running),
             started: Instant::now(),
         });
-        Ok(Happening::Spawned)
+        Ok(Input::Spawned)
     }
 
-    /// What the verifier is told: the task, what was done, what the gates say; nothing of what the agent said about it. None
-    /// when the task is gone.
-    fn prompt_about(&self, draft: &Draft) -> Result<Option<String>, RunError> {
+    /// The verifier's prompt: the task, the changes and the gate results, but nothing that the agent said about them.
+    /// `None` if the task was deleted.
+    fn prompt_about(&self, draft: &PendingSettlement) -> Result<Option<String>, RunError> {
         let Some(mut task) = self.store.task(&draft.current.task)? else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Runner<'_> {
             Some(parent) => self.store.task(parent)?,
             None => None,
         };
-        let asked = Asked::on_record(draft.current.before.as_deref());
+        let asked = TaskTexts::on_record(draft.current.before.as_deref());
         let is_rewritten = asked.is_some_and(|asked| asked.put_into(&mut task, parent.as_mut()));
         let feature = match &draft.current.feature {
             Some(feature) => self.store.feature_of_id(feature)?,
@@ -119,7 +119,7 @@ impl Runner<'_> {
         let (of_both, earlier): (Vec<String>, Vec<String>) =
             earlier.into_iter().partition(|file| draft.files.contains(file));
         let diff = folder_of(self.site, &draft.current).read("diff.patch");
-        let gates: Vec<GateWord<'_>> = draft.gates.iter().map(word_of).collect();
+        let gates: Vec<GateReport<'_>> = draft.gates.iter().map(word_of).collect();
         Ok(Some(verification_prompt(&Finished {
             task: &task,
             is_rewritten,
@@ -133,25 +133,25 @@ impl Runner<'_> {
         })))
     }
 
-    /// What came of the verifier's session; nothing where the disk is full and it did not pass.
-    pub(super) fn verification_of(&mut self, end: EndOfTurn) -> Happening {
-        if let Some(warning) = not_ended(&end.left_running) {
-            self.watch.tell(&News::Warning(&warning));
+    /// The result of the verifier's session, which is discarded if the disk is full and it did not pass.
+    pub(super) fn verification_of(&mut self, end: EndOfTurn) -> Input {
+        if let Some(warning) = survivors_warning(&end.left_running) {
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
-        let verification = self.look_back(end);
-        if (!verification.passes() || verification.unseen.is_some()) && self.places().are_full() {
-            return Happening::LookedWithoutRoom(Box::new(verification));
+        let verification = self.verification_after(end);
+        if (!verification.passes() || verification.unseen.is_some()) && self.volumes().are_full() {
+            return Input::VerifiedOnFullDisk(Box::new(verification));
         }
         if let Some(reason) = &verification.unseen {
-            let warning = format!("Not all that the verifier may have changed was seen: {reason}");
-            self.watch.tell(&News::Warning(&warning));
+            let warning = format!("Some changes during verification may have been missed: {reason}");
+            self.watch.tell(&RunEvent::Warning(&warning));
         }
-        self.watch.tell(&News::Verified(&verification));
-        Happening::Verified(Box::new(verification))
+        self.watch.tell(&RunEvent::Verified(&verification));
+        Input::Verified(Box::new(verification))
     }
 
-    fn look_back(&mut self, end: EndOfTurn) -> Verification {
-        let (mut agent, mut seen, mut duration) = (String::new(), SeenSince::default(), Duration::ZERO);
+    fn verification_after(&mut self, end: EndOfTurn) -> Verification {
+        let (mut agent, mut seen, mut duration) = (String::new(), ObservedChanges::default(), Duration::ZERO);
         let (mut prompt, mut forgiven_before) = ("", false);
         let current = self.turn.as_ref().map(|turn| turn.current.clone());
         let (root, programs) = match &current {
@@ -164,15 +164,15 @@ impl Runner<'_> {
             // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
             let _closed = turn.transcript.take().map(Transcript::close);
             prompt = &turn.prompt;
-            if let Role::Looks(look) = &turn.role {
-                agent.clone_from(&look.agent);
-                forgiven_before = look.forgiven_before;
+            if let Role::Verifier(session) = &turn.role {
+                agent.clone_from(&session.agent);
+                forgiven_before = session.forgiven_before;
                 let writes: Vec<String> = end.writes.iter().filter_map(|path| inside(&root, path)).collect();
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
-                seen = changed_since(look, &writes, begun.ok());
-                seen.changed.extend(look.programs.changed(&programs));
-                seen.look_at_refs(look.refs.as_ref(), Refs::of(&root));
+                seen = changed_since(session, &writes, begun.ok());
+                seen.changed.extend(session.programs.changed(&programs));
+                seen.add_changed_refs(session.refs.as_ref(), Refs::of(&root));
                 seen.changed = seen.changed.iter().map(|name| recorded_name(name)).collect();
             }
         }
@@ -194,19 +194,19 @@ impl Runner<'_> {
     }
 }
 
-/// What is not as it was when a verifier began.
+/// What changed while a verifier ran.
 #[derive(Default)]
-struct SeenSince {
+struct ObservedChanges {
     changed: BTreeSet<String>,
-    /// Whether its write calls named a file of these.
+    /// Whether its write calls named one of these files.
     wrote: bool,
-    /// Why there may be more.
+    /// Why changes may be missing.
     unseen: Option<String>,
 }
 
-impl SeenSince {
-    /// Adds the branches and tags that were moved.
-    fn look_at_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
+impl ObservedChanges {
+    /// Adds the branches and tags that moved.
+    fn add_changed_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
         match (before, after) {
             (Ok(before), Ok(after)) => self.changed.extend(before.changed(&after)),
             (Err(reason), _) => drop(self.unseen.get_or_insert(reason.clone())),
@@ -215,27 +215,27 @@ impl SeenSince {
     }
 }
 
-/// The files of the project that are not what they were before, notes among them, and those that write calls named and no
-/// snapshot shows. What is ralph's own does not count.
-fn changed_since(look: &Look, writes: &[String], begun: Option<SystemTime>) -> SeenSince {
-    let Look { files, before, .. } = look;
+/// The project files that changed, including notes, and written files that no snapshot shows. Ralph's own files do not
+/// count.
+fn changed_since(session: &VerifierSession, writes: &[String], begun: Option<SystemTime>) -> ObservedChanges {
+    let VerifierSession { files, before, .. } = session;
     let mut after = files.snapshot();
     if ProjectFiles::differ_in_kind(before, &after) {
-        // What kept git from it may be over.
+        // Whatever blocked git may be over now.
         after = files.snapshot();
     }
     let changes = files.changes(before, &after);
     let mut changed: BTreeSet<String> = changes.files.into_iter().collect();
     changed.extend(begun.map(|begun| files.unseen(writes, begun)).unwrap_or_default());
-    SeenSince {
+    ObservedChanges {
         wrote: writes.iter().any(|file| changed.contains(file)),
         changed,
         unseen: changes.degraded,
     }
 }
 
-fn word_of(gate: &GateResult) -> GateWord<'_> {
-    GateWord {
+fn word_of(gate: &GateResult) -> GateReport<'_> {
+    GateReport {
         command: &gate.command,
         is_green: gate.is_green(),
         output: &gate.output,

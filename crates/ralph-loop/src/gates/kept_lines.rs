@@ -1,13 +1,13 @@
-//! What is kept of a long output: its first and its last lines, whole.
+//! The kept part of a long output: whole lines from its start and end.
 
 use std::collections::VecDeque;
 
-/// How much of the beginning is kept, in bytes …
+/// How much of the start is kept, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
-/// … and of the end.
+/// How much of the end is kept, in bytes.
 const TAIL_BYTES: usize = 48 * 1024;
 
-/// The beginning and the end of an output of any length. Its lines come without secrets.
+/// The start and the end of an output of any length. Its lines arrive with secrets masked.
 #[derive(Debug, Default)]
 pub(super) struct KeptLines {
     head: String,
@@ -18,7 +18,7 @@ pub(super) struct KeptLines {
 }
 
 impl KeptLines {
-    /// Takes the next line, without its end.
+    /// Adds a line, without its line break.
     pub(super) fn take(&mut self, line: &str) {
         let size = line.len() + 1;
         self.head_is_full |= self.head.len() + size > HEAD_BYTES;
@@ -39,7 +39,7 @@ impl KeptLines {
         }
     }
 
-    /// The lines that were kept. Where something was left out, a line says so.
+    /// The kept lines, with a marker where lines are missing.
     pub(super) fn text(&self) -> String {
         let mut text = self.head.clone();
         if self.left_out > 0 {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_and_the_last_lines_are_kept_whole() {
+    fn first_and_last_lines_are_kept_whole() {
         let mut kept = KeptLines::default();
         assert_eq!(kept.text(), "");
         (0..10_000).for_each(|number| kept.take(&format!("line {number}")));
@@ -67,7 +67,7 @@ mod tests {
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 9998\nline 9999\n"));
         let odd: Vec<&str> = text.lines().filter(|line| !line.starts_with("line ")).collect();
         assert!(
-            matches!(odd.as_slice(), [told] if told.ends_with(" bytes were left out here]")),
+            matches!(odd.as_slice(), [marker] if marker.ends_with(" bytes were left out here]")),
             "{odd:?}"
         );
         kept.take(&"é".repeat(TAIL_BYTES));

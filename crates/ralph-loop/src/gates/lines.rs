@@ -1,58 +1,56 @@
-//! Which lines of a program's output tell of a failure, and when two of them tell of the same one.
+//! Finds the lines of a program's output that show a failure, in a form that can be compared.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ralph_memory::capture::{clean, failure_of, may_tell, normalised, tells_of_failure};
+use ralph_memory::capture::{clean, failure_of, may_report_failure, normalised, reports_failure};
 
-/// How many different failures are kept of one gate.
+/// The maximum number of distinct failures kept for a gate.
 const MAX_LINES: usize = 2000;
-/// How many different lines are remembered, so that none is looked at twice.
+/// The maximum number of distinct lines remembered, so that none is checked twice.
 const MAX_SEEN: usize = 100_000;
-/// How much of a line is looked at: some programs print everything in one.
+/// How much of a line is read: some programs print everything on one.
 const MAX_READ: usize = 4000;
 
-/// Collects the failures of an output, line by line, each in a form that is the same again when only numbers, times or
-/// addresses differ. Lines that only count failures are none: a count changes also for the better.
+/// Collects failures line by line, normalised so that they are equal when only numbers, times or addresses differ.
+/// Lines that only count failures are ignored: a count also changes for the better.
 #[derive(Debug, Default)]
 pub(super) struct FailureLines {
-    telling: BTreeSet<String>,
+    failures: BTreeSet<String>,
     seen: HashSet<u64>,
 }
 
 impl FailureLines {
-    /// Takes the next line as the program printed it.
+    /// Adds a line as the program printed it.
     pub(super) fn take(&mut self, line: &str) {
         let beginning = beginning(line);
-        if self.telling.len() >= MAX_LINES || !may_tell(&beginning) {
+        if self.failures.len() >= MAX_LINES || !may_report_failure(&beginning) {
             return;
         }
-        // Cleaning costs more than all else, and most outputs repeat themselves.
+        // Cleaning is the most expensive step, and most output repeats itself.
         let mut hasher = DefaultHasher::new();
         normalised(&beginning).hash(&mut hasher);
         if self.seen.len() < MAX_SEEN && !self.seen.insert(hasher.finish()) {
             return;
         }
-        // A secret must be masked before the line is cut: half of one is none that can be found.
+        // Mask secrets before cutting the line: half a secret would not be recognised.
         let cleaned = self::beginning(&clean(line, usize::MAX));
-        if tells_of_failure(&cleaned) {
-            self.telling.extend(failure_of(&cleaned));
+        if reports_failure(&cleaned) {
+            self.failures.extend(failure_of(&cleaned));
         }
     }
 
-    /// What was found. An output without a line that tells of a failure is taken whole, as far as it was kept: it failed
-    /// somehow.
+    /// The failures found. If no line shows one, all kept lines count: the program failed somehow.
     pub(super) fn found(&mut self, kept: &str) -> BTreeSet<String> {
-        let telling = std::mem::take(self).telling;
-        if telling.is_empty() {
+        let failures = std::mem::take(self).failures;
+        if failures.is_empty() {
             kept.lines().filter_map(failure_of).take(MAX_LINES).collect()
         } else {
-            telling
+            failures
         }
     }
 }
 
-/// The failures that a clean output shows.
 #[must_use]
 pub fn failure_lines(output: &str) -> BTreeSet<String> {
     let mut lines = FailureLines::default();
@@ -60,7 +58,7 @@ pub fn failure_lines(output: &str) -> BTreeSet<String> {
     lines.found(output)
 }
 
-/// As much of a line as is looked at.
+/// The part of a line that is read.
 fn beginning(line: &str) -> String {
     line.chars().take(MAX_READ).collect()
 }
@@ -76,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_real_tools_that_tell_of_failures() {
+    fn failure_lines_of_real_tools() {
         check(
             "running 2 tests\ntest tests::a ... ok\ntest tests::b ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; finished in 0.12s\n",
             &["test tests::b ... FAILED"],
@@ -120,28 +118,28 @@ mod tests {
     }
 
     #[test]
-    fn colours_hide_no_failure() {
+    fn colours_do_not_hide_failures() {
         check("\u{1b}[31mFAILED\u{1b}[0m t.py::a\nfine\n", &["FAILED t.py::a"]);
     }
 
     #[test]
-    fn the_same_failure_a_thousand_times_leaves_room_for_others() {
+    fn repeated_failure_does_not_crowd_out_others() {
         let mut output = "warning: unused\n".repeat(MAX_LINES + 10);
         output.push_str("test b ... FAILED\n");
         check(&output, &["warning: unused", "test b ... FAILED"]);
     }
 
     #[test]
-    fn a_secret_that_stands_across_the_cut_of_a_line_is_masked() {
+    fn secret_across_a_line_cut_is_masked() {
         let token = format!("ghp_{}", "aBcD".repeat(9));
-        // Of numbers little is left in the normal form, so that the cut is seen in it.
+        // Normalisation shortens numbers, so the cut shows in the result.
         let line = format!("error: {} {token}", "1".repeat(MAX_READ - 20));
         let found = failure_lines(&line);
         assert!(!found.iter().any(|line| line.contains("ghp_")), "{found:?}");
     }
 
     #[test]
-    fn the_same_failure_is_the_same_whatever_its_numbers() {
+    fn failures_are_equal_regardless_of_numbers() {
         let one = failure_lines("thread 'a' panicked at src/lib.rs:10:5 after 0.31s, 0x7ffe12ab");
         let other = failure_lines("thread 'a' panicked at src/lib.rs:112:25 after 12.7s, 0x7ffd00ff");
         assert_eq!(one, other);

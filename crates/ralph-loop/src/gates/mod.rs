@@ -1,7 +1,7 @@
-//! The gates: commands that must succeed before a task is done, and what they said before anything was.
+//! The gates: commands that must succeed before a task is done, and their results from before the run.
 //!
-//! A gate that was red before the first iteration cannot tell whether the work is good. It refuses only what it did not
-//! refuse before: a failure that is new, or a turn that changed nothing.
+//! A gate that failed before the first iteration cannot judge the work as a whole. It only refuses new failures, or a
+//! turn that changed nothing.
 
 mod kept_lines;
 mod lines;
@@ -11,88 +11,79 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ralph_model::config::command_paths;
-use ralph_model::gist_of;
+use ralph_model::headline_of;
 use serde::{Deserialize, Serialize};
 
 use crate::settle::Verdict;
 
 pub use lines::failure_lines;
-pub(crate) use run::{GateNews, GateRunner};
+pub(crate) use run::{GateEvent, GateRunner};
 
-/// How to fix a gate that says nothing about the work.
+/// How to fix a gate that cannot judge the work.
 const FIX: &str = "Fix `[verify] commands` in .ralph.toml, or install what the gate needs.";
 
-/// What a gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateResult {
-    /// The command.
     pub command: String,
-    /// How it ended.
     pub end: GateEnd,
-    /// What it printed, its beginning and its end where it was long; cleaned.
+    /// The output, cleaned; only its start and end if it was long.
     pub output: String,
-    /// How long it took.
     pub duration_ms: u64,
-    /// The failures that all of its output shows, also where that is too long to be kept; see [`failure_lines`].
+    /// All failures in the output, including parts that were not kept; see [`failure_lines`].
     #[serde(skip)]
     pub failures: BTreeSet<String>,
-    /// The lines of all of its output that say why, as it printed them, or its last ones; of a gate that was red before,
-    /// those that are new, if there are any. See [`WhyLines`](ralph_memory::capture::WhyLines).
+    /// The output lines that explain the failure, or the last ones. For a gate that failed before, the new ones if
+    /// there are any. See [`WhyLines`](ralph_memory::capture::WhyLines).
     #[serde(default)]
     pub why: String,
 }
 
-/// How a gate ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GateEnd {
-    /// With success.
     Passed,
-    /// With a word of its own that is no success: `exit code 1`.
+    /// Failed with a status of its own: `exit code 1`.
     Failed(String),
-    /// Before it could say anything about the work, in words: `signal 9`.
+    /// Ended before it could judge the work: `signal 9`.
     Broken(String),
-    /// It could not be started, in words: `exit code 127`, `check.sh does not exist`.
+    /// Could not be started: `exit code 127`, `check.sh does not exist`.
     NotStarted(String),
-    /// It took too long.
     TimedOut,
-    /// It was broken off.
     Stopped,
 }
 
 impl GateResult {
-    /// Whether it lets the work pass.
     #[must_use]
     pub fn is_green(&self) -> bool {
         self.end == GateEnd::Passed
     }
 
-    /// What its output says most of all, on a line; empty when it says nothing.
+    /// The most important line of its output; empty if there is none.
     #[must_use]
-    pub fn gist(&self) -> String {
-        gist_of(&self.why)
+    pub fn headline(&self) -> String {
+        headline_of(&self.why)
     }
 
-    /// How it ended, in words: `exit code 101`.
+    /// How it ended: `exit code 101`.
     #[must_use]
     pub fn end_in_words(&self) -> &str {
         match &self.end {
             GateEnd::Passed => "passed",
             GateEnd::Failed(status) | GateEnd::Broken(status) | GateEnd::NotStarted(status) => status,
             GateEnd::TimedOut => "took too long",
-            GateEnd::Stopped => "broken off",
+            GateEnd::Stopped => "stopped",
         }
     }
 
-    /// What is wrong with a gate that says nothing about the work, and how to fix it.
+    /// What is wrong with a gate that cannot judge the work, and how to fix it.
     fn complaint(&self, what: &str, fix: &str) -> String {
-        let said = match self.gist() {
+        let said = match self.headline() {
             words if words.is_empty() => String::new(),
             words => format!(": {}", words.trim_end_matches('.')),
         };
         format!("The gate `{}` {what}{said}. {fix}", self.command)
     }
 
-    /// Those of these names that are files which the command names.
+    /// The names that are files in the command.
     fn names_of(&self, changed: &BTreeSet<String>) -> Vec<String> {
         let paths = command_paths(&self.command);
         let named = changed.iter().filter(|name| paths.contains(Path::new(name.as_str())));
@@ -105,20 +96,20 @@ impl GateResult {
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
             GateEnd::NotStarted(status) => format!("could not be started ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
-            GateEnd::Stopped => "was broken off".to_owned(),
+            GateEnd::Stopped => "was stopped".to_owned(),
         };
         let colon = if self.why.is_empty() { "." } else { ":\n" };
         format!("The gate `{}` {how}{colon}{}", self.command, self.why)
     }
 }
 
-/// Why these gates cannot judge any work, found before the first iteration: one timed out or was killed, so nobody can tell
-/// whether it would fail through the work. None when all came to an end of their own; see [`not_started`] for the rest.
+/// Why these gates cannot judge any work, as found before the first iteration: one timed out or was killed. `None` if
+/// all ended by themselves; see [`not_started`] for the rest.
 #[must_use]
 pub fn unusable(results: &[GateResult]) -> Option<String> {
     results.iter().find_map(|result| {
         let what = match &result.end {
-            GateEnd::Broken(status) => format!("was ended before it could finish ({status})"),
+            GateEnd::Broken(status) => format!("was killed before it could finish ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Passed | GateEnd::Failed(_) | GateEnd::NotStarted(_) | GateEnd::Stopped => return None,
         };
@@ -126,8 +117,7 @@ pub fn unusable(results: &[GateResult]) -> Option<String> {
     })
 }
 
-/// The error for the first of these gates that could not be started, because of what the iteration has changed or not; none
-/// when all were.
+/// The error for the first gate that could not be started, which the iteration may have caused.
 #[must_use]
 pub fn not_started(results: &[GateResult], changed: &BTreeSet<String>) -> Option<String> {
     results.iter().find_map(|result| {
@@ -145,13 +135,12 @@ pub fn not_started(results: &[GateResult], changed: &BTreeSet<String>) -> Option
     })
 }
 
-/// The gates that were red before the first iteration, each with how it ended and the failures that it showed.
+/// The gates that failed before the first iteration, with how they ended and the failures they showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Baseline {
     red: BTreeMap<String, Red>,
 }
 
-/// What is known of a gate that was red.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Red {
     end: GateEnd,
@@ -159,21 +148,23 @@ struct Red {
 }
 
 impl Red {
-    /// What is worse now than it was, in a sentence; none when nothing is.
+    /// What got worse, in a sentence.
     fn worse(&self, result: &GateResult) -> Option<String> {
         let command = &result.command;
         let comparable = matches!(result.end, GateEnd::Passed | GateEnd::Failed(_)) || result.end == self.end;
         if !comparable {
-            return Some(format!("The gate `{command}` was red before, but it did not end so."));
+            return Some(format!(
+                "The gate `{command}` already failed before the run, but not in this way."
+            ));
         }
         if let Some(new) = result.failures.difference(&self.failures).next() {
             return Some(format!(
-                "The gate `{command}` was red before, and now shows a failure that is new: {new}"
+                "The gate `{command}` already failed before the run, and now shows a new failure: {new}"
             ));
         }
         if result.failures.is_empty() && !self.failures.is_empty() {
             return Some(format!(
-                "The gate `{command}` was red before and said why, and now it fails without saying so."
+                "The gate `{command}` already failed before the run, and now fails without showing why."
             ));
         }
         None
@@ -183,14 +174,12 @@ impl Red {
 /// Whether a turn changed anything on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
-    /// It did.
     Something,
-    /// It did not.
     Nothing,
 }
 
 impl Baseline {
-    /// What these results are before anything was done.
+    /// The baseline of these results.
     #[must_use]
     pub fn of(results: &[GateResult]) -> Self {
         let red = results.iter().filter(|result| !result.is_green());
@@ -204,7 +193,7 @@ impl Baseline {
         }
     }
 
-    /// The failures that a gate showed before, each in its normal form; none of one that was green.
+    /// The failures that a gate showed before, normalised; empty for one that passed.
     pub(crate) fn failures_of(&self, command: &str) -> BTreeSet<String> {
         self.red
             .get(command)
@@ -212,13 +201,12 @@ impl Baseline {
             .unwrap_or_default()
     }
 
-    /// The gates that are red.
+    /// The gates that failed.
     #[must_use]
     pub fn red_gates(&self) -> Vec<String> {
         self.red.keys().cloned().collect()
     }
 
-    /// What these results say of the work.
     #[must_use]
     pub fn verdict(&self, results: &[GateResult], changed: Changed) -> Verdict {
         let red = results.iter().filter(|result| !result.is_green());
@@ -230,14 +218,13 @@ impl Baseline {
         }
     }
 
-    /// The gate for which these results do not let the work pass; none when they do. What is left of a baseline after them
-    /// says the same of them as the baseline itself.
+    /// The gate that refuses the work. The shrunk baseline gives the same answer for the same results.
     #[must_use]
     pub fn refusing<'a>(&self, results: &'a [GateResult], changed: Changed) -> Option<&'a GateResult> {
         results.iter().find(|result| self.refusal_of(result, changed).is_some())
     }
 
-    /// Why these results do not let the work pass; none when they do.
+    /// Why the work is refused; `None` if it passes.
     #[must_use]
     pub fn refusal(&self, results: &[GateResult], changed: Changed) -> Option<String> {
         results.iter().find_map(|result| self.refusal_of(result, changed))
@@ -252,7 +239,7 @@ impl Baseline {
         };
         if changed == Changed::Nothing {
             return Some(format!(
-                "Nothing was changed, and the gate is still red. {}",
+                "Nothing changed, and the gate still fails. {}",
                 result.failure()
             ));
         }
@@ -260,8 +247,8 @@ impl Baseline {
         Some(format!("{worse}\n{}", result.failure()))
     }
 
-    /// What is left of it after these results: what is mended must stay so. Only a gate that ended by itself and shows
-    /// nothing new tells what is mended: one that breaks down at its first step shows no old failure either.
+    /// The baseline without what these results show as fixed, which must stay fixed. Only a gate that ended by itself
+    /// without new failures counts: one that breaks early shows no old failures either.
     #[must_use]
     pub fn shrunk(&self, results: &[GateResult]) -> Self {
         let mut shrunk = self.clone();
@@ -299,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_was_green_refuses_with_the_lines_that_say_why() {
+    fn passing_gate_refuses_with_the_failure_lines() {
         let results = [
             result("fmt", GateEnd::Passed, ""),
             red("running 2 tests\ntest a ... FAILED\n"),
@@ -309,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_was_red_refuses_only_what_is_new() {
+    fn failing_gate_refuses_only_new_failures() {
         let baseline = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED at 10:4\n")]);
         assert_eq!(baseline.red_gates(), ["test"]);
         let check = |output: &str, changed| baseline.refusal(&[red(output)], changed).is_some();
@@ -319,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mended_must_stay_mended() {
+    fn fixed_failures_must_stay_fixed() {
         let both = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED\n")]);
         let one = both.shrunk(&[red("test b ... FAILED\n")]);
         assert!(one.refusal(&[red("test a ... FAILED\n")], Changed::Something).is_some());
@@ -334,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_build_does_not_make_old_failures_new() {
+    fn broken_build_keeps_the_baseline() {
         let both = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED\n")]);
         let refused = [
             red("error: expected `;`\n"),
@@ -353,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_that_ends_as_it_did_before_is_compared_by_what_it_shows() {
+    fn same_end_is_compared_by_failures() {
         let slow = |output: &str| result("test", GateEnd::TimedOut, output);
         let baseline = Baseline::of(&[slow("test a ... FAILED\n")]);
         assert_eq!(
@@ -365,10 +352,10 @@ mod tests {
                 .refusal(&[slow("test b ... FAILED\n")], Changed::Something)
                 .is_some()
         );
-        // It comes to its end now, and has to from now on.
-        let mended = baseline.shrunk(&[red("test a ... FAILED\n")]);
+        // It finishes now, and must finish from now on.
+        let fixed = baseline.shrunk(&[red("test a ... FAILED\n")]);
         assert!(
-            mended
+            fixed
                 .refusal(&[slow("test a ... FAILED\n")], Changed::Something)
                 .is_some()
         );

@@ -1,33 +1,31 @@
-//! Runs the gates, one after the other, under the same supervision as an agent.
+//! Runs the gates one after another, supervised like an agent.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
+use ralph_memory::capture::{MAX_ERROR_OUTPUT, WhyLines, clean, why_lines};
 use ralph_memory::secrets::mask;
 use ralph_model::config::CommandLine;
-use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
+use ralph_process::{ExitReason, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
 use super::kept_lines::KeptLines;
 use super::lines::FailureLines;
 use super::{Baseline, GateEnd, GateResult};
 
-/// The most that is kept of what a gate prints, in characters: all kept lines, with room for the line that says what was
-/// left out. The end of an output must not be cut.
+/// The maximum length of a gate's kept output, in characters: all kept lines plus the marker for missing ones, so that
+/// the end is never cut.
 const OUTPUT_CHARACTERS: usize = 80 * 1024;
 
-/// What is told of a gate.
+/// Progress of the gates.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum GateNews<'a> {
-    /// This command is run.
-    Begins(&'a str),
-    /// It has spoken.
-    Ran(&'a GateResult),
+pub(crate) enum GateEvent<'a> {
+    Started(&'a str),
+    Finished(&'a GateResult),
 }
 
-/// The gates of a run, and where they are run.
+/// The gates to run, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct GateRunner {
     pub(crate) commands: Vec<String>,
@@ -35,18 +33,18 @@ pub(crate) struct GateRunner {
     pub(crate) folder: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) marker: String,
-    /// What they said before: why they refuse is told of what is new.
+    /// The results from before, so that reasons show what is new.
     pub(crate) before: Baseline,
 }
 
 impl GateRunner {
-    /// Runs them all: a person wants to know of every one. One that is broken off ends it.
-    pub(crate) fn run(&self, stop: &StopHandle, mut tell: impl FnMut(GateNews<'_>)) -> Vec<GateResult> {
+    /// Runs all gates even if one fails, so that the user sees every result. A stop request ends the sequence.
+    pub(crate) fn run(&self, stop: &StopHandle, mut tell: impl FnMut(GateEvent<'_>)) -> Vec<GateResult> {
         let mut results = Vec::new();
         for command in &self.commands {
-            tell(GateNews::Begins(&mask(command)));
+            tell(GateEvent::Started(&mask(command)));
             let result = self.run_one(command, stop);
-            tell(GateNews::Ran(&result));
+            tell(GateEvent::Finished(&result));
             let stopped = result.end == GateEnd::Stopped;
             results.push(result);
             if stopped {
@@ -70,14 +68,13 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        // Results are recorded.
         let recorded = mask(command).into_owned();
         let why = WhyLines::new(&self.folder, self.before.failures_of(&recorded));
         let lines = Arc::new(Mutex::new((FailureLines::default(), why, KeptLines::default())));
         let watched = Arc::clone(&lines);
         let watch = Box::new(move |line: String| {
             let (failures, why, kept) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
-            // Secrets are masked line by line and before anything is cut: half of one cannot be found.
+            // Mask secrets line by line before anything is cut: half a secret would not be recognised.
             let line = why.take(&line);
             failures.take(&line);
             kept.take(&line);
@@ -92,9 +89,9 @@ impl GateRunner {
         };
         let (mut failures, why, kept) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
         let output = clean(&error.unwrap_or_else(|| kept.text()), OUTPUT_CHARACTERS);
-        let why = match why.pick(MOST_ERROR_OUTPUT) {
-            // What could not be started printed nothing.
-            why if why.is_empty() => why_lines(&output, &self.folder, MOST_ERROR_OUTPUT),
+        let why = match why.pick(MAX_ERROR_OUTPUT) {
+            // A gate that could not start printed nothing.
+            why if why.is_empty() => why_lines(&output, &self.folder, MAX_ERROR_OUTPUT),
             why => why,
         };
         let failures = failures.found(&output);
@@ -110,38 +107,38 @@ impl GateRunner {
 }
 
 impl GateRunner {
-    fn end_of(&self, command: &str, how: HowEnded) -> GateEnd {
+    fn end_of(&self, command: &str, how: ExitReason) -> GateEnd {
         match how {
-            HowEnded::Exited(0) => GateEnd::Passed,
-            // The shell reports so that a program cannot be executed or does not exist.
-            HowEnded::Exited(code @ (126 | 127)) => GateEnd::NotStarted(format!("exit code {code}")),
-            // The shell reports so that a signal ended a program.
-            HowEnded::Exited(code @ (134 | 137 | 139 | 143)) => GateEnd::Broken(format!("exit code {code}")),
-            HowEnded::Exited(code) => match missing_script(command, &self.folder) {
+            ExitReason::Exited(0) => GateEnd::Passed,
+            // The shell could not find or execute a program.
+            ExitReason::Exited(code @ (126 | 127)) => GateEnd::NotStarted(format!("exit code {code}")),
+            // A signal killed a program of the shell.
+            ExitReason::Exited(code @ (134 | 137 | 139 | 143)) => GateEnd::Broken(format!("exit code {code}")),
+            ExitReason::Exited(code) => match missing_script(command, &self.folder) {
                 Some(script) => GateEnd::NotStarted(format!("{script} does not exist")),
                 None => GateEnd::Failed(format!("exit code {code}")),
             },
-            HowEnded::Signalled(signal) => GateEnd::Broken(format!("signal {signal}")),
-            HowEnded::OutputLimit => GateEnd::Broken("it printed too much".to_owned()),
-            HowEnded::TimedOut => GateEnd::TimedOut,
-            HowEnded::Stopped => GateEnd::Stopped,
+            ExitReason::Signalled(signal) => GateEnd::Broken(format!("signal {signal}")),
+            ExitReason::OutputLimit => GateEnd::Broken("it printed too much".to_owned()),
+            ExitReason::TimedOut => GateEnd::TimedOut,
+            ExitReason::Stopped => GateEnd::Stopped,
         }
     }
 }
 
-/// Programs whose first argument is a script, and which end with an exit code of their own when it does not exist.
+/// Programs that take a script as first argument and exit with their own code if it does not exist.
 const INTERPRETERS: [&str; 10] = [
     "sh", "dash", "bash", "zsh", "ksh", "python", "python3", "node", "perl", "ruby",
 ];
 
-/// The script that a command hands to an interpreter, where it does not exist.
+/// The script that a command passes to an interpreter, if it does not exist.
 fn missing_script(command: &str, folder: &Path) -> Option<String> {
     let words = CommandLine::Line(command.to_owned()).words()?;
     let [program, script, ..] = words.as_slice() else {
         return None;
     };
     let name = Path::new(program).file_name()?.to_str()?;
-    // What a shell would expand is not the name of a file.
+    // Shell expansions are not file names.
     let is_path = !script.starts_with('-') && !script.contains(['$', '*', '?', '~', '<', '>', '|', '&', ';']);
     (INTERPRETERS.contains(&name) && is_path && !folder.join(script).exists()).then(|| script.clone())
 }
@@ -151,10 +148,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_found_in_all_of_a_long_output_and_its_end_is_kept() {
+    fn failures_in_long_output_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let middle =
-            "i=0; while [ $i -lt 4000 ]; do echo 'a line that is long enough to fill the room'; i=$((i+1)); done";
+            "i=0; while [ $i -lt 4000 ]; do echo 'a line that is long enough to fill the limit'; i=$((i+1)); done";
         let command = format!("{middle}; echo 'test a ... FAILED'; {middle}; echo 'the end'; exit 1");
         let runner = GateRunner {
             commands: vec![command],
@@ -175,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn no_piece_of_a_secret_survives_where_an_output_is_cut() {
+    fn secret_across_an_output_cut_is_masked() {
         let token = format!("ghp_{}", "q7Zr2mKx9TbVw4LcHs8Ny3Gd".repeat(2).get(..36).unwrap());
         let key: Vec<String> = (0..3)
             .map(|at| format!("{at}{}", "Zk4Qm2Xr8TbVw1Lc".repeat(4).get(..63).unwrap()))
@@ -190,7 +187,7 @@ mod tests {
             for secret in [format!("token={token}\n"), pem.clone()] {
                 let folder = tempfile::tempdir().unwrap();
                 let filler = |bytes: usize| "a line of it\n".repeat(bytes / 13);
-                // The secret is across the end of the beginning, or across the beginning of the end.
+                // The secret crosses the end of the head, or the start of the tail.
                 let text = if place < head {
                     format!("{}\n{secret}{}", filler(place), filler(all))
                 } else {
@@ -218,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What a gate says that prints a recorded output between two and a half megabytes of a log, and these again.
+    /// The result of a gate that prints a recorded output between two logs of two and a half megabytes.
     fn among_five_megabytes(recorded: &str) -> GateResult {
         let folder = tempfile::tempdir().unwrap();
         let failure = ralph_testkit::recorded(recorded).output;
@@ -240,12 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn why_is_found_in_the_middle_of_five_megabytes() {
+    fn reason_is_found_in_five_megabytes() {
         let result = among_five_megabytes("unittest_type_error");
-        assert!(
-            !result.output.contains("TypeError"),
-            "it is not in what is kept of the output"
-        );
+        assert!(!result.output.contains("TypeError"), "it is not in the kept output");
         insta::assert_snapshot!(result.why, @r#"
         ERROR: test_shows_cents (test_cart.CartTest.test_shows_cents)
         File "/home/dev/project/cart.py", line 7, in shown
@@ -255,12 +249,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_log_that_says_why_is_found_in_the_middle_of_five_megabytes() {
+    fn log_line_is_found_in_five_megabytes() {
         let result = among_five_megabytes("shell_log");
-        assert!(
-            !result.output.contains("ERROR"),
-            "it is not in what is kept of the output"
-        );
+        assert!(!result.output.contains("ERROR"), "it is not in the kept output");
         insta::assert_snapshot!(result.why, @"
         2026-11-16 18:56:13 ERROR cart: price of cup 17 is negative
         2026-11-16 18:56:13 FATAL check failed: the shop cannot open
@@ -268,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_gate_that_was_red_before_only_what_is_new_is_told() {
+    fn failing_gate_reports_only_new_failures() {
         let run = |output: &str, before: Baseline| {
             let folder = tempfile::tempdir().unwrap();
             ralph_notes::write_new_file(&folder.path().join("output.txt"), output.as_bytes()).unwrap();

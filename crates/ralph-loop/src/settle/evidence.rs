@@ -1,34 +1,34 @@
-//! What confirms that a task is done, and what becomes of one that nothing confirms: the rows of the table that evidence decides.
+//! The rows of the settlement table that depend on evidence: what happens to a task that nothing confirms.
 
 use ralph_model::config::WhenUnverified;
 use ralph_model::{Outcome, TaskKind, Unverified};
 
-use super::{Fate, Ruling};
+use super::{SettlementDecision, TaskTransition};
 
-/// Decides what becomes of a task that is about to be done and would be unverified. The mark is none where the task is
-/// accepted or tried again. A change of what the evidence rests on is never accepted without a person.
+/// Decides about a task that would be done but unverified. The mark is `None` if the task is accepted or retried.
+/// Changes to the evidence basis always need a review.
 pub(crate) fn judge_evidence(
     kind: TaskKind,
-    passed: Ruling,
+    passed: SettlementDecision,
     unverified: Unverified,
     when: WhenUnverified,
-) -> (Ruling, Option<Unverified>) {
+) -> (SettlementDecision, Option<Unverified>) {
     match (when, &unverified) {
         (WhenUnverified::Review, _) | (WhenUnverified::Accept, Unverified::EvidenceChanged(_)) => {
             (passed, Some(unverified))
         }
         (WhenUnverified::Accept, _) => (passed, None),
         (WhenUnverified::Retry, _) => {
-            let mut ruling = Ruling {
+            let mut decision = SettlementDecision {
                 outcome: Outcome::Retried,
                 task: match kind {
-                    TaskKind::Once => Fate::Attempt,
-                    TaskKind::PromptLoop => Fate::Again,
+                    TaskKind::Once => TaskTransition::Attempt,
+                    TaskKind::PromptLoop => TaskTransition::Again,
                 },
                 ..passed
             };
-            ruling.also(&format!("Reported done, but unverified: {}.", unverified.words()));
-            (ruling, None)
+            decision.also(&format!("Reported done, but unverified: {}.", unverified.words()));
+            (decision, None)
         }
     }
 }
@@ -40,18 +40,18 @@ mod tests {
     use super::*;
     use crate::settle::Then;
 
-    fn passed() -> Ruling {
-        Ruling {
+    fn passed() -> SettlementDecision {
+        SettlementDecision {
             outcome: Outcome::Done,
             stop: StopReason::TaskDone,
-            task: Fate::Done,
+            task: TaskTransition::Done,
             then: Then::GoOn,
             reason: String::new(),
         }
     }
 
     #[test]
-    fn the_configuration_says_what_becomes_of_an_unverified_task() {
+    fn configuration_decides_about_unverified_tasks() {
         let judged = |unverified: &Unverified, when| judge_evidence(TaskKind::Once, passed(), unverified.clone(), when);
         for unverified in [Unverified::NoEvidence, Unverified::NothingChanged] {
             let review = judged(&unverified, WhenUnverified::Review);
@@ -60,7 +60,7 @@ mod tests {
             let (retried, mark) = judged(&unverified, WhenUnverified::Retry);
             assert_eq!(
                 (retried.outcome, retried.task, mark),
-                (Outcome::Retried, Fate::Attempt, None)
+                (Outcome::Retried, TaskTransition::Attempt, None)
             );
             let reason = format!("Reported done, but unverified: {}.", unverified.words());
             assert_eq!(retried.reason, reason);
@@ -72,13 +72,16 @@ mod tests {
     }
 
     #[test]
-    fn the_retries_of_a_prompt_loop_are_not_counted() {
+    fn prompt_loop_retries_do_not_count() {
         let (retried, _) = judge_evidence(
             TaskKind::PromptLoop,
             passed(),
             Unverified::NoEvidence,
             WhenUnverified::Retry,
         );
-        assert_eq!((retried.outcome, retried.task), (Outcome::Retried, Fate::Again));
+        assert_eq!(
+            (retried.outcome, retried.task),
+            (Outcome::Retried, TaskTransition::Again)
+        );
     }
 }

@@ -1,122 +1,125 @@
-//! The word of a second session about finished work: the rows of the table that it decides.
+//! The rows of the settlement table that the verifier decides.
 
 use ralph_agent::TurnEnd;
 use ralph_model::config::duration_text;
 use ralph_model::{Outcome, StopReason, TaskKind, Verdict};
 
-use super::{Facts, Fate, Ruling, StopRun, Then, broken_off, gates_interrupted, interrupted, set, told};
+use super::{
+    Facts, SettlementDecision, StopRun, TaskTransition, Then, broken_off, gates_interrupted, interrupted, set,
+    with_reason,
+};
 use crate::summary::{StopCause, Verification};
 
-/// How many of the files that a verifier changed are named.
-const MOST_NAMES: usize = 10;
+/// How many changed files a reason names.
+const MAX_NAMES: usize = 10;
 
-/// Decides what the verifier's word means for work that the gates let pass. What kept it from looking is not held against
-/// whoever did the work; a look that ended without a word is, since nobody can say that the work is done.
+/// Decides from the verifier's result on work that passed the gates. What prevented the verification does not count
+/// against the work, but a verification without a verdict does.
 #[must_use]
-pub fn judge_verifier(facts: &Facts<'_>, passed: Ruling, found: &Verification) -> Ruling {
-    if let Some(mut ruling) = kept_from_looking(facts, found) {
+pub fn judge_verifier(facts: &Facts<'_>, passed: SettlementDecision, found: &Verification) -> SettlementDecision {
+    if let Some(mut decision) = prevented(facts, found) {
         if let Some(sentence) = changed_meanwhile(found) {
-            ruling.also(&sentence);
+            decision.also(&sentence);
         }
-        return ruling;
+        return decision;
     }
-    let refused = |reason: String| Ruling {
+    let refused = |reason: String| SettlementDecision {
         outcome: Outcome::Retried,
         task: match facts.kind {
-            TaskKind::Once => Fate::Attempt,
-            TaskKind::PromptLoop => Fate::Again,
+            TaskKind::Once => TaskTransition::Attempt,
+            TaskKind::PromptLoop => TaskTransition::Again,
         },
         reason,
         ..passed.clone()
     };
-    let mut ruling = match (no_end(facts, found), &found.verdict) {
+    let mut decision = match (why_unfinished(facts, found), &found.verdict) {
         _ if found.wrote => {
             let names = names(&found.changed);
             return refused(format!(
-                "The verifier changed {names}, and was to change nothing; so its word does not count."
+                "The verifier changed {names}, although it must not change anything, so its verdict does not count."
             ));
         }
-        (Some(why), _) => refused(format!("The verifier came to no verdict. {why}")),
-        (None, None) => refused("The verifier came to no verdict.".to_owned()),
-        (None, Some(Verdict::Fail(why))) => refused(told("The verifier refused", why)),
+        (Some(why), _) => refused(format!("The verifier gave no verdict. {why}")),
+        (None, None) => refused("The verifier gave no verdict.".to_owned()),
+        (None, Some(Verdict::Fail(why))) => refused(with_reason("The verifier refused", why)),
         (None, Some(Verdict::Pass)) if !found.changed.is_empty() => {
             let names = names(&found.changed);
-            let what = format!("While the verifier looked, {names} changed, by its hand or by somebody else's");
+            let what = format!("While the verifier was running, {names} changed");
             return if found.forgiven_before {
                 refused(format!(
-                    "{what}, and not for the first time; so its word does not count."
+                    "{what}, and not for the first time, so its verdict does not count."
                 ))
             } else {
-                forgiven(passed, &what)
+                excused(passed, &what)
             };
         }
         (None, Some(Verdict::Pass)) => passed.clone(),
     };
     let unseen = found.unseen.as_ref();
-    let unseen = unseen.map(|why| format!("Not all that the verifier may have changed was seen: {why}"));
+    let unseen = unseen.map(|why| format!("Some changes during verification may have been missed: {why}"));
     for sentence in changed_meanwhile(found).into_iter().chain(unseen) {
-        ruling.also(&sentence);
+        decision.also(&sentence);
     }
-    ruling
+    decision
 }
 
-/// What becomes of work that passed while something changed that the verifier has not named. It is kept from changing
-/// anything, so it may well have been a person, and that says nothing of the work; but nobody has looked at what is there
-/// now. Where it goes on so, somebody has to be told: therefore it is forgiven once.
-fn forgiven(passed: Ruling, what: &str) -> Ruling {
-    Ruling {
+/// The decision if the work passed but something changed that the verifier did not report writing. It may well have
+/// been the user, so this does not count against the work, but no one has verified the current state. It is excused
+/// only once, so that a recurring change is reported.
+fn excused(passed: SettlementDecision, what: &str) -> SettlementDecision {
+    SettlementDecision {
         outcome: Outcome::Interrupted,
-        task: Fate::Again,
-        reason: format!("{what}; so its word does not count, and this once neither does the attempt."),
+        task: TaskTransition::Again,
+        reason: format!("{what}, so its verdict does not count, and this once neither does the attempt."),
         ..passed
     }
 }
 
-/// What is not as it was when the verifier began, in a sentence.
+/// What changed while the verifier ran, in a sentence.
 fn changed_meanwhile(found: &Verification) -> Option<String> {
     let names = names(&found.changed);
     match found.changed.as_slice() {
         [] => None,
-        _ if found.wrote => Some(format!("The verifier had changed {names}.")),
-        _ => Some(format!("While the verifier looked, {names} changed.")),
+        _ if found.wrote => Some(format!("The verifier changed {names}.")),
+        _ => Some(format!("While the verifier was running, {names} changed.")),
     }
 }
 
-/// What becomes of work whose verifier cannot be started.
-pub(crate) fn no_verifier(why: &str) -> Ruling {
+/// The decision if the verifier cannot be started.
+pub(crate) fn no_verifier(why: &str) -> SettlementDecision {
     let reason = format!(
-        "{} `[verify] verifier` names who looks at finished work; --no-verify goes without.",
-        told("The verifier cannot be started", why)
+        "{} Fix `[verify] verifier`, or run with --no-verify.",
+        with_reason("The verifier cannot be started", why)
     );
     interrupted(StopReason::Crash, Then::Stop(StopRun::AgentUnusable), &reason)
 }
 
-/// What becomes of work that a limit of the run keeps from being looked at.
-pub(crate) fn over_the_limit(said: &str) -> Ruling {
+/// The decision if a limit of the run prevents verification.
+pub(crate) fn over_the_limit(said: &str) -> SettlementDecision {
     interrupted(StopReason::RunLimit, Then::Stop(StopRun::Limit), said)
 }
 
-/// What becomes of work that nobody could look at, for a reason that says nothing of it.
-fn kept_from_looking(facts: &Facts<'_>, found: &Verification) -> Option<Ruling> {
+/// The decision if something prevented verification that says nothing about the work.
+fn prevented(facts: &Facts<'_>, found: &Verification) -> Option<SettlementDecision> {
     match (found.cause, &found.end) {
         (Some(StopCause::Interrupt | StopCause::RalphDied), _) => Some(gates_interrupted()),
         (Some(StopCause::RunLimit), _) => {
             let said = found.limit.as_deref();
             Some(over_the_limit(said.unwrap_or(
-                "A limit of the run was reached while the verifier looked at the work.",
+                "A limit of the run was reached while the verifier was running.",
             )))
         }
         (None, end @ (TurnEnd::UsageLimit { .. } | TurnEnd::Transient(_) | TurnEnd::Auth(_) | TurnEnd::Billing(_))) => {
-            let ruling = broken_off(end, facts);
-            let reason = format!("The verifier, {}, could not look. {}", found.agent, ruling.reason);
-            Some(Ruling { reason, ..ruling })
+            let decision = broken_off(end, facts);
+            let reason = format!("The verifier, {}, could not run. {}", found.agent, decision.reason);
+            Some(SettlementDecision { reason, ..decision })
         }
         _ => None,
     }
 }
 
-/// Why it did not come to its end, in a sentence; none when it did.
-fn no_end(facts: &Facts<'_>, found: &Verification) -> Option<String> {
+/// Why the verifier did not finish, in a sentence; `None` if it did.
+fn why_unfinished(facts: &Facts<'_>, found: &Verification) -> Option<String> {
     let limits = &facts.limits;
     match (found.cause, &found.end) {
         (Some(StopCause::Timeout), _) => {
@@ -133,11 +136,11 @@ fn no_end(facts: &Facts<'_>, found: &Verification) -> Option<String> {
     }
 }
 
-/// Files by their names, as far as there is room.
+/// The names of files, shortened.
 fn names(files: &[String]) -> String {
-    let named: Vec<&str> = files.iter().take(MOST_NAMES).map(String::as_str).collect();
+    let named: Vec<&str> = files.iter().take(MAX_NAMES).map(String::as_str).collect();
     let named = named.join(", ");
-    match files.len().saturating_sub(MOST_NAMES) {
+    match files.len().saturating_sub(MAX_NAMES) {
         0 => named,
         more => format!("{named} and {more} more"),
     }
@@ -168,7 +171,7 @@ mod tests {
         }
     }
 
-    fn judged(kind: TaskKind, found: &Verification) -> Ruling {
+    fn judged(kind: TaskKind, found: &Verification) -> SettlementDecision {
         let (assigned, turn) = (TaskId::new(1), TurnSummary::lost());
         let facts = Facts {
             assigned: &assigned,
@@ -184,37 +187,39 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(found: &Verification, expected: (Outcome, StopReason, Fate), reason: &str) {
-        let ruling = judged(TaskKind::Once, found);
-        let is = (ruling.outcome, ruling.stop, ruling.task);
-        assert_eq!((is, ruling.reason.as_str()), (expected, reason));
+    fn check(found: &Verification, expected: (Outcome, StopReason, TaskTransition), reason: &str) {
+        let decision = judged(TaskKind::Once, found);
+        let is = (decision.outcome, decision.stop, decision.task);
+        assert_eq!((is, decision.reason.as_str()), (expected, reason));
     }
 
-    const REFUSED: (Outcome, StopReason, Fate) = (Outcome::Retried, StopReason::TaskDone, Fate::Attempt);
+    const REFUSED: (Outcome, StopReason, TaskTransition) =
+        (Outcome::Retried, StopReason::TaskDone, TaskTransition::Attempt);
 
     #[test]
-    fn a_word_is_needed_and_decides() {
+    fn verdict_is_required_and_decides() {
         let finished = |verdict| found(TurnEnd::Finished, verdict);
-        let done = (Outcome::Done, StopReason::TaskDone, Fate::Done);
+        let done = (Outcome::Done, StopReason::TaskDone, TaskTransition::Done);
         let still_failing = "The gate `make lint` still fails, as before the run.";
         check(&finished(Some(Verdict::Pass)), done, still_failing);
         let fail = finished(Some(Verdict::Fail("The limit is missing.\nSee a.rs.".to_owned())));
         check(&fail, REFUSED, "The verifier refused: The limit is missing.\nSee a.rs.");
         let no_reason = finished(Some(Verdict::Fail(String::new())));
         check(&no_reason, REFUSED, "The verifier refused.");
-        check(&finished(None), REFUSED, "The verifier came to no verdict.");
-        // The rounds of a prompt are not counted.
-        assert_eq!(judged(TaskKind::PromptLoop, &fail).task, Fate::Again);
+        check(&finished(None), REFUSED, "The verifier gave no verdict.");
+        // The iterations of a prompt loop are not counted.
+        assert_eq!(judged(TaskKind::PromptLoop, &fail).task, TaskTransition::Again);
     }
 
     #[test]
-    fn whoever_changed_a_file_has_no_word() {
+    fn verifier_that_writes_loses_its_verdict() {
         let changed = Verification {
             changed: vec!["a.rs".to_owned(), "b.rs".to_owned()],
             wrote: true,
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
-        let reason = "The verifier changed a.rs, b.rs, and was to change nothing; so its word does not count.";
+        let reason =
+            "The verifier changed a.rs, b.rs, although it must not change anything, so its verdict does not count.";
         check(&changed, REFUSED, reason);
         let many = Verification {
             changed: (0..12).map(|file| file.to_string()).collect(),
@@ -224,44 +229,48 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_the_verifier_did_not_name_is_held_against_the_work_the_second_time() {
+    fn second_unreported_change_counts_against_the_work() {
         let meddled = |verdict| Verification {
             changed: vec!["a.rs".to_owned()],
             ..found(TurnEnd::Finished, verdict)
         };
-        let reason = "While the verifier looked, a.rs changed, by its hand or by somebody else's; so its word does not \
-                      count, and this once neither does the attempt.";
-        let again = (Outcome::Interrupted, StopReason::TaskDone, Fate::Again);
+        let reason = "While the verifier was running, a.rs changed, so its verdict does not count, and this once \
+                      neither does the attempt.";
+        let again = (Outcome::Interrupted, StopReason::TaskDone, TaskTransition::Again);
         check(&meddled(Some(Verdict::Pass)), again, reason);
         let once_more = |verdict| Verification {
             forgiven_before: true,
             ..meddled(verdict)
         };
-        let reason = "While the verifier looked, a.rs changed, by its hand or by somebody else's, and not for the first \
-                      time; so its word does not count.";
+        let reason = "While the verifier was running, a.rs changed, and not for the first time, so its verdict \
+                      does not count.";
         check(&once_more(Some(Verdict::Pass)), REFUSED, reason);
-        // A refusal stands, whoever changed something.
-        let reason = "The verifier refused: no.\nWhile the verifier looked, a.rs changed.";
+        // A refusal counts regardless of changes.
+        let reason = "The verifier refused: no.\nWhile the verifier was running, a.rs changed.";
         let refusal = Some(Verdict::Fail("no".to_owned()));
         check(&meddled(refusal.clone()), REFUSED, reason);
         check(&once_more(refusal), REFUSED, reason);
     }
 
     #[test]
-    fn where_not_everything_was_seen_the_row_says_so() {
+    fn missed_changes_are_noted_in_the_reason() {
         let half_seen = Verification {
             unseen: Some("git has no time".to_owned()),
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
         let reason = "The gate `make lint` still fails, as before the run.\n\
-                      Not all that the verifier may have changed was seen: git has no time";
-        check(&half_seen, (Outcome::Done, StopReason::TaskDone, Fate::Done), reason);
+                      Some changes during verification may have been missed: git has no time";
+        check(
+            &half_seen,
+            (Outcome::Done, StopReason::TaskDone, TaskTransition::Done),
+            reason,
+        );
     }
 
     #[test]
-    fn an_end_without_a_word_refuses() {
+    fn missing_verdict_refuses() {
         let crash = found(TurnEnd::Crash("exit code 1".to_owned()), Some(Verdict::Pass));
-        let reason = "The verifier came to no verdict. The agent broke down: exit code 1.";
+        let reason = "The verifier gave no verdict. The agent crashed: exit code 1.";
         check(&crash, REFUSED, reason);
         let ends = [
             TurnEnd::Refusal("no".to_owned()),
@@ -273,12 +282,12 @@ mod tests {
             TurnEnd::Stopped,
         ];
         for end in ends {
-            let ruling = judged(TaskKind::Once, &found(end.clone(), None));
-            assert_eq!((ruling.outcome, ruling.stop, ruling.task), REFUSED, "{end:?}");
+            let decision = judged(TaskKind::Once, &found(end.clone(), None));
+            assert_eq!((decision.outcome, decision.stop, decision.task), REFUSED, "{end:?}");
             assert!(
-                ruling.reason.starts_with("The verifier came to no verdict. "),
+                decision.reason.starts_with("The verifier gave no verdict. "),
                 "{}",
-                ruling.reason
+                decision.reason
             );
         }
         for (cause, what) in [
@@ -289,20 +298,20 @@ mod tests {
                 cause: Some(cause),
                 ..found(TurnEnd::Stopped, None)
             };
-            let ruling = judged(TaskKind::Once, &stopped);
-            assert_eq!((ruling.outcome, ruling.stop, ruling.task), REFUSED);
-            assert!(ruling.reason.contains(what), "{}", ruling.reason);
+            let decision = judged(TaskKind::Once, &stopped);
+            assert_eq!((decision.outcome, decision.stop, decision.task), REFUSED);
+            assert!(decision.reason.contains(what), "{}", decision.reason);
         }
     }
 
     #[test]
-    fn what_kept_it_from_looking_is_not_held_against_the_work() {
+    fn prevented_verification_does_not_count_against_the_work() {
         let limit = TurnEnd::UsageLimit {
             resets_at: None,
             message: "resets 3pm".to_owned(),
         };
-        let reason = "The verifier, codex, could not look. The usage limit is reached: resets 3pm.";
-        let again = |stop| (Outcome::Interrupted, stop, Fate::Again);
+        let reason = "The verifier, codex, could not run. The usage limit is reached: resets 3pm.";
+        let again = |stop| (Outcome::Interrupted, stop, TaskTransition::Again);
         check(&found(limit.clone(), None), again(StopReason::UsageLimit), reason);
         assert_eq!(
             judged(TaskKind::Once, &found(limit, None)).then,
@@ -325,9 +334,9 @@ mod tests {
                 Then::Stop(StopRun::AgentUnusable),
             ),
         ] {
-            let ruling = judged(TaskKind::Once, &found(end, None));
-            assert_eq!((ruling.outcome, ruling.stop, ruling.task), again(stop));
-            assert_eq!(ruling.then, then);
+            let decision = judged(TaskKind::Once, &found(end, None));
+            assert_eq!((decision.outcome, decision.stop, decision.task), again(stop));
+            assert_eq!(decision.then, then);
         }
         let stopped = Verification {
             cause: Some(StopCause::Interrupt),
@@ -335,7 +344,7 @@ mod tests {
             wrote: true,
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
-        let reason = "It was stopped.\nThe verifier had changed a.rs.";
+        let reason = "Stopped on request.\nThe verifier changed a.rs.";
         check(&stopped, again(StopReason::Cancelled), reason);
     }
 }

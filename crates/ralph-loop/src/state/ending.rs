@@ -1,74 +1,66 @@
-//! How a run ends, and the exit code that tells it.
+//! How a run ends, and its exit code.
 
-use ralph_store::{Standing, UnverifiedCounts};
+use ralph_store::{ScopeCounts, UnverifiedCounts};
 
-use super::{Reached, Standstill};
+use super::{LimitReached, Standstill};
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Everything is done.
     Complete,
-    /// There was nothing to do.
     NothingToDo,
-    /// All that could be done is done; a person has to see to the rest, or to review what is unverified.
-    LeftForPerson(Standing),
-    /// A limit was reached.
-    Limit(Reached),
-    /// The same came back again and again, and nothing changed.
+    /// The run did all it could; the rest needs a person, or a review of unverified tasks.
+    NeedsAttention(ScopeCounts),
+    Limit(LimitReached),
+    /// Iterations repeated themselves without changing anything.
     NoProgress(Standstill),
-    /// The agent said that the run has to stop.
     FailurePromise,
-    /// The person wished that it ends after the iteration that went on, and tasks are left.
-    AsWished(Standing),
-    /// Ctrl+C.
+    /// The user asked the run to end after the current iteration, and tasks are left.
+    StoppedAsRequested(ScopeCounts),
     Interrupted,
-    /// Something is broken, in words.
     Error(String),
 }
 
-/// How the sentences begin by which these ends are told apart on record.
-const LEFT_FOR_PERSON: &str = "The rest is for you";
+/// How the recorded sentences begin; [`RecordedEnd::of`] parses them back.
+const NEEDS_ATTENTION: &str = "Stopped: ";
 const UNVERIFIED: &str = "done, unverified";
-const AS_WISHED: &str = "It stopped where you wanted it to";
+const STOPPED_AS_REQUESTED: &str = "Stopped as requested";
 
-/// What the record of a run says of its end.
+/// The end of a run, as recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordedEnd {
-    /// Nothing was left to do.
     Complete,
-    /// It went through all that could be done; the rest is for a person.
-    WentThrough,
-    /// It was ended before: by a limit, by a person, by a fault.
+    /// The run did all it could; the rest needs a person.
+    NeedsAttention,
+    /// A limit, the user or an error ended it early.
     Stopped,
 }
 
 impl RecordedEnd {
-    /// By the sentence and the exit code that a run has left; one that was killed has no code.
+    /// Parses the recorded sentence and exit code. A killed run has no code.
     #[must_use]
     pub fn of(sentence: &str, code: Option<u8>) -> Self {
         match code {
-            Some(0) if !sentence.starts_with(AS_WISHED) => Self::Complete,
-            Some(4) if sentence.starts_with(LEFT_FOR_PERSON) || sentence.contains(UNVERIFIED) => Self::WentThrough,
+            Some(0) if !sentence.starts_with(STOPPED_AS_REQUESTED) => Self::Complete,
+            Some(4) if sentence.starts_with(NEEDS_ATTENTION) || sentence.contains(UNVERIFIED) => Self::NeedsAttention,
             _ => Self::Stopped,
         }
     }
 }
 
 impl End {
-    /// The same end if the tasks stand so when all claims are released, else one that says what is left.
-    pub(crate) fn confirmed_by(&self, standing: Standing) -> Self {
-        let is_left = standing.for_a_person() + standing.open > 0;
+    /// This end if the tasks confirm it once all claims are released; otherwise one that says what is left.
+    pub(crate) fn confirmed_by(&self, standing: ScopeCounts) -> Self {
+        let is_left = standing.needing_attention() + standing.open > 0;
         match self {
-            Self::Complete | Self::NothingToDo if is_left => Self::LeftForPerson(standing),
+            Self::Complete | Self::NothingToDo if is_left => Self::NeedsAttention(standing),
             other => other.clone(),
         }
     }
 
-    /// How a run ends that finds no task to work on, after it has settled so many iterations.
-    pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
-        if standing.for_a_person() + standing.open > 0 {
-            Self::LeftForPerson(standing)
+    /// The end of a run that finds no task to work on, after this many settled iterations.
+    pub(super) fn without_work(standing: ScopeCounts, settled: u32) -> Self {
+        if standing.needing_attention() + standing.open > 0 {
+            Self::NeedsAttention(standing)
         } else if settled == 0 {
             Self::NothingToDo
         } else {
@@ -76,23 +68,22 @@ impl End {
         }
     }
 
-    /// The exit code of the command.
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
-            // Nothing went wrong; but what waits for a person is told as ever.
-            Self::AsWished(standing) if standing.for_a_person() > 0 => 4,
-            Self::Complete | Self::AsWished(_) => 0,
+            // Nothing went wrong, but tasks that need a person still set the exit code.
+            Self::StoppedAsRequested(standing) if standing.needing_attention() > 0 => 4,
+            Self::Complete | Self::StoppedAsRequested(_) => 0,
             Self::Error(_) => 1,
             Self::NothingToDo => 3,
-            Self::LeftForPerson(_) | Self::Limit(_) | Self::NoProgress(_) | Self::FailurePromise => 4,
+            Self::NeedsAttention(_) | Self::Limit(_) | Self::NoProgress(_) | Self::FailurePromise => 4,
             Self::Interrupted => 130,
         }
     }
 
-    /// It in a sentence, where tasks need work or review that the run was not asked for.
+    /// The sentence when tasks outside the run's scope still need work or review.
     #[must_use]
-    pub fn sentence_beside(&self, what: &str, elsewhere: &Standing) -> String {
+    pub fn sentence_beside(&self, what: &str, elsewhere: &ScopeCounts) -> String {
         let open = elsewhere.failed + elsewhere.waiting + elsewhere.open;
         let counted = [
             (open, "other task is not done", "other tasks are not done"),
@@ -108,44 +99,42 @@ impl End {
         }
     }
 
-    /// It in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
             Self::Complete => "Everything is done.".to_owned(),
             Self::NothingToDo => "There is nothing to do.".to_owned(),
-            Self::LeftForPerson(standing) => left_for_person(standing),
-            Self::Limit(limit) => limit.said.clone(),
+            Self::NeedsAttention(standing) => needs_attention(standing),
+            Self::Limit(limit) => limit.message.clone(),
             Self::NoProgress(standstill) => standstill.sentence(),
-            Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
-            Self::AsWished(standing) => {
+            Self::FailurePromise => "The agent asked to stop the run.".to_owned(),
+            Self::StoppedAsRequested(standing) => {
                 let left = standing.failed + standing.waiting + standing.open;
-                let left = ralph_model::count(left as usize, "task is left", "tasks are left");
-                format!("{AS_WISHED}: {left}.")
+                let left = ralph_model::count(left as usize, "task remains", "tasks remain");
+                format!("{STOPPED_AS_REQUESTED}. {left}.")
             }
-            Self::Interrupted => "It was stopped.".to_owned(),
+            Self::Interrupted => "Stopped on request.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }
     }
 }
 
-/// What needs a person when a run has done all that it could.
-fn left_for_person(standing: &Standing) -> String {
+fn needs_attention(standing: &ScopeCounts) -> String {
     let unverified = unverified(&standing.unverified);
     let waiting = standing.waiting + standing.open;
     let counted = [
-        (standing.failed, "task has failed", "tasks have failed"),
-        (waiting, "task waits", "tasks wait"),
+        (standing.failed, "task failed", "tasks failed"),
+        (waiting, "task is waiting", "tasks are waiting"),
     ];
     let rest = sentences(counted);
     match (rest.is_empty(), unverified) {
         (true, unverified) => format!("{}. Run `ralph review`.", unverified.unwrap_or_default()),
-        (false, None) => format!("{LEFT_FOR_PERSON}: {}.", rest.join(", ")),
-        (false, Some(unverified)) => format!("{LEFT_FOR_PERSON}: {}. {unverified}.", rest.join(", ")),
+        (false, None) => format!("{NEEDS_ATTENTION}{}.", rest.join(", ")),
+        (false, Some(unverified)) => format!("{NEEDS_ATTENTION}{}. {unverified}.", rest.join(", ")),
     }
 }
 
-/// What there is of it, each counted.
+/// One phrase for each count that is not zero.
 fn sentences(counted: [(u32, &str, &str); 2]) -> Vec<String> {
     let counted = counted.into_iter().filter(|(n, ..)| *n > 0);
     counted
@@ -153,7 +142,7 @@ fn sentences(counted: [(u32, &str, &str); 2]) -> Vec<String> {
         .collect()
 }
 
-/// How many tasks are done and unverified, with the reason if it is the same for all; none when there are none.
+/// The number of unverified tasks, with the reason if all share it.
 fn unverified(counts: &UnverifiedCounts) -> Option<String> {
     let tasks = ralph_model::count(counts.all() as usize, "task", "tasks");
     match counts.only_reason() {
@@ -168,44 +157,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_tells_what_was_left_and_who_ended_it() {
-        let left = Standing {
+    fn recorded_end_is_parsed_back() {
+        let left = ScopeCounts {
             open: 2,
-            ..Standing::default()
+            ..ScopeCounts::default()
         };
-        let failed = Standing {
+        let failed = ScopeCounts {
             failed: 1,
-            ..Standing::default()
+            ..ScopeCounts::default()
         };
         for (end, expected) in [
             (End::Complete, RecordedEnd::Complete),
-            (End::LeftForPerson(failed), RecordedEnd::WentThrough),
-            (End::LeftForPerson(left), RecordedEnd::WentThrough),
-            (End::AsWished(left), RecordedEnd::Stopped),
-            (End::AsWished(failed), RecordedEnd::Stopped),
+            (End::NeedsAttention(failed), RecordedEnd::NeedsAttention),
+            (End::NeedsAttention(left), RecordedEnd::NeedsAttention),
+            (End::StoppedAsRequested(left), RecordedEnd::Stopped),
+            (End::StoppedAsRequested(failed), RecordedEnd::Stopped),
             (End::Interrupted, RecordedEnd::Stopped),
             (End::FailurePromise, RecordedEnd::Stopped),
             (End::Error("The disk is full.".to_owned()), RecordedEnd::Stopped),
         ] {
             assert_eq!(RecordedEnd::of(&end.sentence(), Some(end.code())), expected, "{end:?}");
         }
-        let unverified = Standing {
+        let unverified = ScopeCounts {
             unverified: UnverifiedCounts {
                 no_evidence: 1,
                 ..UnverifiedCounts::default()
             },
-            ..Standing::default()
+            ..ScopeCounts::default()
         };
-        let end = End::LeftForPerson(unverified);
+        let end = End::NeedsAttention(unverified);
         assert_eq!(
             RecordedEnd::of(&end.sentence(), Some(end.code())),
-            RecordedEnd::WentThrough
+            RecordedEnd::NeedsAttention
         );
         assert_eq!(
             end.sentence(),
             "1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`."
         );
-        let beside = End::Complete.sentence_beside("The feature", &Standing { open: 3, ..unverified });
+        let beside = End::Complete.sentence_beside("The feature", &ScopeCounts { open: 3, ..unverified });
         assert_eq!(
             beside,
             "The feature is done. 3 other tasks are not done. 1 other task is done, unverified."

@@ -1,139 +1,117 @@
-//! What can happen to a run.
+//! The inputs of the state machine.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::Usage;
-use ralph_store::{ClaimAnswer, EvidenceChange, Standing};
+use ralph_store::{ClaimAnswer, EvidenceChange, ScopeCounts};
 
-use super::{End, Examined, Left};
+use super::{End, Examined, Leftover};
 use crate::gates::{Baseline, GateResult};
-use crate::guide::{Guided, Wish};
+use crate::guide::{GuidanceAnswer, RunRequest};
 use crate::strategy::Past;
 use crate::summary::{TurnSummary, Verification};
 
-/// Something that happened, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When, counted from the run's beginning by a clock that never jumps.
+    /// The time since the run began, by a monotonic clock.
     pub at: Duration,
-    /// When, by the clock on the wall.
+    /// The wall-clock time.
     pub now: Timestamp,
-    /// For how long the computer has slept since the run began, which the first clock does not count.
+    /// How long the computer has slept since the run began; the monotonic clock does not count that.
     pub slept: Duration,
-    /// What.
-    pub what: Happening,
+    pub what: Input,
 }
 
-/// What comes of the work of a checkout as a commit.
+/// Outcome of committing the work of a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkCommit {
-    /// The files are as in the base.
+    /// The files are the same as in the base.
     Nothing,
-    /// This commit, whose parent is the tip of the base.
+    /// A commit whose parent is the tip of the base.
     Ready(String),
-    /// The base has moved. The checkout has the work on its tip now, which the gates have not seen.
+    /// The base has moved. The checkout now has the work on the new tip, and the gates must run again.
     Moved,
     /// The work cannot land, for this reason.
     Refused(String),
-    /// Git failed, for this reason.
     Failed(String),
 }
 
-/// What can happen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happening {
-    /// What dead runs have left is known, and their processes are gone.
-    Recovered(Vec<Left>),
-    /// A claim was taken back.
+pub enum Input {
+    /// The leftovers of dead runs are known, and their processes killed.
+    Recovered(Vec<Leftover>),
     Abandoned,
     /// All files of earlier settlements are written.
     OutboxFinished,
-    /// How the tasks stand.
-    Counted(Standing),
-    /// What the claim was answered.
-    Answered {
-        /// The answer.
+    Counted(ScopeCounts),
+    ClaimAnswered {
         answer: ClaimAnswer,
-        /// What came before, of the task that was claimed, as far as the choice of its model asks for it.
+        /// The history of the claimed task, as far as the choice of the model needs it.
         past: Past,
     },
-    /// The checkout of the task is there.
     CheckedOut,
-    /// The work of the task has landed already: the run that did it was killed before it could say so.
+    /// The work has already landed: the earlier run was killed before it could record that.
     LandedBefore,
-    /// What the gates say before the first iteration.
     BaselineRan {
-        /// What they say.
         results: Vec<GateResult>,
-        /// What they could say in the run that left work unfinished. What else is red now may be of that work.
+        /// The baseline of the run that left work unfinished. Other failures may come from that work.
         left: Option<Baseline>,
     },
-    /// The prompt is written and on record.
     Prepared {
-        /// What the files were before, as the driver keeps it.
+        /// The state before the turn, as JSON of the driver.
         before: String,
-        /// Whether an earlier prompt of this task was too long already.
+        /// Whether an earlier prompt of this task was already too long.
         overflowed_before: bool,
-        /// What earlier attempts at the task have used.
+        /// What earlier attempts at the task used.
         spent_before: Usage,
     },
-    /// The agent, or the verifier, is started.
+    /// The agent or the verifier has started.
     Spawned,
-    /// The agent gave a sign of life.
-    Sign,
-    /// What the agent has used so far.
+    /// The agent showed activity.
+    Activity,
     Used(Usage),
-    /// The agent's turn is over, and no process of it is left.
+    /// The turn is over, and none of its processes is left.
     TurnEnded(Box<TurnSummary>),
-    /// That is on record.
     EndRecorded,
-    /// What the turn has left on disk is known.
     Examined(Box<Examined>),
-    /// The task whose work was to be looked at is no more: a person has deleted it.
-    TaskGone,
+    /// The task to verify was deleted.
+    TaskDeleted,
     /// The verifier cannot be started, for this reason.
     VerifierUnusable(String),
-    /// The verifier's session is over without letting the work pass, and there is no room on the disk.
-    LookedWithoutRoom(Box<Verification>),
-    /// The verifier's session is over, no process of it is left, and what it changed is known.
+    /// The verifier did not pass the work, but the disk was full.
+    VerifiedOnFullDisk(Box<Verification>),
+    /// The verifier has finished, none of its processes is left, and what it changed is known.
     Verified(Box<Verification>),
-    /// The commit that was made, or why there is none; none when nothing had changed.
+    /// The commit, or why there is none; `None` when nothing had changed.
     Committed(Option<Result<String, String>>),
-    /// What came of the work of a checkout as a commit.
     WorkCommitted(WorkCommit),
-    /// The commit that is about to land is on record; false where the task belongs to another run by now.
+    /// Whether the landing was recorded; false if another run owns the task by now.
     LandingRecorded(bool),
-    /// The work has landed on this reference.
+    /// The work landed on this reference.
     Landed(String),
-    /// It has not: the base has moved meanwhile.
+    /// The base moved before the work could land.
     BaseMoved,
-    /// There is no commit, because these of git's hooks and filters were changed without review.
+    /// No commit was made, because these hooks and filters changed without review.
     ProgramsChanged(Vec<EvidenceChange>),
-    /// The gates, the verifier or the commit failed, and the disk is full: that is no answer.
-    NoRoom,
-    /// It is settled.
+    /// The gates, the verifier or the commit failed while the disk was full, so the failure does not count.
+    DiskFull,
     Settled,
-    /// Ctrl+C.
     Interrupt,
-    /// The run is to stop, and nobody is to be asked.
+    /// Stop the run without asking.
     Stop,
-    /// The person wants to say something about the turn that goes on.
+    /// The user wants to give guidance on the current turn.
     GuidanceWanted,
-    /// What the person wishes of the run as a whole.
-    Wished(Wish),
-    /// What the person said about the turn that they have stopped.
-    Guided(Guided),
-    /// That is on record.
+    /// The user asks the run to end after this iteration, or takes that back.
+    Requested(RunRequest),
+    /// The user's answer about the turn they stopped.
+    Guided(GuidanceAnswer),
     GuidanceRecorded,
-    /// Time has passed.
     Tick,
-    /// This end of the run is on record.
     RunEnded(End),
-    /// There is room again.
-    RoomFound,
-    /// An effect could not be done, for this reason.
+    DiskSpaceFound,
+    /// An effect failed, for this reason.
     Failed(String),
-    /// An effect found no room, for this reason, until the time of the run was up.
-    NoRoomInTime(String),
+    /// The disk stayed full until the run was out of time.
+    DiskFullTimeout(String),
 }

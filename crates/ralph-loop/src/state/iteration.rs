@@ -1,62 +1,52 @@
-//! An iteration on its way from the claim to the settlement: what is known of it at each step.
+//! The data of an iteration, from the claim to the settlement.
 
 use ralph_model::{Evidence, FeatureId, Outcome, RunId, TaskId, TaskKind, Unverified, UnverifiedReason, Usage};
 use ralph_store::{Claim, EvidenceChange, Pause, PauseChange};
 
 use crate::basis::names;
 use crate::gates::{Baseline, Changed, GateResult};
-use crate::settle::Ruling;
+use crate::settle::SettlementDecision;
 use crate::strategy::Chosen;
 use crate::summary::{TurnSummary, Verification};
 use serde::{Deserialize, Serialize};
 
-/// The iteration that a run is in, or that a dead run was in.
+/// The current iteration of a run, or that of a dead run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
-    /// The run; another than this one where a dead run's is finished.
+    /// Not the current run when a dead run's iteration is finished.
     pub run: RunId,
-    /// Which iteration of it.
     pub iteration: u32,
-    /// The task.
     pub task: TaskId,
-    /// The task's title.
     pub task_title: String,
-    /// The task's feature.
     pub feature: Option<FeatureId>,
-    /// How the task comes to its end.
     pub kind: TaskKind,
-    /// The commands that must pass for the task, beside the gates.
+    /// The commands that must pass for the task, in addition to the gates.
     pub checks: Vec<String>,
-    /// Which attempt at it.
     pub attempt: u32,
-    /// The number of the claim.
+    /// The fencing token of the claim.
     pub fence: u64,
-    /// The random word in the environment of everything that the agent and its gates start.
+    /// A random value in the environment of every process that the agent and its gates start.
     pub marker: String,
-    /// The model.
     pub model: Option<String>,
-    /// Why that model.
     pub rationale: String,
-    /// Whether an earlier prompt of this task was too long already; known once it is prepared.
+    /// Whether an earlier prompt of this task was too long; set by the preparation.
     pub overflowed_before: bool,
-    /// What earlier attempts at the task have used since it was last reset; known once it is prepared.
+    /// What earlier attempts used since the task was last reset; set by the preparation.
     pub spent_before: Usage,
-    /// What the gates of a dead run could already say, if that is on record; none in a run of our own.
+    /// The recorded baseline of a dead run; `None` in a run of our own.
     pub baseline: Option<Baseline>,
-    /// What the files were before, as the driver keeps it; known once it is prepared.
+    /// The state before the turn, as JSON of the driver; set by the preparation.
     pub before: Option<String>,
-    /// Where the work is done.
     pub place: Place,
-    /// The commit of this iteration's work that a run landed before it was killed.
+    /// The commit of this work that a run landed before it was killed.
     pub landed: Option<LandedWork>,
-    /// The last pause of the agent, when it was claimed.
+    /// The agent's last pause at the time of the claim.
     pub pause: Option<Pause>,
-    /// The same of the verifier, where that is another agent; of what a dead run has left, of whoever looks at it now.
+    /// The verifier's last pause, if it is another agent; for a leftover of a dead run, that of the current verifier.
     pub verifier_pause: Option<Pause>,
 }
 
 impl Current {
-    /// Whether this is the first attempt at a task that has checks.
     pub(super) fn is_first_of_checks(&self) -> bool {
         self.attempt == 1 && !self.checks.is_empty()
     }
@@ -90,144 +80,124 @@ impl Current {
 /// Where the work of an iteration is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Place {
-    /// In the project itself.
     #[default]
     Project,
-    /// In a checkout of the task's own.
+    /// In the task's own checkout.
     Checkout,
 }
 
-/// Work that has landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedWork {
-    /// The commit.
     pub commit: String,
-    /// The reference that it landed on.
+    /// The reference it landed on.
     pub base: String,
-    /// What confirmed it.
     pub confirmed: Confirmed,
 }
 
-/// What confirmed work that is about to land.
+/// What confirmed the work that is about to land.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmed {
-    /// The evidence.
     pub evidence: Evidence,
-    /// Why a person has to review it all the same.
+    /// Why a person must still review it.
     pub unverified: Option<UnverifiedReason>,
 }
 
-/// What a dead run has left.
+/// What a dead run left behind.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Left {
-    /// A claim; no agent was started.
+pub enum Leftover {
+    /// A claim whose agent was not started.
     Claimed(Box<Current>),
-    /// A turn that is over, or whose end nobody saw.
+    /// A turn that ended, or whose end was not seen.
     Ended(Box<Current>, Box<TurnSummary>),
 }
 
-/// Whether the gates are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gates {
-    /// They are.
     Run,
-    /// They are not asked.
     Skip,
 }
 
-/// What has to be known to see what a turn has left on disk.
+/// The input of an examination.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToExamine {
-    /// The iteration.
     pub current: Box<Current>,
-    /// The files that the agent's write calls named.
+    /// The files named in the agent's write calls.
     pub writes: Vec<String>,
-    /// Whether the gates are asked.
     pub gates: Gates,
-    /// What they said before.
     pub baseline: Baseline,
 }
 
-/// What a turn has left on disk, and what the gates say.
+/// What a turn changed on disk, and the gate results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Examined {
-    /// The files that changed, in order.
     pub files: Vec<String>,
     /// Whether anything changed that counts as work.
     pub changed_something: bool,
-    /// Whether an earlier attempt at the task, since it was last reset, changed anything.
+    /// Whether an earlier attempt changed anything since the task was last reset.
     pub changed_before: bool,
-    /// What changed on which the evidence rests: gates, their scripts, configuration.
+    /// Changes to the basis of the evidence: gates, their scripts, configuration.
     pub basis_changed: Vec<EvidenceChange>,
-    /// Why there may be more files.
+    /// Why files may be missing.
     pub unseen: Option<String>,
-    /// What the gates say; empty when they were not asked.
+    /// Empty if the gates did not run.
     pub gates: Vec<GateResult>,
-    /// Why a guardrail refuses the work in the project itself; the commit of a checkout is judged when it is made.
+    /// Why a guardrail refuses work in the project itself; work in a checkout is checked when it is committed.
     pub denied: Option<String>,
 }
 
-/// A settlement, drawn up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
-    /// The iteration.
+pub struct PendingSettlement {
     pub current: Box<Current>,
-    /// How the turn ended.
     pub turn: Box<TurnSummary>,
-    /// What becomes of it.
-    pub ruling: Ruling,
-    /// The files that changed.
+    pub decision: SettlementDecision,
     pub files: Vec<String>,
-    /// Why there may be more.
+    /// Why files may be missing.
     pub unseen: Option<String>,
     /// Whether anything changed that counts as work.
     pub changed: Changed,
-    /// Whether an earlier attempt at the task, since it was last reset, changed anything.
+    /// Whether an earlier attempt changed anything since the task was last reset.
     pub changed_before: bool,
-    /// What changed on which the evidence rests: gates, their scripts, configuration.
+    /// Changes to the basis of the evidence: gates, their scripts, configuration.
     pub basis_changed: Vec<EvidenceChange>,
-    /// Why a person has to review the task that is done; none when nobody has to.
+    /// Why the task needs a review; `None` if it does not.
     pub unverified: Option<Unverified>,
-    /// What the gates say.
     pub gates: Vec<GateResult>,
-    /// What the gates may still say from now on.
+    /// The baseline from now on.
     pub baseline: Option<Baseline>,
-    /// The commit that was made, or why there is none; none when none was wanted or needed.
+    /// The commit, or why there is none; `None` if none was wanted or needed.
     pub commit: Option<Result<String, String>>,
-    /// The reference that the commit has landed on.
+    /// The reference the commit landed on.
     pub landed_on: Option<String>,
-    /// How often the base has moved before the work could land.
+    /// How often the base moved before the work could land.
     pub moves: u32,
-    /// What a second session said of the work; none when none was asked.
+    /// The verifier's result; `None` if it did not run.
     pub verification: Option<Verification>,
-    /// What was ruled before that session, where it was broken off and another one may look.
-    pub unlooked: Option<Ruling>,
-    /// What sessions before it used, whose look came to nothing.
-    pub lost_looks: LostLooks,
-    /// What becomes of the agent's pause.
+    /// The decision before the verifier ran, kept if it was aborted and may run again.
+    pub decision_before_verifier: Option<SettlementDecision>,
+    /// What earlier verifier sessions used whose results were discarded.
+    pub discarded: DiscardedVerifications,
+    /// The change to the agent's pause.
     pub pause: PauseChange,
-    /// What becomes of the verifier's, where that is another agent.
+    /// The change to the verifier's pause, if it is another agent.
     pub verifier_pause: PauseChange,
 }
 
-/// What looks at finished work used that were broken off, or ended on a full disk, and were done again.
+/// What verifier sessions used that were aborted, or ended on a full disk, and ran again.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LostLooks {
-    /// What they used.
+pub struct DiscardedVerifications {
     pub usage: Usage,
-    /// How long they took.
     pub duration_ms: u64,
 }
 
-impl Draft {
-    /// What confirms the work; of an iteration that is retried, what refused it.
+impl PendingSettlement {
+    /// What confirms the work, or, for a retried iteration, what refused it.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         if let Some(landed) = &self.current.landed {
             return landed.confirmed.evidence;
         }
         let verifier = self.verification.as_ref();
-        if self.ruling.outcome == Outcome::Retried {
+        if self.decision.outcome == Outcome::Retried {
             let verifier_refused = verifier.is_some_and(|found| !found.passes());
             return Evidence::of(self.refusing_gate().is_some(), verifier_refused);
         }
@@ -241,7 +211,7 @@ impl Draft {
         self.baseline.as_ref()?.refusing(&self.gates, self.changed)
     }
 
-    /// Why the task would be unverified if it were done now; none when it would not be.
+    /// Why the task would be unverified if it were done now.
     pub(super) fn lacks_evidence(&self) -> Option<Unverified> {
         if !self.basis_changed.is_empty() {
             Some(Unverified::EvidenceChanged(
@@ -256,7 +226,7 @@ impl Draft {
         }
     }
 
-    /// What the agent of this task has changed on which the evidence rests, and not that of an earlier one.
+    /// Basis changes made by the agent of this task, not by earlier ones.
     pub(crate) fn own_changes(&self) -> Vec<EvidenceChange> {
         let own = self
             .basis_changed
@@ -265,29 +235,27 @@ impl Draft {
         own.cloned().collect()
     }
 
-    /// What the iteration used, the looks at its work included.
+    /// What the iteration used, including verification.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        self.turn.usage.and(self.usage_of_looks())
+        self.turn.usage.and(self.verifier_usage())
     }
 
-    /// What the looks at its work used.
     #[must_use]
-    pub fn usage_of_looks(&self) -> Usage {
-        let looking = self.verification.as_ref().map(|found| found.usage);
-        self.lost_looks.usage.and(looking.unwrap_or_default())
+    pub fn verifier_usage(&self) -> Usage {
+        let current = self.verification.as_ref().map(|found| found.usage);
+        self.discarded.usage.and(current.unwrap_or_default())
     }
 
-    /// How long the looks at its work took.
     #[must_use]
-    pub fn looking_ms(&self) -> u64 {
-        let looking = self.verification.as_ref().map_or(0, |found| found.duration_ms);
-        self.lost_looks.duration_ms.saturating_add(looking)
+    pub fn verifier_ms(&self) -> u64 {
+        let current = self.verification.as_ref().map_or(0, |found| found.duration_ms);
+        self.discarded.duration_ms.saturating_add(current)
     }
 
-    /// A look came to nothing; what it used counts all the same.
-    pub(super) fn looked_in_vain(&mut self, found: &Verification) {
-        let lost = &mut self.lost_looks;
+    /// Discards a verification; what it used still counts.
+    pub(super) fn discard_verification(&mut self, found: &Verification) {
+        let lost = &mut self.discarded;
         lost.usage = lost.usage.and(found.usage);
         lost.duration_ms = lost.duration_ms.saturating_add(found.duration_ms);
     }

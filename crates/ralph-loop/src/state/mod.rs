@@ -1,7 +1,7 @@
-//! Where a run stands, and what follows from what happens: nothing else decides it, so that every order of events can be tried.
+//! The state machine of a run. It alone decides what happens next, so tests can try every order of events.
 //!
-//! The driver does what an effect says and tells the result as an event. Effects are done one after the other; only an
-//! agent's turn, the gates and a wait go on by themselves.
+//! The driver performs effects one after another and reports each result as an event. Only an agent's turn, the gates
+//! and a wait run concurrently.
 
 mod effect;
 mod ending;
@@ -21,28 +21,30 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ralph_model::{SplitMix64, TaskKind, Usage};
-use ralph_store::{ClaimAnswer, Standing};
+use ralph_store::{ClaimAnswer, ScopeCounts};
 
 pub use effect::{BaselineOf, Effect, Notice, PauseWait, Pauses};
 pub use ending::{End, RecordedEnd};
-pub use event::{Event, Happening, WorkCommit};
-pub use iteration::{Confirmed, Current, Draft, Examined, Gates, LandedWork, Left, LostLooks, Place, ToExamine};
-pub use limits::Reached;
+pub use event::{Event, Input, WorkCommit};
+pub use iteration::{
+    Confirmed, Current, DiscardedVerifications, Examined, Gates, LandedWork, Leftover, PendingSettlement, Place,
+    ToExamine,
+};
+pub use limits::LimitReached;
 pub use phase::State;
-pub use plan::{FirstTry, Pace, Plan, WhoVerifies};
+pub use plan::{FirstTry, Plan, VerifierKind, WaitTimes};
 pub use standstill::Standstill;
 
 use crate::gates::{Baseline, GateEnd, GateResult, not_started, unusable};
-use crate::guide::Wish;
+use crate::guide::RunRequest;
 use crate::strategy::{Choice, Past, Rule, choose};
-use phase::{FirstInterrupt, Moment, NoFurther, Phase};
+use phase::{FirstInterrupt, Phase, StopClaiming, TimePoint};
 
-/// What a person should know of a gate that fails in a checkout before any work.
-const RED_IN_CHECKOUT: &str = "A gate fails in a new checkout. If it needs files that git does not track, name them in \
+const RED_IN_CHECKOUT: &str = "A gate fails in a fresh checkout. If it needs files that git does not track, list them in \
                                `[worktree] copy`, `link` or `setup`.";
 
 impl State {
-    /// A run that has not begun, and what is to be done first.
+    /// A new run, and its first effects.
     #[must_use]
     pub fn begin(plan: Plan) -> (Self, Vec<Effect>) {
         let state = Self {
@@ -53,7 +55,7 @@ impl State {
             spent: Usage::default(),
             streak: 0,
             failing: BTreeMap::new(),
-            chance: SplitMix64::new(plan.seed),
+            rng: SplitMix64::new(plan.seed),
             waited: None,
             paused: None,
             reached: None,
@@ -63,14 +65,14 @@ impl State {
             baseline: None,
             interrupts: 0,
             first: FirstInterrupt::Stops,
-            wish: Wish::GoOn,
+            request: RunRequest::GoOn,
             slept: Duration::ZERO,
             plan,
         };
         (state, vec![Effect::Recover])
     }
 
-    /// How it ended; none while it goes on.
+    /// How the run ended; `None` while it goes on.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
         match &self.phase {
@@ -79,28 +81,27 @@ impl State {
         }
     }
 
-    /// How many iterations have begun.
     #[must_use]
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
 
-    /// What happens next. An event that does not fit where the run stands changes nothing.
+    /// Handles an event. One that does not fit the current phase changes nothing.
     #[must_use]
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
         self.slept = event.slept;
         match event.what {
-            Happening::Interrupt => self.interrupted(phase),
-            Happening::Stop => self.stopped(phase),
-            Happening::GuidanceWanted => self.guidance_wanted(phase),
-            Happening::Wished(wish) => self.wished(phase, wish),
-            Happening::Failed(reason) => self.failed(&phase, reason),
-            Happening::NoRoomInTime(reason) => self.no_room_in_time(phase, reason, event.at),
-            what => self.moved(
+            Input::Interrupt => self.interrupted(phase),
+            Input::Stop => self.stopped(phase),
+            Input::GuidanceWanted => self.guidance_wanted(phase),
+            Input::Requested(request) => self.requested(phase, request),
+            Input::Failed(reason) => self.failed(&phase, reason),
+            Input::DiskFullTimeout(reason) => self.disk_full_timeout(phase, reason, event.at),
+            what => self.transition(
                 phase,
                 what,
-                Moment {
+                TimePoint {
                     at: event.at,
                     now: event.now,
                 },
@@ -108,30 +109,30 @@ impl State {
         }
     }
 
-    fn moved(&mut self, phase: Phase, what: Happening, when: Moment) -> Vec<Effect> {
+    fn transition(&mut self, phase: Phase, what: Input, when: TimePoint) -> Vec<Effect> {
         match (phase, what) {
-            (Phase::Recovering, Happening::Recovered(left)) => {
+            (Phase::Recovering, Input::Recovered(left)) => {
                 self.left = left.into();
                 self.next_left(when)
             }
-            (Phase::Abandoning, Happening::Abandoned) => self.next_left(when),
-            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when),
-            (Phase::Closing(_), Happening::OutboxFinished) if self.is_to_stop() => self.finish(End::Interrupted),
-            (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
-            (Phase::Counting(why), Happening::Counted(standing)) => self.counted(why, standing),
-            (Phase::Claiming, Happening::Answered { answer, past }) => self.answered(answer, &past, when),
-            (Phase::Baselining(current, of), Happening::BaselineRan { results, left }) => {
+            (Phase::Abandoning, Input::Abandoned) => self.next_left(when),
+            (Phase::Tidying, Input::OutboxFinished) => self.before_claim(when),
+            (Phase::Closing(_), Input::OutboxFinished) if self.is_to_stop() => self.finish(End::Interrupted),
+            (Phase::Closing(end), Input::OutboxFinished) => self.finish(end),
+            (Phase::Counting(why), Input::Counted(standing)) => self.counted(why, standing),
+            (Phase::Claiming, Input::ClaimAnswered { answer, past }) => self.answered(answer, &past, when),
+            (Phase::Baselining(current, of), Input::BaselineRan { results, left }) => {
                 self.baseline_ran(current, of, (&results, left))
             }
             (
                 Phase::Preparing(mut current),
-                Happening::Prepared {
+                Input::Prepared {
                     before,
                     overflowed_before,
                     spent_before,
                 },
             ) => {
-                // The gates and the look at the files may have taken long.
+                // The gates and the snapshot may have taken long.
                 if self.is_to_stop() || self.is_last() || self.time_is_up(when.at).is_some() {
                     return self.abandon(current);
                 }
@@ -142,34 +143,34 @@ impl State {
                 self.phase = Phase::Starting(current);
                 vec![Effect::Spawn]
             }
-            (Phase::Starting(current), Happening::Spawned) => self.spawned(current, when.at),
+            (Phase::Starting(current), Input::Spawned) => self.spawned(current, when.at),
             (Phase::Working(working), what) => self.while_working(working, what, when.at),
-            (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
-            (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined, when),
-            (Phase::Consulting(draft), Happening::Spawned) => self.verifier_started(draft, when.at),
-            (Phase::Consulting(draft), Happening::TaskGone) => self.nothing_to_verify(draft, when.now),
-            (Phase::Consulting(draft), Happening::VerifierUnusable(why)) => {
+            (Phase::Recording(current, summary), Input::EndRecorded) => self.judged(current, summary),
+            (Phase::Examining(examining), Input::Examined(examined)) => self.examined(*examining, *examined, when),
+            (Phase::StartingVerifier(draft), Input::Spawned) => self.verifier_started(draft, when.at),
+            (Phase::StartingVerifier(draft), Input::TaskDeleted) => self.nothing_to_verify(draft, when.now),
+            (Phase::StartingVerifier(draft), Input::VerifierUnusable(why)) => {
                 self.verifier_unusable(draft, &why, when.now)
             }
             (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
-            (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
-            (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when),
-            (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
-            (phase @ (Phase::Baselining(..) | Phase::Examining(_)), Happening::NoRoom) => self.find_room(phase),
-            (phase, Happening::RoomFound) => self.do_again(phase),
-            (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
-            (Phase::Ending(_), Happening::RunEnded(end)) => self.rest(Phase::Over(end)),
+            (Phase::AskingGuidance(draft), Input::Guided(guided)) => self.guided(draft, guided, when),
+            (Phase::RecordingGuidance(draft), Input::GuidanceRecorded) => self.conclude(draft, when),
+            (Phase::Settling(draft), Input::Settled) => self.settled(&draft, when.at),
+            (phase @ (Phase::Baselining(..) | Phase::Examining(_)), Input::DiskFull) => self.wait_for_disk_space(phase),
+            (phase, Input::DiskSpaceFound) => self.repeat(phase),
+            (Phase::Waiting(waiting), Input::Tick) => self.waited(waiting, when),
+            (Phase::Ending(_), Input::RunEnded(end)) => self.enter(Phase::Over(end)),
             (phase, what) => self.towards_base(phase, what, when),
         }
     }
 
-    fn find_room(&mut self, phase: Phase) -> Vec<Effect> {
+    fn wait_for_disk_space(&mut self, phase: Phase) -> Vec<Effect> {
         self.phase = phase;
-        vec![Effect::FindRoom]
+        vec![Effect::WaitForDiskSpace]
     }
 
-    /// Does again what goes on by itself, after it had no room.
-    fn do_again(&mut self, phase: Phase) -> Vec<Effect> {
+    /// Repeats work that failed because the disk was full.
+    fn repeat(&mut self, phase: Phase) -> Vec<Effect> {
         let effect = match &phase {
             Phase::Baselining(current, of) => Some(Effect::RunBaseline(current.clone(), *of)),
             Phase::Examining(examining) => Some(self.examine(&examining.current, &examining.turn, examining.gates)),
@@ -177,38 +178,40 @@ impl State {
             Phase::CheckingOut(current) => Some(Effect::CheckOut(current.clone())),
             Phase::CommittingWork(draft) => Some(Effect::CommitWork(draft.clone())),
             Phase::Rechecking(draft) => Some(self.examine(&draft.current, &draft.turn, Gates::Run)),
-            Phase::Verifying(verifying) => return self.consult(verifying.draft.clone()),
+            Phase::Verifying(verifying) => return self.start_verifier(verifying.draft.clone()),
             _ => None,
         };
         self.phase = phase;
         effect.into_iter().collect()
     }
 
-    /// Stays, or comes to rest, in a phase without doing anything.
-    fn rest(&mut self, phase: Phase) -> Vec<Effect> {
+    /// Enters a phase without any effect.
+    fn enter(&mut self, phase: Phase) -> Vec<Effect> {
         self.phase = phase;
         vec![]
     }
 
-    /// The next that dead runs have left, else the first of this run's own.
-    fn next_left(&mut self, when: Moment) -> Vec<Effect> {
+    /// Handles the next leftover of a dead run; without one, goes on to this run's own work.
+    fn next_left(&mut self, when: TimePoint) -> Vec<Effect> {
         if self.is_to_stop() {
             return self.finish(End::Interrupted);
         }
         match self.left.pop_front() {
             None => self.tidy(),
-            Some(Left::Claimed(current)) => self.abandon(current),
-            Some(Left::Ended(current, summary)) => match self.pause_before_look(&current, &summary, when.now) {
-                Some(pause) => {
-                    self.left.push_front(Left::Ended(current, summary));
-                    self.wait_for(pause, None, when)
+            Some(Leftover::Claimed(current)) => self.abandon(current),
+            Some(Leftover::Ended(current, summary)) => {
+                match self.pause_before_verifying(&current, &summary, when.now) {
+                    Some(pause) => {
+                        self.left.push_front(Leftover::Ended(current, summary));
+                        self.wait_for(pause, None, when)
+                    }
+                    None => self.judged(current, summary),
                 }
-                None => self.judged(current, summary),
-            },
+            }
         }
     }
 
-    /// A claim whose agent was not started is taken back; nothing is left of it.
+    /// Takes back a claim whose agent was not started. It leaves no trace.
     fn abandon(&mut self, current: Box<Current>) -> Vec<Effect> {
         self.phase = Phase::Abandoning;
         vec![Effect::Abandon(current)]
@@ -222,42 +225,42 @@ impl State {
         vec![Effect::FinishOutbox]
     }
 
-    fn before_claim(&mut self, when: Moment) -> Vec<Effect> {
+    fn before_claim(&mut self, when: TimePoint) -> Vec<Effect> {
         if self.is_to_stop() || !self.left.is_empty() {
             return self.next_left(when);
         }
         if self.is_last() {
-            return self.count(NoFurther::AsWished);
+            return self.count(StopClaiming::Requested);
         }
         if let Some(limit) = self.limit_reached(when.at) {
-            return self.count(NoFurther::Limit(limit));
+            return self.count(StopClaiming::Limit(limit));
         }
         self.claim()
     }
 
-    fn count(&mut self, why: NoFurther) -> Vec<Effect> {
+    fn count(&mut self, why: StopClaiming) -> Vec<Effect> {
         self.phase = Phase::Counting(why);
         vec![Effect::Count]
     }
 
-    /// A run that reached a limit with its last task done has come to its end all the same; and where only what is for a
-    /// person is left, no further run could go on.
-    fn counted(&mut self, why: NoFurther, standing: Standing) -> Vec<Effect> {
-        self.finish(match (standing.for_a_person(), standing.open, why) {
+    /// A run that reaches a limit with its last task done is complete. If only tasks that need a person are left, no
+    /// further run could continue.
+    fn counted(&mut self, why: StopClaiming, standing: ScopeCounts) -> Vec<Effect> {
+        self.finish(match (standing.needing_attention(), standing.open, why) {
             (0, 0, _) => End::Complete,
             _ if self.is_to_stop() => End::Interrupted,
-            (_, 0, _) => End::LeftForPerson(standing),
-            (_, _, NoFurther::Limit(limit)) => End::Limit(limit),
-            (_, _, NoFurther::AsWished) => End::AsWished(standing),
+            (_, 0, _) => End::NeedsAttention(standing),
+            (_, _, StopClaiming::Limit(limit)) => End::Limit(limit),
+            (_, _, StopClaiming::Requested) => End::StoppedAsRequested(standing),
         })
     }
 
-    fn answered(&mut self, answer: ClaimAnswer, past: &Past, when: Moment) -> Vec<Effect> {
+    fn answered(&mut self, answer: ClaimAnswer, past: &Past, when: TimePoint) -> Vec<Effect> {
         let known = self.paused.take();
         let claim = match answer {
             ClaimAnswer::Claimed(claim) => claim,
             ClaimAnswer::Busy { held } => {
-                let mut effects = vec![Effect::Tell(Notice::Busy(held))];
+                let mut effects = vec![Effect::Notify(Notice::Busy(held))];
                 effects.extend(self.wait_for_others(when));
                 return effects;
             }
@@ -309,7 +312,7 @@ impl State {
         if self.is_to_stop() || self.is_last() || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
-        // The checks of the task are run last.
+        // The checks of the task run last.
         let (results, checks) = results.split_at(results.len().saturating_sub(current.checks.len()));
         let passing = checks
             .iter()
@@ -318,7 +321,7 @@ impl State {
             .map(|check| {
                 let (task, command) = (&current.task, &check.command);
                 Effect::Warn(format!(
-                    "The check `{command}` of {task} passes already, before any work."
+                    "The check `{command}` of {task} already passes before any work."
                 ))
             })
             .collect();
@@ -326,7 +329,7 @@ impl State {
             effects.extend(self.prepare(current));
             return effects;
         }
-        // In what an earlier run has left, a gate may be broken through the work that goes on now.
+        // The work in progress of an earlier run may have broken a gate.
         let broken = not_started(results, &BTreeSet::new()).or_else(|| unusable(results).filter(|_| left.is_none()));
         if let Some(reason) = broken {
             return self.finish(End::Error(reason));
@@ -336,7 +339,7 @@ impl State {
         if current.place == Place::Checkout && !baseline.red_gates().is_empty() {
             effects.push(Effect::Warn(RED_IN_CHECKOUT.to_owned()));
         }
-        effects.push(Effect::KeepBaseline(baseline));
+        effects.push(Effect::SaveBaseline(baseline));
         effects.extend(self.prepare(current));
         effects
     }

@@ -1,4 +1,4 @@
-//! Where a run stands, and what it is at.
+//! The data of the state machine: the state and its phases.
 
 use ralph_memory::inject::prompt::BrokenGate;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,77 +9,72 @@ use ralph_model::{SplitMix64, TaskId, Usage};
 use ralph_store::Pause;
 
 use super::standstill::{Failing, Standstill};
-use super::{BaselineOf, Current, Draft, End, Gates, Left, Plan, Reached};
+use super::{BaselineOf, Current, End, Gates, Leftover, LimitReached, PendingSettlement, Plan};
 use crate::gates::Baseline;
-use crate::guide::Wish;
+use crate::guide::RunRequest;
 use crate::settle::Judgement;
 use crate::summary::{StopCause, TurnSummary};
 
-/// Where a run stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     pub(super) plan: Plan,
     pub(super) phase: Phase,
-    /// What dead runs have left and is not settled yet.
-    pub(super) left: VecDeque<Left>,
+    /// Leftovers of dead runs that are not settled yet.
+    pub(super) left: VecDeque<Leftover>,
     pub(super) iterations: u32,
-    /// How many iterations were settled, those of dead runs among them.
+    /// How many iterations were settled, including those of dead runs.
     pub(super) settled: u32,
     pub(super) spent: Usage,
-    /// Failures in a row of a prompt loop.
+    /// Consecutive failures of a prompt loop.
     pub(super) streak: u32,
-    /// Of each task, what failed in a row.
+    /// Consecutive failures of each task.
     pub(super) failing: BTreeMap<TaskId, Failing>,
-    pub(super) chance: SplitMix64,
-    /// The pause that this run has waited for long enough.
+    pub(super) rng: SplitMix64,
+    /// The pause that this run has waited out.
     pub(super) waited: Option<Box<Pause>>,
-    /// The wait that goes on unless the pause has been lifted, while that is asked for.
+    /// The wait to continue if a claim finds the pause still active.
     pub(super) paused: Option<Box<Waiting>>,
-    /// The limit for which the last agent was stopped.
-    pub(super) reached: Option<Reached>,
-    /// What came back again and again without a change on disk.
+    /// The limit that stopped the last agent.
+    pub(super) reached: Option<LimitReached>,
+    /// Repeated iterations without a change on disk.
     pub(super) standstill: Option<Standstill>,
-    /// The gates that an attempt in the project itself has broken.
+    /// The gates that an attempt in the project itself broke.
     pub(super) broken_gates: Vec<BrokenGate>,
-    /// The model that the last iteration asked for.
+    /// The model the last iteration asked for.
     pub(super) hint: Option<String>,
-    /// What the gates may say; none before they ran.
+    /// `None` before the gates ran.
     pub(super) baseline: Option<Baseline>,
-    /// How often the person has pressed Ctrl+C, or the run was told to stop, since it began or went on.
+    /// The number of interrupts and stop requests since the run began or continued.
     pub(super) interrupts: u32,
-    /// What the first of these means.
     pub(super) first: FirstInterrupt,
-    /// What the person wishes of the run as a whole.
-    pub(super) wish: Wish,
-    /// For how long the computer has slept since the run began.
+    pub(super) request: RunRequest,
+    /// How long the computer has slept since the run began.
     pub(super) slept: Duration,
 }
 
 /// What the first Ctrl+C means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FirstInterrupt {
-    /// The run is to stop.
+    /// Stop the run.
     Stops,
-    /// The turn is to stop, and the person is asked what the agent should do differently.
+    /// Stop the turn and ask the user for guidance.
     Asks,
 }
 
-/// Why no further task is claimed.
+/// Why the run claims no further task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NoFurther {
-    /// A limit is reached.
-    Limit(Reached),
-    /// The person wishes so.
-    AsWished,
+pub(super) enum StopClaiming {
+    Limit(LimitReached),
+    Requested,
 }
 
-/// What a run is at. But for the last, each waits for one event.
+/// The current step of a run. Every phase but the last waits for one event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Phase {
     Recovering,
     Abandoning,
     Tidying,
-    Counting(NoFurther),
+    Counting(StopClaiming),
     Claiming,
     CheckingOut(Box<Current>),
     Baselining(Box<Current>, BaselineOf),
@@ -88,74 +83,73 @@ pub(super) enum Phase {
     Working(Working),
     Recording(Box<Current>, Box<TurnSummary>),
     Examining(Box<Examining>),
-    /// The verifier is being started.
-    Consulting(Box<Draft>),
+    /// Starting the verifier.
+    StartingVerifier(Box<PendingSettlement>),
     Verifying(Box<Verifying>),
-    /// The person is asked about a turn that they have stopped.
-    Guiding(Box<Draft>),
-    /// What they said is put on record.
-    Noting(Box<Draft>),
-    Committing(Box<Draft>),
-    /// The work of a checkout is committed on the tip of the base.
-    CommittingWork(Box<Draft>),
-    /// The base has moved, and the gates are asked about the work on its new tip.
-    Rechecking(Box<Draft>),
-    RecordingLanding(Box<Draft>, String),
-    Landing(Box<Draft>, String),
-    Settling(Box<Draft>),
+    /// Asking the user about a turn they stopped.
+    AskingGuidance(Box<PendingSettlement>),
+    /// Recording the guidance.
+    RecordingGuidance(Box<PendingSettlement>),
+    Committing(Box<PendingSettlement>),
+    /// Committing the work of a checkout on the tip of the base.
+    CommittingWork(Box<PendingSettlement>),
+    /// The base has moved, and the gates run on its new tip.
+    Rechecking(Box<PendingSettlement>),
+    RecordingLanding(Box<PendingSettlement>, String),
+    Landing(Box<PendingSettlement>, String),
+    Settling(Box<PendingSettlement>),
     Waiting(Box<Waiting>),
     Closing(End),
     Ending(End),
     Over(End),
 }
 
-/// A moment, as a clock counts that never jumps, and as the one on the wall does.
+/// A point in time by the monotonic clock and by the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment {
-    /// Counted from the run's beginning.
+pub(super) struct TimePoint {
+    /// The time since the run began.
     pub(super) at: Duration,
     pub(super) now: Timestamp,
 }
 
-impl Moment {
+impl TimePoint {
     pub(super) fn after(self, time: Duration) -> Self {
         Self {
             at: self.at.saturating_add(time),
-            // What is longer than time itself never ends.
+            // A wait past the maximum timestamp never ends.
             now: self.now.checked_add(time).unwrap_or(Timestamp::MAX),
         }
     }
 
-    /// Whether it is over. Either clock will do: the first stands still while a computer sleeps, the second may be set back.
+    /// Whether it has passed. Either clock suffices: the first stops while the computer sleeps, the second may be set
+    /// back.
     pub(super) fn is_over(self, present: Self) -> bool {
         present.at >= self.at || present.now >= self.now
     }
 }
 
-/// A wait.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Waiting {
-    pub(super) until: Moment,
-    /// The pause that is waited for; none where other runs hold all tasks.
+    pub(super) until: TimePoint,
+    /// The pause, or `None` if other runs hold all tasks.
     pub(super) pause: Option<Box<Pause>>,
-    /// When the clock was looked at last.
-    pub(super) looked: Duration,
-    /// When was asked last whether the pause still holds.
+    /// When the clock was last checked.
+    pub(super) checked: Duration,
+    /// When the pause was last checked.
     pub(super) asked: Duration,
 }
 
-/// An agent at work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Working {
     pub(super) current: Box<Current>,
-    /// Why it is being stopped.
+    /// Why the session is being stopped.
     pub(super) stop: Option<StopCause>,
     pub(super) began: Duration,
-    pub(super) last_sign: Duration,
+    pub(super) last_activity: Duration,
     pub(super) used: Usage,
 }
 
-/// A turn that is over and whose work is being looked at.
+/// A finished turn whose work is being examined.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Examining {
     pub(super) current: Box<Current>,
@@ -164,10 +158,10 @@ pub(super) struct Examining {
     pub(super) gates: Gates,
 }
 
-/// Work that the gates let pass, and a second session that looks at it.
+/// Work that passed the gates and is being verified.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Verifying {
-    pub(super) draft: Box<Draft>,
-    /// The session. What it has used holds what the turn used before it.
+    pub(super) draft: Box<PendingSettlement>,
+    /// The verifier's session. Its usage includes that of the turn before it.
     pub(super) session: Working,
 }

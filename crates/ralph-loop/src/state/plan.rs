@@ -1,4 +1,4 @@
-//! What does not change in a run: what it may do, who looks at its work, and how long it waits.
+//! The settings of a run that do not change: limits, verifier, wait times.
 
 use std::time::Duration;
 
@@ -6,101 +6,88 @@ use ralph_model::config::{Commit, Limits, StrategyName, WhenUnverified};
 use ralph_model::{RunId, TaskId};
 
 use super::Place;
-use crate::guide::Asking;
+use crate::guide::Attendance;
 use crate::rules::Rules;
 
-/// What does not change in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The run.
     pub run: RunId,
-    /// The models from the weakest to the strongest.
+    /// The models, weakest first.
     pub models: Vec<String>,
-    /// The model that the person asked for.
+    /// The model the user asked for.
     pub model: Option<String>,
-    /// How a model is chosen.
     pub strategy: StrategyName,
-    /// From how many failures in a row cost-optimized takes the strongest model.
+    /// After this many consecutive failures, cost-optimized uses the strongest model.
     pub escalate_after: Option<u32>,
-    /// The limits.
     pub limits: Limits,
-    /// Where tasks are worked on.
     pub place: Place,
-    /// What is committed in the project itself.
+    /// What to commit in the project itself.
     pub commit: Commit,
-    /// Whether there are gates.
     pub has_gates: bool,
-    /// Who looks at work that the gates let pass.
-    pub verifier: WhoVerifies,
-    /// What becomes of a task that was reported done and is unverified.
+    pub verifier: VerifierKind,
+    /// What happens to a task that was reported done but is unverified.
     pub unverified: WhenUnverified,
-    /// How long waits are.
-    pub pace: Pace,
-    /// Whether the first iteration heeds a pause of the agent.
+    pub wait_times: WaitTimes,
+    /// Whether the first iteration respects a pause of the agent.
     pub first_try: FirstTry,
-    /// Whether the person can be asked.
-    pub asking: Asking,
-    /// Where the chance in waits comes from.
+    pub attendance: Attendance,
+    /// Seeds the jitter of waits.
     pub seed: u64,
-    /// The rules of guardrails.
     pub rules: Rules,
-    /// The one task that the run is about.
+    /// The only task of the run, if it has just one.
     pub only_task: Option<TaskId>,
 }
 
-/// Who looks at work that the gates let pass, before it is done.
+/// Who verifies work that passed the gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WhoVerifies {
-    /// Nobody.
+pub enum VerifierKind {
     #[default]
-    Nobody,
-    /// A session of the agent that did it.
+    None,
+    /// Another session of the same agent.
     SameAgent,
-    /// A session of another agent.
-    Another,
+    OtherAgent,
 }
 
-/// When the first agent of a run is started.
+/// When the first agent of a run starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FirstTry {
-    /// When a pause that an earlier run has met is over.
+    /// After a pause that an earlier run met.
     #[default]
     AfterThePause,
-    /// At once. A pause that this run meets itself is heeded.
+    /// Immediately. Pauses that this run meets itself are respected.
     AtOnce,
 }
 
-/// How long a run waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// For another run that holds a task.
+pub struct WaitTimes {
+    /// For another run that has claimed a task.
     pub busy: Duration,
-    /// After the first failure of the service; then twice as long each time, up to sixty times.
+    /// After the first service failure; doubles each time, up to 60 times this.
     pub transient: Duration,
-    /// For a usage limit whose end nobody tells; then twice as long each time, up to twelve times.
+    /// For a usage limit with unknown end; doubles each time, up to 12 times this.
     pub usage: Duration,
-    /// How far runs that wait for the same usage limit start apart, at most.
+    /// The maximum jitter between runs that wait for the same usage limit.
     pub spread: Duration,
-    /// How often a wait looks at the clock: that of the wall may have jumped, and somebody may watch it.
-    pub look: Duration,
-    /// How often to try again what could not be written because the disk was full.
-    pub room: Duration,
+    /// How often a wait checks the clock, since the wall clock may jump and the user may be watching.
+    pub clock_check: Duration,
+    /// How often to retry a write while the disk is full.
+    pub disk_full: Duration,
 }
 
-impl Default for Pace {
+impl Default for WaitTimes {
     fn default() -> Self {
         Self {
             busy: Duration::from_secs(2),
             transient: Duration::from_secs(5),
             usage: Duration::from_mins(5),
             spread: Duration::from_secs(30),
-            look: Duration::from_secs(30),
-            room: Duration::from_secs(2),
+            clock_check: Duration::from_secs(30),
+            disk_full: Duration::from_secs(2),
         }
     }
 }
 
-impl Pace {
+impl WaitTimes {
     pub(super) fn back_off(&self, doublings: u32) -> Duration {
         self.transient
             .saturating_mul(1 << doublings.min(20))

@@ -1,4 +1,4 @@
-//! From the start of an agent to the settlement of its turn.
+//! A turn, from the start of the agent to its settlement.
 
 use ralph_memory::inject::prompt::BrokenGate;
 use std::time::Duration;
@@ -10,17 +10,18 @@ use ralph_model::{Promise, TaskKind, Usage};
 use ralph_store::{EvidenceChange, PauseChange};
 
 use super::pauses::MAX_TRANSIENTS;
-use super::phase::{Examining, Moment, Phase, Working};
+use super::phase::{Examining, Phase, TimePoint, Working};
 use super::{
-    Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Place, Reached, State, ToExamine,
+    Current, DiscardedVerifications, Effect, End, Examined, Gates, Input, LimitReached, Notice, PendingSettlement,
+    Place, State, ToExamine,
 };
 use crate::basis::{changed_without_review, names};
 use crate::gates::{Baseline, Changed, GateEnd, GateResult, not_started};
 use crate::settle::{
-    Facts, Fate, Judgement, StopRun, Then, Verdict, gate_not_started, gates_interrupted, judge, judge_evidence,
-    judge_gates, landed_before,
+    Facts, Judgement, StopRun, TaskTransition, Then, Verdict, gate_not_started, gates_interrupted, judge,
+    judge_evidence, judge_gates, landed_before,
 };
-use crate::strategy::on_the_ladder;
+use crate::strategy::configured_model;
 use crate::summary::{StopCause, TurnSummary};
 
 impl State {
@@ -29,31 +30,31 @@ impl State {
             current,
             stop: None,
             began: at,
-            last_sign: at,
+            last_activity: at,
             used: Usage::default(),
         };
         if self.interrupts > 0 {
             return self.stop_agent(working, StopCause::Interrupt);
         }
-        self.rest(Phase::Working(working))
+        self.enter(Phase::Working(working))
     }
 
-    pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
+    pub(super) fn while_working(&mut self, mut working: Working, what: Input, at: Duration) -> Vec<Effect> {
         match what {
-            Happening::TurnEnded(mut summary) => {
+            Input::TurnEnded(mut summary) => {
                 summary.cause = cause_of_end(working.stop, &summary.end);
                 summary.limit = self.limit_of(summary.cause, &working);
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
-            Happening::Sign => working.last_sign = at,
-            Happening::Used(usage) => {
-                working.last_sign = at;
+            Input::Activity => working.last_activity = at,
+            Input::Used(usage) => {
+                working.last_activity = at;
                 working.used = usage;
             }
             _ => {}
         }
-        // The verifier is not stopped for the task: work that is finished has been paid for.
+        // The task limit does not stop the verifier: finished work has already been paid for.
         let over_task_limit = || {
             let reached = self.task_used_up(&working.current, working.used);
             reached.map(|_| (StopCause::TaskLimit, None))
@@ -63,14 +64,14 @@ impl State {
                 self.reached = reached;
                 self.stop_agent(working, cause)
             }
-            (Some(_), _) | (None, None) => self.rest(Phase::Working(working)),
+            (Some(_), _) | (None, None) => self.enter(Phase::Working(working)),
         }
     }
 
-    /// The limit for which a session was stopped, in a sentence.
+    /// The limit that stopped a session, in a sentence.
     pub(super) fn limit_of(&self, cause: Option<StopCause>, session: &Working) -> Option<String> {
         match cause? {
-            StopCause::RunLimit => self.reached.as_ref().map(|reached| reached.said.clone()),
+            StopCause::RunLimit => self.reached.as_ref().map(|reached| reached.message.clone()),
             StopCause::TaskLimit => self.task_used_up(&session.current, session.used),
             _ => None,
         }
@@ -93,7 +94,7 @@ impl State {
         }
     }
 
-    /// The turn is over: are the gates to be asked?
+    /// The turn is over; decides whether to run the gates.
     pub(super) fn judged(&mut self, current: Box<Current>, turn: Box<TurnSummary>) -> Vec<Effect> {
         let judgement = match &current.landed {
             Some(_) => Judgement::Settled(landed_before()),
@@ -113,7 +114,7 @@ impl State {
         vec![effect]
     }
 
-    /// What a turn has left is to be seen.
+    /// The effect that examines what a turn changed.
     pub(super) fn examine(&self, current: &Current, turn: &TurnSummary, gates: Gates) -> Effect {
         Effect::Examine(Box::new(ToExamine {
             current: Box::new(current.clone()),
@@ -123,12 +124,12 @@ impl State {
         }))
     }
 
-    /// What the gates said before an iteration.
+    /// The baseline of an iteration.
     fn baseline_of<'a>(&'a self, current: &'a Current) -> Option<&'a Baseline> {
         current.baseline.as_ref().or(self.baseline.as_ref())
     }
 
-    /// What the gates say of the work. Where the check of a guardrail refuses it, the guardrail is the reason.
+    /// The verdict of the gates. If the check of a guardrail refuses the work, the reason names the guardrail.
     pub(super) fn verdict(&self, baseline: &Baseline, gates: &[GateResult], changed: Changed) -> Verdict {
         let refusing = baseline.refusing(gates, changed);
         let guardrail = refusing.and_then(|gate| self.plan.rules.guardrail_of(&gate.command));
@@ -138,7 +139,7 @@ impl State {
         }
     }
 
-    /// Remembers since which attempt a gate fails that passed before the run.
+    /// Records which attempt broke a gate that passed before the run.
     fn note_broken(&mut self, current: &Current, results: &[GateResult]) {
         let red_before = self.baseline.as_ref().map(Baseline::red_gates).unwrap_or_default();
         for result in results {
@@ -154,8 +155,8 @@ impl State {
         }
     }
 
-    /// What changed and what the gates say is known: the settlement can be drawn up.
-    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: Moment) -> Vec<Effect> {
+    /// Prepares the settlement from the changes and the gate results.
+    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: TimePoint) -> Vec<Effect> {
         let Examining {
             current,
             turn,
@@ -170,8 +171,8 @@ impl State {
         let empty = Baseline::default();
         let baseline = self.baseline_of(&current).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
-        let ruling = match judgement {
-            Judgement::Settled(ruling) => ruling,
+        let decision = match judgement {
+            Judgement::Settled(decision) => decision,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
             Judgement::AskGates(claimed) => match not_started(&examined.gates, &names(&examined.basis_changed)) {
                 Some(why) => gate_not_started(&why),
@@ -192,7 +193,7 @@ impl State {
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
-        let draft = Box::new(Draft {
+        let draft = Box::new(PendingSettlement {
             changed,
             changed_before: examined.changed_before,
             basis_changed: examined.basis_changed,
@@ -205,13 +206,13 @@ impl State {
             landed_on: None,
             moves: 0,
             verification: None,
-            unlooked: None,
-            lost_looks: LostLooks::default(),
+            decision_before_verifier: None,
+            discarded: DiscardedVerifications::default(),
             pause: PauseChange::Keep,
             verifier_pause: PauseChange::Keep,
             current,
             turn,
-            ruling,
+            decision,
         });
         if self.asks() {
             return self.ask(draft);
@@ -219,23 +220,23 @@ impl State {
         self.verify_or_conclude(draft, when)
     }
 
-    /// Lets a second session look at what is done, where that is wanted, and settles.
-    pub(super) fn verify_or_conclude(&mut self, draft: Box<Draft>, when: Moment) -> Vec<Effect> {
+    /// Runs the verifier on finished work if configured, then settles.
+    pub(super) fn verify_or_conclude(&mut self, draft: Box<PendingSettlement>, when: TimePoint) -> Vec<Effect> {
         if self.is_to_be_verified(&draft) {
             return self.verify(draft, when);
         }
         self.conclude(draft, when)
     }
 
-    /// Asks whether a done task is confirmed, commits what is to be committed, and settles.
-    pub(super) fn conclude(&mut self, mut draft: Box<Draft>, when: Moment) -> Vec<Effect> {
+    /// Checks the evidence for a finished task, commits if configured, and settles.
+    pub(super) fn conclude(&mut self, mut draft: Box<PendingSettlement>, when: TimePoint) -> Vec<Effect> {
         if draft.current.landed.is_none() {
             self.judge_evidence(&mut draft);
         }
-        if draft.ruling.task == Fate::Done && draft.current.place == Place::Checkout {
+        if draft.decision.task == TaskTransition::Done && draft.current.place == Place::Checkout {
             return self.land_or_settle(draft, when);
         }
-        if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
+        if draft.decision.task == TaskTransition::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
@@ -243,25 +244,25 @@ impl State {
         }
     }
 
-    pub(super) fn judge_evidence(&self, draft: &mut Draft) {
-        if draft.ruling.task == Fate::Done
+    pub(super) fn judge_evidence(&self, draft: &mut PendingSettlement) {
+        if draft.decision.task == TaskTransition::Done
             && let Some(unverified) = draft.lacks_evidence()
         {
             let (kind, when) = (draft.current.kind, self.plan.unverified);
-            let passed = draft.ruling.clone();
-            (draft.ruling, draft.unverified) = judge_evidence(kind, passed, unverified, when);
+            let passed = draft.decision.clone();
+            (draft.decision, draft.unverified) = judge_evidence(kind, passed, unverified, when);
         }
     }
 
-    /// Settles without a commit, because hooks or filters changed without review: evidence rests on them, too.
+    /// Settles without a commit, because hooks or filters changed without review. They are part of the evidence, too.
     pub(super) fn programs_changed(
         &mut self,
-        mut draft: Box<Draft>,
+        mut draft: Box<PendingSettlement>,
         changes: Vec<EvidenceChange>,
         now: Timestamp,
     ) -> Vec<Effect> {
         let why = changed_without_review(&changes);
-        draft.ruling.also(&format!("It is not committed: {why}"));
+        draft.decision.also(&format!("Not committed: {why}"));
         draft.commit = Some(Err(why));
         let known = names(&draft.basis_changed);
         let new = changes.into_iter().filter(|change| !known.contains(&change.name));
@@ -270,46 +271,46 @@ impl State {
         self.settle(draft, now)
     }
 
-    pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn settle(&mut self, mut draft: Box<PendingSettlement>, now: Timestamp) -> Vec<Effect> {
         self.give_up_if_stuck(&mut draft);
         (draft.pause, draft.verifier_pause) = self.pauses_after(&draft, now);
         self.phase = Phase::Settling(draft.clone());
         vec![Effect::Settle(draft)]
     }
 
-    pub(super) fn settled(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
+    pub(super) fn settled(&mut self, draft: &PendingSettlement, at: Duration) -> Vec<Effect> {
         self.settled += 1;
         if draft.current.run != self.plan.run {
-            // What a dead run did neither counts here nor decides what this one does; but the look at it was this one's.
-            self.spent = self.spent.and(draft.usage_of_looks());
+            // The leftovers of a dead run do not count here; only the verification belongs to this run.
+            self.spent = self.spent.and(draft.verifier_usage());
             return self.tidy();
         }
-        let (ruling, control) = (&draft.ruling, &draft.turn.control);
+        let (decision, control) = (&draft.decision, &draft.turn.control);
         self.count_in(draft);
         let mut effects = Vec::new();
-        if let Some(wish) = &control.next_model {
-            match on_the_ladder(&self.plan.models, wish) {
+        if let Some(requested) = &control.next_model {
+            match configured_model(&self.plan.models, requested) {
                 Some(model) => self.hint = Some(model.to_owned()),
-                None => effects.push(Effect::Tell(Notice::UnknownModel(wish.clone()))),
+                None => effects.push(Effect::Notify(Notice::UnknownModel(requested.clone()))),
             }
         }
-        if control.promise == Some(Promise::Complete) && ruling.task != Fate::Done {
-            effects.push(Effect::Tell(Notice::CompleteTooEarly));
+        if control.promise == Some(Promise::Complete) && decision.task != TaskTransition::Done {
+            effects.push(Effect::Notify(Notice::CompleteTooEarly));
         }
         effects.extend(self.after(draft, at));
         effects
     }
 
-    /// Ends the run when the files of its last settlement are written.
+    /// Ends the run once the files of its last settlement are written.
     fn close(&mut self, end: End) -> Vec<Effect> {
         self.phase = Phase::Closing(end);
         vec![Effect::FinishOutbox]
     }
 
-    /// Counts what limits look at.
-    fn count_in(&mut self, draft: &Draft) {
+    /// Updates the counters behind the limits.
+    fn count_in(&mut self, draft: &PendingSettlement) {
         self.spent = self.spent.and(draft.usage());
-        match draft.ruling.outcome.is_failure() {
+        match draft.decision.outcome.is_failure() {
             _ if draft.current.kind == TaskKind::Once => {}
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,
@@ -318,9 +319,8 @@ impl State {
         self.count_standstill(draft);
     }
 
-    /// What the run does after a settlement.
-    fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
-        match &draft.ruling.then {
+    fn after(&mut self, draft: &PendingSettlement, at: Duration) -> Vec<Effect> {
+        match &draft.decision.then {
             _ if self.is_to_stop() => self.close(End::Interrupted),
             Then::GoOn => match self.open_breaker() {
                 Some(standstill) => self.close(End::NoProgress(standstill)),
@@ -329,55 +329,55 @@ impl State {
             Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
             Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
             Then::Stop(StopRun::AgentUnusable | StopRun::GateNotStarted) => {
-                self.close(End::Error(draft.ruling.reason.clone()))
+                self.close(End::Error(draft.decision.reason.clone()))
             }
             Then::Stop(StopRun::Limit) => {
-                let said = || Reached {
+                let from_decision = || LimitReached {
                     key: "",
-                    said: draft.ruling.reason.clone(),
+                    message: draft.decision.reason.clone(),
                 };
                 let limit = self
                     .reached
                     .take()
                     .or_else(|| self.limit_reached(at))
-                    .unwrap_or_else(said);
+                    .unwrap_or_else(from_decision);
                 self.close(End::Limit(limit))
             }
             Then::BackOff if self.gives_up(draft) => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
-                draft.ruling.reason
+                draft.decision.reason
             ))),
-            // The pause is on record; the next claim is answered with it.
+            // The pause is recorded; the next claim returns it.
             Then::BackOff | Then::WaitForUsage { .. } => self.tidy(),
         }
     }
 
-    /// An effect found no room until the time of the run was up: that is the limit which it has reached.
-    pub(super) fn no_room_in_time(&mut self, phase: Phase, reason: String, at: Duration) -> Vec<Effect> {
+    /// The disk stayed full until the run was out of time, so the time limit ended it.
+    pub(super) fn disk_full_timeout(&mut self, phase: Phase, reason: String, at: Duration) -> Vec<Effect> {
         match (phase, self.time_is_up(at)) {
-            // The next run finds that this one has ended.
-            (Phase::Ending(end) | Phase::Over(end), _) => self.rest(Phase::Over(end)),
+            // The next run will find that this one ended.
+            (Phase::Ending(end) | Phase::Over(end), _) => self.enter(Phase::Over(end)),
             (phase, None) => self.failed(&phase, reason),
             (_, Some(mut reached)) => {
-                reached.said = format!("{} The run was still waiting: {reason}.", reached.said);
+                reached.message = format!("{} The run was still waiting: {reason}.", reached.message);
                 self.finish(End::Limit(reached))
             }
         }
     }
 
-    /// An effect could not be done: the run is over. What it had begun stays on record for the next.
+    /// An effect failed, so the run ends. Its recorded work is left for the next run.
     pub(super) fn failed(&mut self, phase: &Phase, reason: String) -> Vec<Effect> {
         match phase {
-            Phase::Ending(_) if self.interrupts > 0 => self.rest(Phase::Over(End::Interrupted)),
-            Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
+            Phase::Ending(_) if self.interrupts > 0 => self.enter(Phase::Over(End::Interrupted)),
+            Phase::Over(_) | Phase::Ending(_) => self.enter(Phase::Over(End::Error(reason))),
             _ if self.interrupts > 0 => self.finish(End::Interrupted),
             _ => self.finish(End::Error(reason)),
         }
     }
 }
 
-/// Why a turn ended, if ralph made it end. One that had come to its end before it was stopped was not stopped, unless the
-/// person wanted it.
+/// Why ralph stopped the turn, if it did. A turn that had already finished counts as stopped only if the user
+/// interrupted it.
 pub(super) fn cause_of_end(stop: Option<StopCause>, end: &TurnEnd) -> Option<StopCause> {
     stop.filter(|cause| *cause == StopCause::Interrupt || *end != TurnEnd::Finished)
 }

@@ -1,25 +1,25 @@
-//! What a person at the terminal may say, and when.
+//! Interrupts and guidance from the terminal.
 
 use super::*;
-use crate::guide::Wish;
+use crate::guide::RunRequest;
 use crate::settle::{StopRun, Then};
 
-pub(super) const WILL_ASK: Effect = Effect::Tell(Notice::WillAsk);
+pub(super) const WILL_ASK: Effect = Effect::Notify(Notice::WillAsk);
 
 pub(super) fn at_terminal() -> Plan {
     Plan {
-        asking: Asking::Possible,
+        attendance: Attendance::Attended,
         ..plan()
     }
 }
 
-pub(super) fn said(text: &str, next: WhatNext) -> Guided {
+pub(super) fn answer(text: &str, next: AfterGuidance) -> GuidanceAnswer {
     let text = (!text.is_empty()).then(|| text.to_owned());
-    Guided { text, next }
+    GuidanceAnswer { text, next }
 }
 
-/// A world of tasks in which the person says this when asked.
-fn world(guided: Guided) -> World {
+/// A world of two tasks with this answer of the user.
+fn world(guided: GuidanceAnswer) -> World {
     World {
         guided,
         ..World::with_tasks(2)
@@ -31,17 +31,20 @@ pub(super) fn count_of(world: &World, effect: &str) -> usize {
 }
 
 #[test]
-fn the_first_ctrl_c_stops_the_turn_and_asks_and_the_run_goes_on() {
-    let mut world = world(said("use the other parser", WhatNext::GoOn));
+fn first_ctrl_c_stops_the_turn_and_asks() {
+    let mut world = world(answer("use the other parser", AfterGuidance::GoOn));
     let state = world.begin(at_terminal());
-    let state = world.happens(state, Happening::Interrupt, 1);
+    let state = world.happens(state, Input::Interrupt, 1);
     let [first] = &world.settled[..] else {
         panic!("{:?}", world.settled)
     };
     assert_eq!(first.turn.cause, Some(StopCause::Interrupt));
     assert_eq!(first.turn.guidance.as_deref(), Some("use the other parser"));
-    assert_eq!((first.ruling.task, &first.ruling.then), (Fate::Again, &Then::GoOn));
-    assert_eq!(first.ruling.reason, "It was stopped, with guidance.");
+    assert_eq!(
+        (first.decision.task, &first.decision.then),
+        (TaskTransition::Again, &Then::GoOn)
+    );
+    assert_eq!(first.decision.reason, "Stopped on request, with guidance.");
     assert_eq!((state.end(), state.interrupts), (None, 0));
     assert_eq!(count_of(&world, "Spawn"), 2, "another turn goes on");
     let until = |effect: &str| world.done.iter().position(|done| done == effect).unwrap();
@@ -49,50 +52,50 @@ fn the_first_ctrl_c_stops_the_turn_and_asks_and_the_run_goes_on() {
 }
 
 #[test]
-fn after_a_question_the_next_ctrl_c_is_the_first_again() {
-    let mut world = world(said("slowly", WhatNext::GoOn));
+fn ctrl_c_after_a_question_counts_as_first() {
+    let mut world = world(answer("slowly", AfterGuidance::GoOn));
     let mut state = world.begin(at_terminal());
     for times in 1..4 {
         world.tasks += 1;
-        state = world.happens(state, Happening::Interrupt, times);
+        state = world.happens(state, Input::Interrupt, times);
         assert_eq!(count_of(&world, "Ask"), usize::try_from(times).unwrap());
         assert_eq!((state.end(), count_of(&world, "KillAgent")), (None, 0));
     }
 }
 
 #[test]
-fn somebody_who_wants_to_stop_after_all_has_their_guidance_kept() {
+fn guidance_is_kept_if_the_run_stops() {
     for text in ["use the other parser", ""] {
-        let mut world = world(said(text, WhatNext::Stop));
+        let mut world = world(answer(text, AfterGuidance::Stop));
         let state = world.begin(at_terminal());
-        let state = world.happens(state, Happening::Interrupt, 1);
+        let state = world.happens(state, Input::Interrupt, 1);
         assert_eq!(state.end(), Some(&End::Interrupted), "{text}");
         assert_eq!(world.settled[0].turn.guidance.as_deref().unwrap_or_default(), text);
-        assert_eq!(world.settled[0].ruling.then, Then::Stop(StopRun::Interrupt));
+        assert_eq!(world.settled[0].decision.then, Then::Stop(StopRun::Interrupt));
         assert_eq!(count_of(&world, "RecordGuidance"), usize::from(!text.is_empty()));
     }
 }
 
 #[test]
-fn where_nobody_can_be_asked_the_first_ctrl_c_stops_the_run() {
-    let mut world = world(said("x", WhatNext::GoOn));
+fn first_ctrl_c_stops_an_unattended_run() {
+    let mut world = world(answer("x", AfterGuidance::GoOn));
     let state = world.begin(plan());
-    let state = world.happens(state, Happening::Interrupt, 1);
+    let state = world.happens(state, Input::Interrupt, 1);
     assert_eq!(state.end(), Some(&End::Interrupted));
     assert_eq!(count_of(&world, "Ask"), 0);
 }
 
 #[test]
-fn a_signal_that_no_person_sends_never_asks() {
-    let mut world = world(said("x", WhatNext::GoOn));
+fn stop_signal_never_asks() {
+    let mut world = world(answer("x", AfterGuidance::GoOn));
     let state = world.begin(at_terminal());
-    let state = world.happens(state, Happening::Stop, 1);
+    let state = world.happens(state, Input::Stop, 1);
     assert_eq!(state.end(), Some(&End::Interrupted));
     assert_eq!(count_of(&world, "Ask"), 0);
 }
 
-/// The effects of events while the agent does not end when it is told to.
-pub(super) fn steps(state: &mut State, all: impl IntoIterator<Item = Happening>) -> Vec<Effect> {
+/// The effects of these events, while the agent ignores stop requests.
+pub(super) fn steps(state: &mut State, all: impl IntoIterator<Item = Input>) -> Vec<Effect> {
     let mut effects = Vec::new();
     for what in all {
         effects.extend(state.step(event(Duration::ZERO, what)));
@@ -101,11 +104,11 @@ pub(super) fn steps(state: &mut State, all: impl IntoIterator<Item = Happening>)
 }
 
 #[test]
-fn the_second_ctrl_c_before_the_question_kills_the_agent_and_nobody_is_asked() {
-    for second in [Happening::Interrupt, Happening::Stop] {
-        let mut world = world(said("x", WhatNext::GoOn));
+fn second_ctrl_c_before_the_question_kills_the_agent() {
+    for second in [Input::Interrupt, Input::Stop] {
+        let mut world = world(answer("x", AfterGuidance::GoOn));
         let mut state = world.begin(at_terminal());
-        let effects = steps(&mut state, [Happening::Interrupt, second]);
+        let effects = steps(&mut state, [Input::Interrupt, second]);
         assert_eq!(effects, [Effect::StopAgent, WILL_ASK, Effect::KillAgent]);
         let state = world.happens(state, ended(TurnEnd::Stopped), 1);
         assert_eq!(state.end(), Some(&End::Interrupted));
@@ -114,48 +117,48 @@ fn the_second_ctrl_c_before_the_question_kills_the_agent_and_nobody_is_asked() {
 }
 
 #[test]
-fn the_second_ctrl_c_while_it_asks_gives_the_asking_up_and_the_run_ends() {
-    // Whatever the answer is that comes all the same: the person wants to stop. What they had said is kept.
-    for (text, next) in [("", WhatNext::Stop), ("half of it", WhatNext::GoOn)] {
-        let mut world = world(said("", WhatNext::Stop));
+fn second_ctrl_c_during_the_question_ends_the_run() {
+    // Whatever is answered, the user wants to stop. Text typed so far is kept.
+    for (text, next) in [("", AfterGuidance::Stop), ("half of it", AfterGuidance::GoOn)] {
+        let mut world = world(answer("", AfterGuidance::Stop));
         let mut state = world.begin(at_terminal());
         let effects = steps(
             &mut state,
-            [Happening::Interrupt, ended(TurnEnd::Stopped), Happening::EndRecorded],
+            [Input::Interrupt, ended(TurnEnd::Stopped), Input::EndRecorded],
         );
         assert!(matches!(
             effects[..],
             [
                 Effect::StopAgent,
-                Effect::Tell(Notice::WillAsk),
+                Effect::Notify(Notice::WillAsk),
                 Effect::RecordEnd(_),
                 Effect::Examine(_)
             ]
         ));
-        let asked = steps(&mut state, [Happening::Examined(Box::default())]);
+        let asked = steps(&mut state, [Input::Examined(Box::default())]);
         assert!(matches!(asked[..], [Effect::Ask(_)]), "{asked:?}");
-        assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::GiveUpAsking]);
-        let state = world.happens(state, Happening::Guided(said(text, next)), 1);
+        assert_eq!(steps(&mut state, [Input::Interrupt]), [Effect::CancelQuestion]);
+        let state = world.happens(state, Input::Guided(answer(text, next)), 1);
         assert_eq!(state.end(), Some(&End::Interrupted));
         assert_eq!(world.settled[0].turn.guidance.as_deref().unwrap_or_default(), text);
-        assert_eq!(world.settled[0].ruling.task, Fate::Again);
+        assert_eq!(world.settled[0].decision.task, TaskTransition::Again);
     }
 }
 
 #[test]
-fn what_the_person_is_asked_about_is_named() {
-    let mut world = world(said("", WhatNext::Stop));
+fn question_names_the_turn() {
+    let mut world = world(answer("", AfterGuidance::Stop));
     let mut state = world.begin(at_terminal());
     steps(
         &mut state,
-        [Happening::Interrupt, ended(TurnEnd::Stopped), Happening::EndRecorded],
+        [Input::Interrupt, ended(TurnEnd::Stopped), Input::EndRecorded],
     );
     let examined = Examined {
         files: vec!["a.rs".to_owned()],
         ..Examined::default()
     };
-    let asked = steps(&mut state, [Happening::Examined(Box::new(examined))]);
-    let expected = crate::guide::Asked {
+    let asked = steps(&mut state, [Input::Examined(Box::new(examined))]);
+    let expected = crate::guide::GuidanceQuestion {
         iteration: 1,
         task: TaskId::new(1),
         title: "task 1".to_owned(),
@@ -164,8 +167,8 @@ fn what_the_person_is_asked_about_is_named() {
     assert_eq!(asked, [Effect::Ask(Box::new(expected))]);
 }
 
-/// The settlement of a turn that says it is done, where Ctrl+C comes while its gates run, which end all the same.
-fn interrupted_gates(guided: Guided) -> (Draft, Option<End>) {
+/// The settlement of a finished turn that gets Ctrl+C while its gates run; the gates still finish.
+fn interrupted_gates(guided: GuidanceAnswer) -> (PendingSettlement, Option<End>) {
     let mut world = World {
         guided,
         ..World::with_tasks(1)
@@ -177,48 +180,54 @@ fn interrupted_gates(guided: Guided) -> (Draft, Option<End>) {
     let mut state = state;
     let effects = steps(
         &mut state,
-        [Happening::TurnEnded(Box::new(turn_done(1))), Happening::EndRecorded],
+        [Input::TurnEnded(Box::new(turn_done(1))), Input::EndRecorded],
     );
     assert!(matches!(
         &effects[..],
         [Effect::RecordEnd(_), Effect::Examine(what)] if what.gates == Gates::Run
     ));
-    assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopGates, WILL_ASK]);
-    let state = world.happens(state, Happening::Examined(Box::default()), 1);
+    assert_eq!(steps(&mut state, [Input::Interrupt]), [Effect::StopGates, WILL_ASK]);
+    let state = world.happens(state, Input::Examined(Box::default()), 1);
     (world.settled.remove(0), state.end().cloned())
 }
 
 #[test]
-fn guidance_while_the_gates_run_interrupts_what_they_would_have_accepted() {
-    let (draft, end) = interrupted_gates(said("not like this", WhatNext::GoOn));
+fn guidance_during_gates_interrupts_the_work() {
+    let (draft, end) = interrupted_gates(answer("not like this", AfterGuidance::GoOn));
     assert_eq!(
-        (draft.ruling.task, draft.turn.cause),
-        (Fate::Again, Some(StopCause::Interrupt))
+        (draft.decision.task, draft.turn.cause),
+        (TaskTransition::Again, Some(StopCause::Interrupt))
     );
     assert_eq!(end, Some(End::Complete), "this world has no task left");
-    let (draft, end) = interrupted_gates(said("not like this", WhatNext::Stop));
-    assert_eq!((draft.ruling.task, end), (Fate::Again, Some(End::Interrupted)));
+    let (draft, end) = interrupted_gates(answer("not like this", AfterGuidance::Stop));
+    assert_eq!(
+        (draft.decision.task, end),
+        (TaskTransition::Again, Some(End::Interrupted))
+    );
 }
 
 #[test]
-fn nothing_to_say_while_the_gates_run_leaves_their_word() {
-    let (draft, end) = interrupted_gates(said("", WhatNext::GoOn));
-    assert_eq!((draft.ruling.task, end), (Fate::Done, Some(End::Complete)));
-    let (draft, end) = interrupted_gates(said("", WhatNext::Stop));
-    assert_eq!((draft.ruling.task, end), (Fate::Done, Some(End::Interrupted)));
+fn no_guidance_during_gates_keeps_their_verdict() {
+    let (draft, end) = interrupted_gates(answer("", AfterGuidance::GoOn));
+    assert_eq!((draft.decision.task, end), (TaskTransition::Done, Some(End::Complete)));
+    let (draft, end) = interrupted_gates(answer("", AfterGuidance::Stop));
+    assert_eq!(
+        (draft.decision.task, end),
+        (TaskTransition::Done, Some(End::Interrupted))
+    );
 }
 
 #[test]
-fn between_turns_the_first_ctrl_c_stops_the_run() {
+fn first_ctrl_c_between_turns_stops_the_run() {
     let (mut state, _) = State::begin(at_terminal());
-    assert_eq!(steps(&mut state, [Happening::Interrupt]), []);
-    let mut world = world(said("x", WhatNext::GoOn));
-    let state = world.happens(state, Happening::Recovered(Vec::new()), 0);
+    assert_eq!(steps(&mut state, [Input::Interrupt]), []);
+    let mut world = world(answer("x", AfterGuidance::GoOn));
+    let state = world.happens(state, Input::Recovered(Vec::new()), 0);
     assert_eq!((state.end(), count_of(&world, "Ask")), (Some(&End::Interrupted), 0));
 }
 
 #[test]
-fn nobody_is_asked_about_what_a_dead_run_has_left() {
+fn no_question_about_leftovers_of_a_dead_run() {
     let (mut state, _) = State::begin(at_terminal());
     let ClaimAnswer::Claimed(claim) = claim(7) else {
         unreachable!()
@@ -228,64 +237,64 @@ fn nobody_is_asked_about_what_a_dead_run_has_left() {
         rationale: String::new(),
     };
     let current = Box::new(Current::of(&RunId::new(99), 4, &claim, chosen));
-    let left = vec![Left::Ended(current, Box::new(TurnSummary::lost()))];
-    let effects = steps(&mut state, [Happening::Recovered(left), Happening::Interrupt]);
+    let left = vec![Leftover::Ended(current, Box::new(TurnSummary::lost()))];
+    let effects = steps(&mut state, [Input::Recovered(left), Input::Interrupt]);
     assert!(matches!(effects[..], [Effect::Examine(_), Effect::StopGates]));
-    let mut world = world(said("x", WhatNext::GoOn));
-    let state = world.happens(state, Happening::Examined(Box::default()), 0);
+    let mut world = world(answer("x", AfterGuidance::GoOn));
+    let state = world.happens(state, Input::Examined(Box::default()), 0);
     assert_eq!((state.end(), count_of(&world, "Ask")), (Some(&End::Interrupted), 0));
 }
 
 #[test]
-fn a_key_asks_as_ctrl_c_does_and_else_does_nothing() {
-    let mut world = world(said("use the other parser", WhatNext::GoOn));
+fn guidance_key_asks_or_does_nothing() {
+    let mut world = world(answer("use the other parser", AfterGuidance::GoOn));
     let state = world.begin(at_terminal());
-    let state = world.happens(state, Happening::GuidanceWanted, 1);
+    let state = world.happens(state, Input::GuidanceWanted, 1);
     assert_eq!((state.end(), count_of(&world, "Ask")), (None, 1));
-    let mut nobody = World::with_tasks(1);
-    let mut state = nobody.begin(plan());
-    assert_eq!(steps(&mut state, [Happening::GuidanceWanted]), []);
+    let mut unattended = World::with_tasks(1);
+    let mut state = unattended.begin(plan());
+    assert_eq!(steps(&mut state, [Input::GuidanceWanted]), []);
     assert_eq!(state.interrupts, 0);
 }
 
 #[test]
-fn a_run_that_is_to_end_after_this_iteration_does() {
+fn run_ends_after_the_iteration_on_request() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
-    let state = world.happens(state, Happening::Wished(Wish::LastIteration), 1);
+    let state = world.happens(state, Input::Requested(RunRequest::StopAfterIteration), 1);
     assert_eq!(state.end(), None, "the agent goes on");
     let end = world.finish(state);
     assert_eq!(world.settled.len(), 1);
-    assert_eq!(end.sentence(), "It stopped where you wanted it to: 2 tasks are left.");
+    assert_eq!(end.sentence(), "Stopped as requested. 2 tasks remain.");
     assert_eq!(end.code(), 0);
 }
 
 #[test]
-fn the_last_of_all_tasks_is_an_end_as_ever_and_a_failed_one_waits_for_a_person() {
+fn requested_end_reports_completion_and_failures() {
     let mut world = World::with_tasks(1);
     let state = world.begin(plan());
-    let state = world.happens(state, Happening::Wished(Wish::LastIteration), 1);
+    let state = world.happens(state, Input::Requested(RunRequest::StopAfterIteration), 1);
     assert_eq!(world.finish(state), End::Complete);
-    let standing = Standing {
+    let standing = ScopeCounts {
         failed: 1,
         open: 1,
-        ..Standing::default()
+        ..ScopeCounts::default()
     };
-    assert_eq!(End::AsWished(standing).code(), 4);
+    assert_eq!(End::StoppedAsRequested(standing).code(), 4);
 }
 
 #[test]
-fn that_wish_can_be_taken_back() {
+fn requested_end_can_be_cancelled() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
-    let state = world.happens(state, Happening::Wished(Wish::LastIteration), 1);
-    let state = world.happens(state, Happening::Wished(Wish::GoOn), 1);
+    let state = world.happens(state, Input::Requested(RunRequest::StopAfterIteration), 1);
+    let state = world.happens(state, Input::Requested(RunRequest::GoOn), 1);
     assert_eq!(world.finish(state), End::Complete);
     assert_eq!(world.settled.len(), 3);
 }
 
 #[test]
-fn a_run_that_waits_has_no_iteration_to_finish() {
+fn waiting_run_ends_at_once_on_request() {
     let mut world = World::with_tasks(2);
     let (mut state, _) = State::begin(plan());
     let busy = ClaimAnswer::Busy {
@@ -294,47 +303,47 @@ fn a_run_that_waits_has_no_iteration_to_finish() {
     steps(
         &mut state,
         [
-            Happening::Recovered(Vec::new()),
-            Happening::OutboxFinished,
+            Input::Recovered(Vec::new()),
+            Input::OutboxFinished,
             answered(busy.clone()),
         ],
     );
-    let waited = world.happens(state.clone(), Happening::Wished(Wish::LastIteration), 1);
-    assert!(matches!(waited.end(), Some(End::AsWished(_))), "{waited:?}");
-    // The same where it was wished while the task was asked for.
+    let waited = world.happens(state.clone(), Input::Requested(RunRequest::StopAfterIteration), 1);
+    assert!(matches!(waited.end(), Some(End::StoppedAsRequested(_))), "{waited:?}");
+    // The same if requested during the claim.
     let (mut state, _) = State::begin(plan());
     steps(
         &mut state,
         [
-            Happening::Recovered(Vec::new()),
-            Happening::OutboxFinished,
-            Happening::Wished(Wish::LastIteration),
+            Input::Recovered(Vec::new()),
+            Input::OutboxFinished,
+            Input::Requested(RunRequest::StopAfterIteration),
         ],
     );
     let ended = world.happens(state, answered(busy), 1);
-    assert!(matches!(ended.end(), Some(End::AsWished(_))), "{ended:?}");
+    assert!(matches!(ended.end(), Some(End::StoppedAsRequested(_))), "{ended:?}");
 }
 
 #[test]
-fn an_agent_that_was_not_started_yet_is_not_started_any_more() {
+fn agent_is_not_started_after_a_requested_end() {
     let mut world = World::with_tasks(2);
     let (mut state, _) = State::begin(plan());
     let effects = steps(
         &mut state,
         [
-            Happening::Recovered(Vec::new()),
-            Happening::OutboxFinished,
+            Input::Recovered(Vec::new()),
+            Input::OutboxFinished,
             answered(claim(1)),
-            Happening::Wished(Wish::LastIteration),
+            Input::Requested(RunRequest::StopAfterIteration),
         ],
     );
     assert!(matches!(effects.last(), Some(Effect::Prepare { .. })));
-    let prepared = Happening::Prepared {
+    let prepared = Input::Prepared {
         before: String::new(),
         overflowed_before: false,
         spent_before: ralph_model::Usage::default(),
     };
     let state = world.happens(state, prepared, 1);
-    assert!(matches!(state.end(), Some(End::AsWished(_))), "{state:?}");
+    assert!(matches!(state.end(), Some(End::StoppedAsRequested(_))), "{state:?}");
     assert_eq!((count_of(&world, "Spawn"), count_of(&world, "Abandon")), (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Every limit: reached exactly, one short of it, and switched off.
+//! Every limit: reached exactly, just short of it, and switched off.
 
 use super::*;
 use ralph_model::config::Limits;
@@ -36,18 +36,18 @@ fn begun(limits: Limits) -> (World, State) {
     (world, state)
 }
 
-/// What a run says that is stopped while its first agent works, by what happens at a second; none when it goes on.
-fn stopped_by(limits: Limits, what: Happening, second: u64) -> Option<(String, String)> {
+/// The reason and end of a run whose first agent is stopped by this event; `None` if it continues.
+fn stopped_by(limits: Limits, what: Input, second: u64) -> Option<(String, String)> {
     let (mut world, state) = begun(limits);
     let state = world.happens(state, what, second);
     let end = state.end()?.sentence();
     let row = world.settled.pop()?;
-    assert_eq!(row.ruling.outcome, ralph_model::Outcome::Interrupted);
-    Some((row.ruling.reason, end))
+    assert_eq!(row.decision.outcome, ralph_model::Outcome::Interrupted);
+    Some((row.decision.reason, end))
 }
 
 #[track_caller]
-fn check(limits: Limits, (short, before): (Happening, u64), reached: (Happening, u64), sentence: &str) {
+fn check(limits: Limits, (short, before): (Input, u64), reached: (Input, u64), sentence: &str) {
     assert_eq!(stopped_by(limits, short, before), None);
     let both = (sentence.to_owned(), sentence.to_owned());
     assert_eq!(
@@ -59,16 +59,16 @@ fn check(limits: Limits, (short, before): (Happening, u64), reached: (Happening,
 }
 
 #[test]
-fn a_limit_of_the_run_stops_the_agent_with_the_event_that_reaches_it_and_says_what_was_used() {
+fn run_limits_stop_the_agent() {
     let cost = Limits {
         cost_usd: Some(1.5),
         ..no_limits()
     };
     check(
         cost,
-        (Happening::Used(used(1.49, 0, 0)), 1),
-        (Happening::Used(used(1.5, 0, 0)), 1),
-        "The limit `[limits] cost_usd = 1.5` is reached: it has cost $1.50.",
+        (Input::Used(used(1.49, 0, 0)), 1),
+        (Input::Used(used(1.5, 0, 0)), 1),
+        "The limit `[limits] cost_usd = 1.5` is reached: the run has cost $1.50.",
     );
     let tokens = Limits {
         tokens: Some(1000),
@@ -76,9 +76,9 @@ fn a_limit_of_the_run_stops_the_agent_with_the_event_that_reaches_it_and_says_wh
     };
     check(
         tokens,
-        (Happening::Used(used(0.0, 600, 399)), 1),
-        (Happening::Used(used(0.0, 600, 450)), 1),
-        "The limit `[limits] tokens = 1000` is reached: 1050 tokens are used.",
+        (Input::Used(used(0.0, 600, 399)), 1),
+        (Input::Used(used(0.0, 600, 450)), 1),
+        "The limit `[limits] tokens = 1000` is reached: the run has used 1050 tokens.",
     );
     let wall_clock = Limits {
         wall_clock: Some(Duration::from_secs(3600)),
@@ -86,14 +86,14 @@ fn a_limit_of_the_run_stops_the_agent_with_the_event_that_reaches_it_and_says_wh
     };
     check(
         wall_clock,
-        (Happening::Tick, 3599),
-        (Happening::Tick, 3600),
+        (Input::Tick, 3599),
+        (Input::Tick, 3600),
         "The limit `[limits] wall_clock = 1h` is reached: the run has lasted 1 h.",
     );
 }
 
 #[test]
-fn a_limit_of_the_task_gives_it_up_and_the_run_goes_on() {
+fn task_limits_give_up_the_task() {
     let cost = Limits {
         task_cost_usd: Some(2.0),
         ..no_limits()
@@ -124,45 +124,45 @@ fn a_limit_of_the_task_gives_it_up_and_the_run_goes_on() {
         let mut world = World::with_tasks(2);
         world.spent_before = before;
         let state = world.begin(plan);
-        // While the agent works …
-        let state = world.happens(state, Happening::Used(short), 1);
+        // Reached while the agent works.
+        let state = world.happens(state, Input::Used(short), 1);
         assert_eq!(world.settled.len(), 0);
-        let state = world.happens(state, Happening::Used(reached), 2);
+        let state = world.happens(state, Input::Used(reached), 2);
         let row = world.settled.pop().unwrap();
         assert_eq!(
-            (row.ruling.task, row.ruling.stop),
-            (Fate::GiveUp, StopReason::TaskLimit)
+            (row.decision.task, row.decision.stop),
+            (TaskTransition::GiveUp, StopReason::TaskLimit)
         );
-        assert_eq!(row.ruling.reason, format!("The limit `[limits] {sentence}"));
-        // … and where it tells only at its end: what is done stays done.
+        assert_eq!(row.decision.reason, format!("The limit `[limits] {sentence}"));
+        // Reported only at the end: finished work stays done.
         let failed = TurnSummary {
             usage: reached,
             end: TurnEnd::Finished,
             ..TurnSummary::lost()
         };
         let failed = TurnSummary { cause: None, ..failed };
-        let other = world.happens(state.clone(), Happening::TurnEnded(Box::new(failed)), 3);
+        let other = world.happens(state.clone(), Input::TurnEnded(Box::new(failed)), 3);
         let row = world.settled.pop().unwrap();
-        assert_eq!(row.ruling.task, Fate::GiveUp);
+        assert_eq!(row.decision.task, TaskTransition::GiveUp);
         assert!(
-            row.ruling
+            row.decision
                 .reason
                 .ends_with(&format!("Gave up. The limit `[limits] {sentence}")),
             "{}",
-            row.ruling.reason
+            row.decision.reason
         );
         drop(other);
         let done = TurnSummary {
             usage: reached,
             ..turn_done(2)
         };
-        world.happens(state, Happening::TurnEnded(Box::new(done)), 3);
-        assert_eq!(world.settled.pop().unwrap().ruling.task, Fate::Done);
+        world.happens(state, Input::TurnEnded(Box::new(done)), 3);
+        assert_eq!(world.settled.pop().unwrap().decision.task, TaskTransition::Done);
     }
 }
 
 #[test]
-fn a_limit_of_the_iteration_stops_the_agent_and_not_the_run() {
+fn iteration_limits_stop_only_the_agent() {
     let time = Limits {
         iteration_time: Some(Duration::from_secs(60)),
         ..no_limits()
@@ -172,8 +172,8 @@ fn a_limit_of_the_iteration_stops_the_agent_and_not_the_run() {
         ..no_limits()
     };
     for (limits, what, cause) in [
-        (time, Happening::Sign, StopCause::Timeout),
-        (idle, Happening::Tick, StopCause::Idle),
+        (time, Input::Activity, StopCause::Timeout),
+        (idle, Input::Tick, StopCause::Idle),
     ] {
         let (mut world, state) = begun(limits);
         let state = world.happens(state, what.clone(), 59);
@@ -186,7 +186,7 @@ fn a_limit_of_the_iteration_stops_the_agent_and_not_the_run() {
     }
 }
 
-/// Lets agents fail or succeed one after the other; after how many the run is over.
+/// Lets agents fail or succeed in turn; returns after how many the run ends.
 fn iterations_until_the_end(limits: Limits, turns: &[bool]) -> Option<(usize, String)> {
     let (mut world, mut state) = begun(limits);
     for (before, succeeds) in turns.iter().enumerate() {
@@ -195,7 +195,7 @@ fn iterations_until_the_end(limits: Limits, turns: &[bool]) -> Option<(usize, St
         if !succeeds {
             turn.end = TurnEnd::Refusal("no".to_owned());
         }
-        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+        state = world.happens(state, Input::TurnEnded(Box::new(turn)), 1);
         if let Some(end) = state.end() {
             return Some((before + 1, end.sentence()));
         }
@@ -204,7 +204,7 @@ fn iterations_until_the_end(limits: Limits, turns: &[bool]) -> Option<(usize, St
 }
 
 #[test]
-fn limits_are_looked_at_before_an_agent_is_started() {
+fn limits_are_checked_before_an_agent_starts() {
     let none = no_limits();
     for (limits, after, sentence) in [
         (
@@ -221,7 +221,7 @@ fn limits_are_looked_at_before_an_agent_is_started() {
                 ..none
             },
             2,
-            "The limit `[limits] cost_usd = 1` is reached: it has cost $1.00.",
+            "The limit `[limits] cost_usd = 1` is reached: the run has cost $1.00.",
         ),
         (
             Limits {
@@ -229,21 +229,21 @@ fn limits_are_looked_at_before_an_agent_is_started() {
                 ..none
             },
             3,
-            "The limit `[limits] tokens = 201` is reached: 300 tokens are used.",
+            "The limit `[limits] tokens = 201` is reached: the run has used 300 tokens.",
         ),
     ] {
         assert_eq!(
             iterations_until_the_end(limits, &[true; 9]),
             Some((after, sentence.to_owned()))
         );
-        // Another run of the same begins to count at nothing.
+        // A new run starts counting from zero.
         assert_eq!(iterations_until_the_end(limits, &vec![true; after - 1]), None);
     }
     assert_eq!(iterations_until_the_end(none, &[true; 50]), None);
 }
 
 #[test]
-fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
+fn no_agent_starts_after_the_time_limit() {
     let mut plan = plan();
     plan.limits.wall_clock = Some(Duration::from_secs(60));
     let (mut state, _) = State::begin(plan);
@@ -255,7 +255,7 @@ fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
         rationale: String::new(),
     };
     state.phase = Phase::Preparing(Box::new(Current::of(&RunId::new(1), 1, &claim, chosen)));
-    let prepared = Happening::Prepared {
+    let prepared = Input::Prepared {
         before: String::new(),
         overflowed_before: false,
         spent_before: ralph_model::Usage::default(),
@@ -265,10 +265,10 @@ fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
 }
 
 #[test]
-fn whatever_an_agent_says_that_it_used_no_limit_is_put_off_by_it() {
+fn bogus_usage_does_not_defer_limits() {
     let ended = |usage| {
         let turn = TurnSummary { usage, ..turn_done(1) };
-        Happening::TurnEnded(Box::new(turn))
+        Input::TurnEnded(Box::new(turn))
     };
     let limits = Limits {
         cost_usd: Some(5.0),
@@ -281,18 +281,18 @@ fn whatever_an_agent_says_that_it_used_no_limit_is_put_off_by_it() {
     let other = world.happens(state.clone(), ended(used(0.0, 5, u64::MAX)), 2);
     assert!(matches!(other.end(), Some(End::Limit(reached)) if reached.key == "tokens"));
     let state = world.happens(state, ended(used(-10.0, 0, 0)), 2);
-    let state = world.happens(state, Happening::Used(used(2.0, 0, 0)), 3);
+    let state = world.happens(state, Input::Used(used(2.0, 0, 0)), 3);
     assert!(matches!(state.end(), Some(End::Limit(reached)) if reached.key == "cost_usd"));
 }
 
 #[test]
-fn the_time_of_a_run_counts_while_the_computer_sleeps_and_not_when_its_clock_is_set() {
+fn run_time_includes_sleep_but_not_clock_changes() {
     let ends = |slept: Duration, jump: i64| {
         let mut plan = plan();
         plan.limits.wall_clock = Some(Duration::from_mins(30));
         let (mut state, _) = State::begin(plan);
         state.phase = Phase::Tidying;
-        let mut event = event(Duration::from_mins(1), Happening::OutboxFinished);
+        let mut event = event(Duration::from_mins(1), Input::OutboxFinished);
         event.slept = slept;
         event.now += jiff::SignedDuration::from_hours(jump);
         drop(state.step(event));
@@ -305,11 +305,11 @@ fn the_time_of_a_run_counts_while_the_computer_sleeps_and_not_when_its_clock_is_
 }
 
 #[test]
-fn a_sleeping_computer_brings_the_deadline_nearer() {
+fn sleep_brings_the_deadline_nearer() {
     let mut plan = plan();
     plan.limits.wall_clock = Some(Duration::from_mins(30));
     let (mut state, _) = State::begin(plan);
-    let mut tick = event(Duration::from_mins(1), Happening::Tick);
+    let mut tick = event(Duration::from_mins(1), Input::Tick);
     tick.slept = Duration::from_mins(10);
     drop(state.step(tick));
     assert!(!state.is_out_of_time(Duration::from_mins(29), Duration::ZERO));

@@ -1,8 +1,8 @@
-//! Which models a run asks for, whatever has happened in it.
+//! Which models a run uses, whatever has happened in it.
 
 use super::*;
 
-/// A turn that ends as chance wants it, and after which the run goes on.
+/// A turn with one of several ends, after which the run goes on.
 fn any_turn(how: u8, task: u64) -> TurnSummary {
     let mut turn = turn_done(task);
     match how {
@@ -20,7 +20,7 @@ fn any_turn(how: u8, task: u64) -> TurnSummary {
 }
 
 proptest! {
-    /// A failure in the past decides nothing: these strategies look at nothing but the number of the iteration.
+    /// These strategies depend only on the number of the iteration, not on past failures.
     #[test]
     fn fault_5_no_failure_pins_the_strongest_model(past in prop::collection::vec(0u8..6, 1..20)) {
         for (strategy, first) in [(StrategyName::Fixed, "sonnet"), (StrategyName::PlanThenExecute, "opus")] {
@@ -33,7 +33,7 @@ proptest! {
             });
             for how in &past {
                 let turn = any_turn(*how, world.begun);
-                state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+                state = world.happens(state, Input::TurnEnded(Box::new(turn)), 1);
             }
             let asked: Vec<_> = world.settled.iter().map(|draft| draft.current.model.as_deref()).collect();
             let mut expected = vec![Some("sonnet"); past.len()];
@@ -43,19 +43,19 @@ proptest! {
     }
 }
 
-/// What the driver says of the past of the task that it has claimed.
+/// The history of a claimed task.
 fn past(failures: u32, done: u32) -> Past {
     Past {
-        course: ralph_model::Course {
+        track_record: ralph_model::TrackRecord {
             consecutive_failures: failures,
             recent: ralph_model::Rate { done, of: 20 },
         },
         failed_on: None,
-        like: None,
+        similar: None,
     }
 }
 
-/// The models of iterations, each claimed with this past.
+/// The models of iterations with these histories.
 fn models_of(strategy: StrategyName, pasts: &[Past]) -> Vec<Option<String>> {
     let mut world = World::with_tasks(pasts.len() as u64);
     world.past = pasts[0].clone();
@@ -67,7 +67,7 @@ fn models_of(strategy: StrategyName, pasts: &[Past]) -> Vec<Option<String>> {
     for next in pasts.iter().skip(1).chain([&Past::default()]) {
         world.past = next.clone();
         let turn = turn_done(world.begun);
-        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+        state = world.happens(state, Input::TurnEnded(Box::new(turn)), 1);
     }
     assert_eq!(state.end(), Some(&End::Complete));
     let settled = world.settled.iter();
@@ -75,19 +75,19 @@ fn models_of(strategy: StrategyName, pasts: &[Past]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn the_model_is_chosen_by_the_past_of_the_task_that_was_claimed() {
+fn model_depends_on_the_history_of_the_claimed_task() {
     let pasts = [past(0, 20), past(1, 20), past(2, 20), past(0, 10)];
-    let words = |models: Vec<Option<String>>| models.into_iter().flatten().collect::<Vec<_>>();
-    let cost = words(models_of(StrategyName::CostOptimized, &pasts));
+    let flat = |models: Vec<Option<String>>| models.into_iter().flatten().collect::<Vec<_>>();
+    let cost = flat(models_of(StrategyName::CostOptimized, &pasts));
     assert_eq!(cost, ["haiku", "sonnet", "opus", "sonnet"]);
-    let escalate = words(models_of(StrategyName::Escalate, &pasts));
+    let escalate = flat(models_of(StrategyName::Escalate, &pasts));
     assert_eq!(escalate, ["haiku", "sonnet", "opus", "haiku"]);
-    let fixed = words(models_of(StrategyName::Fixed, &pasts));
+    let fixed = flat(models_of(StrategyName::Fixed, &pasts));
     assert_eq!(fixed, ["sonnet"; 4]);
 }
 
 #[test]
-fn the_plan_says_from_when_on_the_strongest_is_taken() {
+fn escalate_after_comes_from_the_plan() {
     let mut world = World::with_tasks(1);
     world.past = past(2, 0);
     let state = world.begin(Plan {
@@ -97,7 +97,7 @@ fn the_plan_says_from_when_on_the_strongest_is_taken() {
         ..plan()
     });
     let turn = turn_done(world.begun);
-    let ended = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+    let ended = world.happens(state, Input::TurnEnded(Box::new(turn)), 1);
     assert_eq!(ended.end(), Some(&End::Complete));
     assert_eq!(world.settled[0].current.model.as_deref(), Some("sonnet"));
     assert_eq!(

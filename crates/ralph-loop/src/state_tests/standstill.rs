@@ -1,11 +1,11 @@
-//! The breaker: what counts as no progress, what begins anew, and that it can be switched off.
+//! The circuit breaker: what counts as no progress, what resets it, and switching it off.
 
 use super::*;
 use crate::gates::{Changed, GateResult};
 
-/// A round of a prompt: what the gate says, and whether anything changed.
+/// An iteration of a prompt loop: the gate's result, and whether anything changed.
 #[derive(Clone, Copy)]
-enum Round {
+enum Iteration {
     Red(&'static str),
     RedAndChanged(&'static str),
     Green,
@@ -15,7 +15,7 @@ enum Round {
     Refused(&'static str),
 }
 
-use Round::{Complete, Green, GreenAndChanged, Overloaded, Red, RedAndChanged, Refused};
+use Iteration::{Complete, Green, GreenAndChanged, Overloaded, Red, RedAndChanged, Refused};
 
 fn gate(failure: Option<&str>) -> GateResult {
     GateResult {
@@ -28,15 +28,15 @@ fn gate(failure: Option<&str>) -> GateResult {
     }
 }
 
-fn draft_of(round: Round) -> Draft {
-    let (outcome, task) = match round {
-        Red(_) | RedAndChanged(_) => (ralph_model::Outcome::Retried, Fate::Again),
-        Green | GreenAndChanged => (ralph_model::Outcome::Done, Fate::Progress),
-        Complete => (ralph_model::Outcome::Done, Fate::Done),
-        Overloaded => (ralph_model::Outcome::Interrupted, Fate::Again),
-        Refused(_) => (ralph_model::Outcome::Failed, Fate::Again),
+fn draft_of(iteration: Iteration) -> PendingSettlement {
+    let (outcome, task) = match iteration {
+        Red(_) | RedAndChanged(_) => (ralph_model::Outcome::Retried, TaskTransition::Again),
+        Green | GreenAndChanged => (ralph_model::Outcome::Done, TaskTransition::Progress),
+        Complete => (ralph_model::Outcome::Done, TaskTransition::Done),
+        Overloaded => (ralph_model::Outcome::Interrupted, TaskTransition::Again),
+        Refused(_) => (ralph_model::Outcome::Failed, TaskTransition::Again),
     };
-    let then = match round {
+    let then = match iteration {
         Overloaded => crate::settle::Then::BackOff,
         _ => crate::settle::Then::GoOn,
     };
@@ -48,15 +48,15 @@ fn draft_of(round: Round) -> Draft {
         model: None,
         rationale: String::new(),
     };
-    Draft {
+    PendingSettlement {
         current: Box::new(Current::of(&RunId::new(1), 1, &claim, chosen)),
         turn: Box::new(turn_done(1)),
-        ruling: crate::settle::Ruling {
+        decision: crate::settle::SettlementDecision {
             outcome,
             stop: ralph_model::StopReason::NoSigil,
             task,
             then,
-            reason: match round {
+            reason: match iteration {
                 Refused(why) => why.to_owned(),
                 Green | GreenAndChanged | Complete => String::new(),
                 _ => "The gate `make test` failed (exit code 1):\nerror: 3 of 17".to_owned(),
@@ -67,11 +67,11 @@ fn draft_of(round: Round) -> Draft {
         changed_before: false,
         basis_changed: Vec::new(),
         unverified: None,
-        changed: match round {
+        changed: match iteration {
             RedAndChanged(_) | GreenAndChanged => Changed::Something,
             _ => Changed::Nothing,
         },
-        gates: match round {
+        gates: match iteration {
             Red(failure) | RedAndChanged(failure) => vec![gate(Some(failure))],
             Green | GreenAndChanged | Complete => vec![gate(None)],
             Overloaded | Refused(_) => Vec::new(),
@@ -81,21 +81,21 @@ fn draft_of(round: Round) -> Draft {
         landed_on: None,
         moves: 0,
         verification: None,
-        unlooked: None,
-        lost_looks: LostLooks::default(),
+        decision_before_verifier: None,
+        discarded: DiscardedVerifications::default(),
         pause: PauseChange::Keep,
         verifier_pause: PauseChange::Keep,
     }
 }
 
-/// After how many of these rounds the run ends; none when it goes on after them.
-fn ends_after(no_progress: Option<u32>, rounds: &[Round]) -> Option<usize> {
+/// After how many of these iterations the run ends, if it does.
+fn ends_after(no_progress: Option<u32>, iterations: &[Iteration]) -> Option<usize> {
     let mut plan = plan();
     plan.limits.no_progress = no_progress;
     let (mut state, _) = State::begin(plan);
-    let after = rounds.iter().position(|round| {
-        state.phase = Phase::Settling(Box::new(draft_of(*round)));
-        let effects = state.step(event(Duration::ZERO, Happening::Settled));
+    let after = iterations.iter().position(|iteration| {
+        state.phase = Phase::Settling(Box::new(draft_of(*iteration)));
+        let effects = state.step(event(Duration::ZERO, Input::Settled));
         assert_eq!(effects, [Effect::FinishOutbox]);
         matches!(&state.phase, Phase::Closing(End::NoProgress(_)))
     });
@@ -103,13 +103,13 @@ fn ends_after(no_progress: Option<u32>, rounds: &[Round]) -> Option<usize> {
 }
 
 #[test]
-fn the_same_failure_without_a_change_ends_the_run_when_it_has_come_often_enough() {
+fn repeated_failure_without_change_ends_the_run() {
     let red = Red("test a ... FAILED after 0.3 s");
     assert_eq!(ends_after(Some(5), &[red; 9]), Some(5));
     assert_eq!(ends_after(Some(1), &[red; 9]), Some(1));
     assert_eq!(ends_after(Some(5), &[red; 4]), None);
     assert_eq!(ends_after(None, &[red; 50]), None);
-    // Numbers make no difference.
+    // Numbers do not matter.
     let again = [red, Red("test a ... FAILED after 17 s")];
     assert_eq!(ends_after(Some(4), &[again, again].concat()), Some(4));
     assert_eq!(
@@ -122,7 +122,7 @@ fn the_same_failure_without_a_change_ends_the_run_when_it_has_come_often_enough(
 }
 
 #[test]
-fn what_is_done_or_changed_or_fails_otherwise_begins_anew_and_what_was_interrupted_is_passed_over() {
+fn progress_resets_the_count_and_interruptions_are_ignored() {
     let red = Red("test a ... FAILED");
     for between in [Green, GreenAndChanged, Complete] {
         assert_eq!(ends_after(Some(3), &[red, red, between, red, red, red]), Some(6));
@@ -140,10 +140,10 @@ fn what_is_done_or_changed_or_fails_otherwise_begins_anew_and_what_was_interrupt
 }
 
 #[test]
-fn rounds_that_end_well_and_change_nothing_are_no_progress_either_when_they_are_more_than_a_few() {
+fn repeated_success_without_change_ends_the_run() {
     assert_eq!(ends_after(Some(5), &[Green; 9]), Some(5));
     assert_eq!(ends_after(None, &[Green; 50]), None);
-    // One that only looks or waits is none yet, however strict the limit is.
+    // Reading or waiting once is no standstill, however strict the limit is.
     assert_eq!(ends_after(Some(1), &[Green; 9]), Some(3));
     assert_eq!(
         ends_after(Some(3), &[Green, Overloaded, Green, Overloaded, Green]),
@@ -159,13 +159,13 @@ fn rounds_that_end_well_and_change_nothing_are_no_progress_either_when_they_are_
 }
 
 #[test]
-fn the_end_says_that_rounds_changed_nothing() {
+fn end_reports_iterations_without_change() {
     let mut plan = plan();
     plan.limits.no_progress = Some(3);
     let (mut state, _) = State::begin(plan);
     for _ in 0..3 {
         state.phase = Phase::Settling(Box::new(draft_of(Green)));
-        drop(state.step(event(Duration::ZERO, Happening::Settled)));
+        drop(state.step(event(Duration::ZERO, Input::Settled)));
     }
     let Phase::Closing(end) = &state.phase else {
         panic!("{state:?}")
@@ -174,61 +174,61 @@ fn the_end_says_that_rounds_changed_nothing() {
         (end.code(), end.sentence().as_str()),
         (
             4,
-            "There is no progress: 3 iterations in a row ended well, but changed nothing on disk, and the agent did not say \
+            "No progress: 3 iterations in a row ended well but changed nothing on disk, and the agent did not report \
              that everything is complete."
         )
     );
 }
 
 #[test]
-fn the_end_says_what_came_back_and_how_often() {
+fn end_reports_the_repeated_failure() {
     let mut plan = plan();
     plan.limits.no_progress = Some(1);
     let (mut state, _) = State::begin(plan);
     state.phase = Phase::Settling(Box::new(draft_of(Refused("The model refused: no."))));
-    drop(state.step(event(Duration::ZERO, Happening::Settled)));
+    drop(state.step(event(Duration::ZERO, Input::Settled)));
     let Phase::Closing(end) = &state.phase else {
         panic!("{state:?}")
     };
     assert_eq!(end.code(), 4);
     assert_eq!(
         end.sentence(),
-        "There is no progress: 1 iteration changed nothing on disk and ended in the same way. The last one: The model refused: no."
+        "No progress: 1 iteration changed nothing on disk and ended the same way. Last reason: The model refused: no."
     );
 }
 
-/// Settles an attempt at a task, and says what becomes of the task.
-fn attempt(state: &mut State, task: u64, round: Round) -> Fate {
-    let mut draft = Box::new(draft_of(round));
+/// Settles an attempt and returns what happens to the task.
+fn attempt(state: &mut State, task: u64, iteration: Iteration) -> TaskTransition {
+    let mut draft = Box::new(draft_of(iteration));
     draft.current.task = TaskId::new(task);
     draft.current.kind = TaskKind::Once;
-    draft.ruling.task = Fate::Attempt;
+    draft.decision.task = TaskTransition::Attempt;
     let effects = state.settle(draft.clone(), clock(Duration::ZERO));
     let [Effect::Settle(settled)] = effects.as_slice() else {
         panic!("{effects:?}")
     };
-    let effects = state.step(event(Duration::ZERO, Happening::Settled));
+    let effects = state.step(event(Duration::ZERO, Input::Settled));
     assert_eq!(effects, [Effect::FinishOutbox]);
     assert_eq!(state.phase, Phase::Tidying, "the run goes on");
-    settled.ruling.task
+    settled.decision.task
 }
 
 #[test]
-fn a_task_that_is_stuck_is_given_up_and_the_run_goes_on() {
+fn stuck_task_is_given_up() {
     let mut plan = plan();
     plan.limits.no_progress = Some(3);
     let (mut state, _) = State::begin(plan);
     let red = Red("test a ... FAILED");
-    assert_eq!(attempt(&mut state, 1, red), Fate::Attempt);
-    assert_eq!(attempt(&mut state, 1, red), Fate::Attempt);
-    // Another task's failures are its own.
-    assert_eq!(attempt(&mut state, 2, red), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 1, red), TaskTransition::Attempt);
+    assert_eq!(attempt(&mut state, 1, red), TaskTransition::Attempt);
+    // Failures of other tasks do not count.
+    assert_eq!(attempt(&mut state, 2, red), TaskTransition::Attempt);
     assert_eq!(
         attempt(&mut state, 2, RedAndChanged("test a ... FAILED")),
-        Fate::Attempt
+        TaskTransition::Attempt
     );
-    assert_eq!(attempt(&mut state, 1, red), Fate::GiveUp);
-    assert_eq!(attempt(&mut state, 2, red), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 1, red), TaskTransition::GiveUp);
+    assert_eq!(attempt(&mut state, 2, red), TaskTransition::Attempt);
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn consecutive_failures_are_counted_for_each_task() {
     plan.limits.consecutive_failures = Some(2);
     let (mut state, _) = State::begin(plan);
     let red = |name| RedAndChanged(name);
-    assert_eq!(attempt(&mut state, 1, red("a")), Fate::Attempt);
-    assert_eq!(attempt(&mut state, 2, red("b")), Fate::Attempt);
-    assert_eq!(attempt(&mut state, 1, red("c")), Fate::GiveUp);
-    assert_eq!(attempt(&mut state, 3, red("d")), Fate::Attempt);
+    assert_eq!(attempt(&mut state, 1, red("a")), TaskTransition::Attempt);
+    assert_eq!(attempt(&mut state, 2, red("b")), TaskTransition::Attempt);
+    assert_eq!(attempt(&mut state, 1, red("c")), TaskTransition::GiveUp);
+    assert_eq!(attempt(&mut state, 3, red("d")), TaskTransition::Attempt);
 }

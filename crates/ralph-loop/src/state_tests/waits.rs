@@ -1,19 +1,19 @@
-//! Waits: how long they are, what ends them, and what becomes of them over a restart.
+//! Waits: how long they are, what ends them, and how they survive a restart.
 
 use super::*;
 
 const MINUTE: u64 = 60;
 const DAY: u64 = 24 * 60 * MINUTE;
 
-fn overloaded() -> Happening {
-    Happening::TurnEnded(Box::new(TurnSummary {
+fn overloaded() -> Input {
+    Input::TurnEnded(Box::new(TurnSummary {
         end: TurnEnd::Transient("503".to_owned()),
         ..turn_done(1)
     }))
 }
 
-fn used_up(resets_at: Option<u64>) -> Happening {
-    Happening::TurnEnded(Box::new(TurnSummary {
+fn used_up(resets_at: Option<u64>) -> Input {
+    Input::TurnEnded(Box::new(TurnSummary {
         end: TurnEnd::UsageLimit {
             resets_at: resets_at.map(|second| clock(Duration::from_secs(second))),
             message: String::new(),
@@ -24,17 +24,17 @@ fn used_up(resets_at: Option<u64>) -> Happening {
 
 fn seconds(state: &State) -> u64 {
     let Phase::Waiting(waiting) = &state.phase else {
-        panic!("it does not wait: {state:?}")
+        panic!("the run does not wait: {state:?}")
     };
     waiting.until.at.as_secs()
 }
 
 impl World {
-    /// Ticks until the wait is over that began at this second; when that is.
+    /// Ticks until the wait is over; returns when that is.
     fn sit_out(&mut self, mut state: State) -> (State, u64) {
         loop {
             let due = state.deadline().unwrap();
-            let effects = state.step(event(due, Happening::Tick));
+            let effects = state.step(event(due, Input::Tick));
             state = self.run(state, effects, due);
             if !matches!(state.phase, Phase::Waiting(_)) {
                 return (state, due.as_secs());
@@ -44,7 +44,7 @@ impl World {
 }
 
 #[test]
-fn eight_failures_of_the_service_in_a_row_end_the_run_and_each_wait_is_up_to_twice_the_last() {
+fn eight_consecutive_service_failures_end_the_run() {
     let mut world = World::with_tasks(20);
     let mut state = world.begin(plan());
     let (mut waits, mut at) = (Vec::new(), 0);
@@ -61,13 +61,13 @@ fn eight_failures_of_the_service_in_a_row_end_the_run_and_each_wait_is_up_to_twi
     for (wait, most) in waits.iter().zip(most) {
         assert!((most / 2..=most).contains(wait), "{waits:?}");
     }
-    assert_ne!(waits, most, "chance has a say");
+    assert_ne!(waits, most, "waits have jitter");
     assert_eq!(state.end().map(End::code), Some(1));
-    assert_eq!(world.pause, None, "whoever tries again begins to count anew");
+    assert_eq!(world.pause, None, "the next run starts counting from zero");
 }
 
 #[test]
-fn failures_in_a_row_are_counted_over_a_restart_and_forgotten_after_a_while() {
+fn service_failures_are_counted_across_restarts() {
     for (later, ends) in [(10, true), (2 * DAY, false)] {
         let mut world = World::with_tasks(20);
         let (mut state, mut at) = (world.begin(plan()), 0);
@@ -75,7 +75,7 @@ fn failures_in_a_row_are_counted_over_a_restart_and_forgotten_after_a_while() {
             state = world.happens(state, overloaded(), at);
             (state, at) = world.sit_out(state);
         }
-        // Killed while it worked again: another run begins, after the pause.
+        // Killed while it worked again: another run starts after the pause.
         let (mut state, effects) = State::begin(plan());
         at += later;
         state = world.run(state, effects, Duration::from_secs(at));
@@ -85,16 +85,16 @@ fn failures_in_a_row_are_counted_over_a_restart_and_forgotten_after_a_while() {
 }
 
 #[test]
-fn a_success_of_the_agent_lifts_the_pause_and_an_interrupt_does_not() {
+fn success_lifts_the_pause_but_interrupt_does_not() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
     let state = world.happens(state, overloaded(), 0);
     let (mut state, at) = world.sit_out(state);
     assert!(world.pause.is_some());
-    let mut other = world.happens(state.clone(), Happening::Interrupt, at);
+    let mut other = world.happens(state.clone(), Input::Interrupt, at);
     assert_eq!(other.end(), Some(&End::Interrupted));
     assert!(world.pause.is_some());
-    other = world.happens(state, Happening::TurnEnded(Box::new(turn_done(2))), at);
+    other = world.happens(state, Input::TurnEnded(Box::new(turn_done(2))), at);
     assert_eq!((world.pause.as_ref(), other.end()), (None, None));
     state = other;
     state = world.happens(state, overloaded(), at);
@@ -102,7 +102,7 @@ fn a_success_of_the_agent_lifts_the_pause_and_an_interrupt_does_not() {
 }
 
 #[test]
-fn a_usage_limit_is_waited_for_until_a_little_after_it_is_over() {
+fn usage_limit_wait_has_jitter() {
     let mut world = World::with_tasks(1);
     world.tasks = 2;
     let state = world.begin(plan());
@@ -110,7 +110,7 @@ fn a_usage_limit_is_waited_for_until_a_little_after_it_is_over() {
     let pause = world.pause.clone().unwrap();
     assert_eq!(pause.what.until, clock(Duration::from_secs(3600)));
     assert!((3603..=3630).contains(&seconds(&state)), "{}", seconds(&state));
-    // Others who wait for the same start at other moments.
+    // Other runs that wait for the same limit start at different times.
     let starts: std::collections::BTreeSet<u64> = (0..20)
         .map(|seed| {
             let mut plan = plan();
@@ -125,7 +125,7 @@ fn a_usage_limit_is_waited_for_until_a_little_after_it_is_over() {
 }
 
 #[test]
-fn an_end_of_a_usage_limit_that_cannot_be_is_one_that_nobody_tells() {
+fn implausible_reset_time_is_ignored() {
     for (resets_at, expected) in [
         (None, 5 * MINUTE),
         (Some(DAY - 1), 5 * MINUTE),
@@ -156,7 +156,7 @@ fn waits_for_an_unknown_end_double_up_to_an_hour() {
     assert_eq!(waits, [5, 10, 20, 40, 60, 60]);
 }
 
-/// What a tick does to a wait that should last an hour, at this second of both clocks.
+/// The effect of a tick on a wait of one hour, at this second of both clocks.
 fn tick_at(at: u64, now: i64) -> (State, World) {
     let mut world = World::with_tasks(2);
     let state = world.begin(plan());
@@ -165,7 +165,7 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
         at: Duration::from_secs(at),
         now: Timestamp::from_second(now).unwrap(),
         slept: Duration::ZERO,
-        what: Happening::Tick,
+        what: Input::Tick,
     });
     let mut open: VecDeque<Effect> = effects.into();
     while let Some(effect) = open.pop_front() {
@@ -184,10 +184,10 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
 }
 
 #[test]
-fn a_wait_is_over_when_either_clock_says_so() {
+fn wait_ends_when_either_clock_says_so() {
     for (at, now, is_over) in [
         (30, 30, false),
-        // The computer slept, or the clock was put forward.
+        // The computer slept, or the clock was set forward.
         (31, 3631, true),
         // The clock was set back by a day.
         (3631, 3631 - 86_400, true),
@@ -199,37 +199,37 @@ fn a_wait_is_over_when_either_clock_says_so() {
             matches!(state.phase, Phase::Working(_)),
             is_over,
             "{at} {now} {:?}",
-            world.told
+            world.notices
         );
         assert_eq!(matches!(state.phase, Phase::Waiting(_)), !is_over);
     }
 }
 
 #[test]
-fn a_wait_looks_at_the_clock_as_often_as_it_is_watched() {
-    for (look, due) in [(1, 1), (30, 30), (7200, 3630)] {
+fn wait_checks_the_clock_as_configured() {
+    for (check, due) in [(1, 1), (30, 30), (7200, 3630)] {
         let mut plan = plan();
-        plan.pace.look = Duration::from_secs(look);
+        plan.wait_times.clock_check = Duration::from_secs(check);
         let mut world = World::with_tasks(2);
         let state = world.begin(plan);
         let state = world.happens(state, used_up(Some(3600)), 0);
         let deadline = state.deadline().unwrap().as_secs();
         assert!(deadline <= due && deadline + 30 > due, "{deadline}");
-        let state = world.happens(state, Happening::Tick, 50);
-        assert!(matches!(world.told.last(), Some(Notice::StillWaits(wait)) if wait.left.as_secs() >= 3550));
+        let state = world.happens(state, Input::Tick, 50);
+        assert!(matches!(world.notices.last(), Some(Notice::StillWaits(wait)) if wait.left.as_secs() >= 3550));
         assert!(state.deadline().unwrap().as_secs() >= 51);
     }
 }
 
 #[test]
-fn a_pause_that_another_run_lifts_is_over_and_one_that_it_prolongs_is_longer() {
+fn other_runs_can_lift_or_extend_a_pause() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
     let state = world.happens(state, used_up(Some(3600)), 0);
-    let said = world.told.len();
-    let state = world.happens(state, Happening::Tick, 61);
-    assert!(matches!(state.phase, Phase::Waiting(_)), "it was asked, and it holds");
-    assert!(matches!(world.told.get(said..), Some([Notice::StillWaits(_)])));
+    let before = world.notices.len();
+    let state = world.happens(state, Input::Tick, 61);
+    assert!(matches!(state.phase, Phase::Waiting(_)), "the pause is still active");
+    assert!(matches!(world.notices.get(before..), Some([Notice::StillWaits(_)])));
     let mut lifted = world;
     let longer = lifted.pause.clone().map(|mut pause| {
         pause.what.until = clock(Duration::from_secs(9000));
@@ -237,15 +237,15 @@ fn a_pause_that_another_run_lifts_is_over_and_one_that_it_prolongs_is_longer() {
         pause
     });
     lifted.pause = longer;
-    let state = lifted.happens(state, Happening::Tick, 122);
+    let state = lifted.happens(state, Input::Tick, 122);
     assert!(seconds(&state) > 9000);
     lifted.pause = None;
-    let state = lifted.happens(state, Happening::Tick, 183);
+    let state = lifted.happens(state, Input::Tick, 183);
     assert!(matches!(state.phase, Phase::Working(_)));
 }
 
 #[test]
-fn whoever_does_not_want_to_wait_tries_at_once_and_once() {
+fn at_once_ignores_a_pause_only_once() {
     let mut world = World::with_tasks(3);
     let state = world.begin(plan());
     drop(world.happens(state, used_up(Some(3600)), 0));
@@ -258,16 +258,16 @@ fn whoever_does_not_want_to_wait_tries_at_once_and_once() {
 }
 
 #[test]
-fn a_wait_ends_with_the_time_of_the_run_and_with_ctrl_c() {
+fn wait_ends_with_the_time_limit_and_ctrl_c() {
     let mut limited = plan();
     limited.limits.wall_clock = Some(Duration::from_secs(100));
     for (what, second, expected) in [
         (
-            Happening::Tick,
+            Input::Tick,
             100,
             "The limit `[limits] wall_clock = 1m40s` is reached: the run has lasted 1 min 40 s.",
         ),
-        (Happening::Interrupt, 50, "It was stopped."),
+        (Input::Interrupt, 50, "Stopped on request."),
     ] {
         let mut world = World::with_tasks(2);
         let state = world.begin(limited.clone());
@@ -278,22 +278,22 @@ fn a_wait_ends_with_the_time_of_the_run_and_with_ctrl_c() {
     }
 }
 
-fn crashed() -> Happening {
-    Happening::TurnEnded(Box::new(TurnSummary {
+fn crashed() -> Input {
+    Input::TurnEnded(Box::new(TurnSummary {
         end: TurnEnd::Crash("it broke".to_owned()),
         ..turn_done(1)
     }))
 }
 
-fn logged_out() -> Happening {
-    Happening::TurnEnded(Box::new(TurnSummary {
-        end: TurnEnd::Auth("nobody is logged in".to_owned()),
+fn logged_out() -> Input {
+    Input::TurnEnded(Box::new(TurnSummary {
+        end: TurnEnd::Auth("not logged in".to_owned()),
         ..turn_done(1)
     }))
 }
 
 #[test]
-fn a_turn_in_which_the_model_did_not_answer_neither_lifts_nor_shortens_a_pause() {
+fn unanswered_turn_does_not_change_a_pause() {
     for what in [crashed(), logged_out(), overloaded(), used_up(None)] {
         let mut world = World::with_tasks(3);
         let state = world.begin(plan());
@@ -310,7 +310,7 @@ fn a_turn_in_which_the_model_did_not_answer_neither_lifts_nor_shortens_a_pause()
 }
 
 #[test]
-fn a_crash_between_failures_of_the_service_does_not_let_the_count_begin_anew() {
+fn crash_does_not_reset_the_service_failure_count() {
     let mut world = World::with_tasks(20);
     let (mut state, mut at) = (world.begin(plan()), 0);
     for _ in 0..7 {
@@ -323,11 +323,9 @@ fn a_crash_between_failures_of_the_service_does_not_let_the_count_begin_anew() {
     assert_eq!(state.end().map(End::code), Some(1));
 }
 
-/// What becomes of the pause when a run settles this turn of a dead one, which began with this pause.
-fn settled_for_the_dead(turn: Happening, pause: Option<Pause>, second: u64) -> World {
-    let Happening::TurnEnded(turn) = turn else {
-        unreachable!()
-    };
+/// The world after a run settles this turn of a dead run, which began with this pause.
+fn settled_for_dead_run(turn: Input, pause: Option<Pause>, second: u64) -> World {
+    let Input::TurnEnded(turn) = turn else { unreachable!() };
     let ClaimAnswer::Claimed(claim) = claim(7) else {
         unreachable!()
     };
@@ -340,17 +338,17 @@ fn settled_for_the_dead(turn: Happening, pause: Option<Pause>, second: u64) -> W
     let mut world = World::with_tasks(3);
     world.pause = pause;
     let (state, _) = State::begin(plan());
-    let left = Happening::Recovered(vec![Left::Ended(Box::new(current), turn)]);
+    let left = Input::Recovered(vec![Leftover::Ended(Box::new(current), turn)]);
     let state = world.happens(state, left, second);
     assert_eq!(state.end(), None);
     world
 }
 
 #[test]
-fn a_limit_that_a_dead_run_met_and_that_is_over_is_not_waited_for() {
-    let world = settled_for_the_dead(used_up(Some(3600)), None, 9 * 3600);
+fn expired_limit_of_a_dead_run_is_not_waited_for() {
+    let world = settled_for_dead_run(used_up(Some(3600)), None, 9 * 3600);
     assert_eq!((world.pause, world.begun), (None, 1));
-    let world = settled_for_the_dead(used_up(Some(3600)), None, 60);
+    let world = settled_for_dead_run(used_up(Some(3600)), None, 60);
     assert_eq!(
         world.pause.map(|pause| pause.what.until),
         Some(clock(Duration::from_secs(3600)))
@@ -358,7 +356,7 @@ fn a_limit_that_a_dead_run_met_and_that_is_over_is_not_waited_for() {
 }
 
 #[test]
-fn the_last_failure_of_the_service_that_a_dead_run_met_is_waited_for_and_the_next_is_the_end() {
+fn last_service_failure_of_a_dead_run_is_waited_for() {
     let pause = Pause {
         agent: "claude".to_owned(),
         what: NewPause {
@@ -370,7 +368,7 @@ fn the_last_failure_of_the_service_that_a_dead_run_met_is_waited_for_and_the_nex
         run: RunId::new(99),
         created_at: clock(Duration::ZERO),
     };
-    let world = settled_for_the_dead(overloaded(), Some(pause), 60);
+    let world = settled_for_dead_run(overloaded(), Some(pause), 60);
     let pause = world.pause.unwrap();
     assert_eq!((pause.what.times, world.begun), (7, 0));
     assert!(pause.what.until > clock(Duration::from_secs(60)));

@@ -1,4 +1,4 @@
-//! The choice over histories in a real database, against a plain telling of the same rules.
+//! Checks the choice over histories in a real database against a simple reimplementation of the rules.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use ralph_testkit::journal_row;
 
 use super::*;
 
-/// The tasks of all histories: title, and description. The first is the one that a model is chosen for.
+/// The tasks of all histories as title and description. The model is chosen for the first one.
 const TASKS: [(&str, &str); 5] = [
     ("Implement the lexer", "It goes to src/lexer.rs; cargo builds it."),
     ("Implement the parser", "src/parser.rs reads what src/lexer.rs gives."),
@@ -20,14 +20,13 @@ const TASKS: [(&str, &str); 5] = [
     ("Implement comments", "Nothing is named here."),
 ];
 
-/// What an iteration was.
 #[derive(Debug, Clone)]
 struct Step {
     task: usize,
     outcome: Outcome,
     model: Option<&'static str>,
     difficulty: Option<Difficulty>,
-    /// The files that it changed, and those that its report is about.
+    /// The files it changed, and those in its report.
     changed: Vec<&'static str>,
     reported: Vec<&'static str>,
 }
@@ -68,7 +67,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             reported,
         },
     );
-    // Where nearly everything is done, the weakest model is in question.
+    // With mostly successes, the weakest model becomes an option.
     let well = |(step, luck): (Step, u8)| match luck {
         0 => step,
         _ => Step {
@@ -76,7 +75,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             ..step
         },
     };
-    // What began long ago, and then much that has nothing to do with it.
+    // An old start followed by many unrelated iterations.
     let long = (prop::collection::vec(step.clone(), 1..8), 90..110_usize);
     let long = long.prop_map(|(mut steps, quiet)| {
         let other = Step {
@@ -157,13 +156,13 @@ fn put(store: &mut Store, iteration: u32, step: &Step) {
     store.settle(&settlement).unwrap();
 }
 
-/// The rules once more, told from the end of the history backwards and without figures in between.
+/// The same rules, evaluated backwards from the end of the history.
 fn expected(rule: &Rule<'_>, history: &[Step]) -> String {
     let Rule { models, strategy, .. } = *rule;
     let strongest = models.len() - 1;
     let counts = |step: &&Step| step.outcome != Outcome::Interrupted;
     let counted: Vec<&Step> = history.iter().filter(counts).collect();
-    // What is among the last hundred of all, whether it counts or not.
+    // The last hundred iterations, whether they count or not.
     let recent = history.get(history.len().saturating_sub(100)..).unwrap_or_default();
     let long_ago = counted.len() - recent.iter().filter(counts).count();
     let mut failures = 0;
@@ -201,28 +200,28 @@ fn expected(rule: &Rule<'_>, history: &[Step]) -> String {
     }
     let no_stronger: BTreeSet<&str> = models[..=place].iter().map(String::as_str).collect();
     let is_feature = |step: &Step| matches!(step.task, 0 | 1 | 2 | 4);
-    // Of the tasks above those that build something new and name the lexer, or changed it, or failed over it. That two of
-    // them are built with the same tool makes them no more alike.
+    // Similar are the tasks above that build something new and name the lexer, changed it, or failed over it. Using the
+    // same tool does not make tasks similar.
     let touches = |file: &&str| *file == "deep/src/Lexer.rs";
-    let is_like = |step: &Step| {
+    let is_similar = |step: &Step| {
         let failed_over = step.outcome != Outcome::Done && step.reported.iter().any(touches);
         is_feature(step) && (matches!(step.task, 0 | 1) || step.changed.iter().any(touches) || failed_over)
     };
-    let is_hard_like = |at: usize| {
+    let is_similar_failure = |at: usize| {
         let step = counted[at];
         let outweighed = counted[at + 1..].iter().any(|later| {
-            (later.task == step.task || is_like(later))
+            (later.task == step.task || is_similar(later))
                 && later.outcome == Outcome::Done
                 && later.model.is_some_and(|model| no_stronger.contains(model))
         });
         step.task != 0
-            && is_like(step)
+            && is_similar(step)
             && step.outcome != Outcome::Done
             && matches!(step.difficulty, Some(Difficulty::Hard | Difficulty::Blocked))
             && step.model == Some(models[place].as_str())
             && !outweighed
     };
-    let lift = usize::from((long_ago..counted.len()).any(is_hard_like));
+    let lift = usize::from((long_ago..counted.len()).any(is_similar_failure));
     models[place + lift].clone()
 }
 
@@ -241,15 +240,15 @@ fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Ladders of different lengths, whose models the histories know for the most part.
+/// Model lists of different lengths; most models occur in the histories.
 fn ladders() -> [Vec<String>; 4] {
     [&["a"][..], &["a", "b"], &["a", "b", "c"], &["z", "a", "b", "c", "d"]].map(strings)
 }
 
-/// Each strategy that asks for figures, with one of these ladders.
+/// Each strategy that uses history, with one of these model lists.
 fn rules(models: &[String]) -> Vec<Rule<'_>> {
-    let patience = [None, Some(1), Some(2), Some(3)];
-    let cost_optimized = patience.map(|escalate_after| Rule {
+    let thresholds = [None, Some(1), Some(2), Some(3)];
+    let cost_optimized = thresholds.map(|escalate_after| Rule {
         escalate_after,
         ..rule(StrategyName::CostOptimized, models)
     });
@@ -261,13 +260,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn choices_agree_with_a_plain_telling_of_the_rules(history in steps()) {
+    fn choices_agree_with_a_simple_implementation(history in steps()) {
         let (_folder, mut store) = store();
         for past in 0..=history.len() {
             if let Some(last) = past.checked_sub(1) {
                 put(&mut store, u32::try_from(past).unwrap(), &history[last]);
             }
-            // Nothing happens in the middle of a long one.
+            // The middle of a long history is not interesting.
             if (30..95).contains(&past) {
                 continue;
             }
@@ -289,7 +288,7 @@ proptest! {
     }
 }
 
-/// A failure of a task that is like the first one.
+/// A failure of a task similar to the first one.
 fn hard_failure() -> Step {
     Step {
         task: 1,
@@ -302,7 +301,7 @@ fn hard_failure() -> Step {
 }
 
 #[test]
-fn a_like_task_is_named_in_the_rationale() {
+fn rationale_names_the_similar_task() {
     let (_folder, mut store) = store();
     let models = strings(&["a", "b", "c"]);
     let escalate = rule(StrategyName::Escalate, &models);
@@ -310,7 +309,7 @@ fn a_like_task_is_named_in_the_rationale() {
     let chosen = choose_first(escalate, Some(&store), Some(&task(0))).unwrap();
     let expected = Chosen {
         model: Some("b".to_owned()),
-        rationale: "escalate: no failure yet; like t-000001, which was hard and failed on a".to_owned(),
+        rationale: "escalate: no failure yet; similar to t-000001, which was hard and failed on a".to_owned(),
     };
     assert_eq!(chosen, expected);
     let done = Step {
@@ -323,7 +322,7 @@ fn a_like_task_is_named_in_the_rationale() {
 }
 
 #[test]
-fn strategies_that_need_no_figures_read_none() {
+fn strategies_without_history_read_none() {
     let (_folder, mut store) = store();
     put(&mut store, 1, &hard_failure());
     let models = strings(&["a", "b", "c"]);
@@ -341,7 +340,7 @@ fn strategies_that_need_no_figures_read_none() {
     assert_ne!(past(&escalate), Past::default(), "the record is there");
 }
 
-/// Failures of whatever run pin nothing: the strongest model is for those of this very task, until it is done.
+/// Old failures of any run do not pin a model: the strongest one is for failures of this task, until it is done.
 #[test]
 fn fault_5_one_past_failure_pins_no_model() {
     let (_folder, mut store) = store();
@@ -380,9 +379,9 @@ fn fault_5_one_past_failure_pins_no_model() {
     assert_eq!(model(&store, StrategyName::CostOptimized), "a", "all is well again");
 }
 
-/// The weaker of two models failed once at a hard task. What is like it begins with the stronger one, but not for ever.
+/// The weaker of two models failed once at a hard task. Similar tasks start with the stronger one, but not forever.
 #[test]
-fn fault_5_one_hard_failure_pins_no_model_for_what_is_like_it() {
+fn fault_5_one_hard_failure_pins_no_model_for_similar_tasks() {
     let models = strings(&["a", "b"]);
     let escalate = rule(StrategyName::Escalate, &models);
     let model = |store: &Store| {
@@ -395,16 +394,16 @@ fn fault_5_one_hard_failure_pins_no_model_for_what_is_like_it() {
         model: Some(model),
         ..hard_failure()
     };
-    // Whatever the stronger one does meanwhile: the weaker one gets another chance.
+    // The weaker model gets another chance, whatever the stronger one does.
     let (_folder, mut aged) = store();
     put(&mut aged, 1, &hard_failure());
-    for iteration in 2..=past::LIKES_WITHIN {
+    for iteration in 2..=past::SIMILAR_WITHIN {
         put(&mut aged, iteration, &done(1, "b"));
     }
     assert_eq!(model(&aged), "b");
-    put(&mut aged, past::LIKES_WITHIN + 1, &done(1, "b"));
+    put(&mut aged, past::SIMILAR_WITHIN + 1, &done(1, "b"));
     assert_eq!(model(&aged), "a", "it was long ago");
-    // Another one like it was done with the weaker one since; what is not like it tells nothing.
+    // A similar task was done with the weaker model since; unrelated tasks do not count.
     let (_folder, mut outweighed) = store();
     put(&mut outweighed, 1, &hard_failure());
     put(&mut outweighed, 2, &done(2, "a"));
@@ -418,19 +417,19 @@ fn fault_5_one_hard_failure_pins_no_model_for_what_is_like_it() {
     assert_eq!(model(&outweighed), "a");
     put(&mut outweighed, 5, &hard_failure());
     assert_eq!(model(&outweighed), "b", "it failed again");
-    // A tool that both name.
-    let (_folder, mut built_alike) = store();
+    // Both tasks name the same tool.
+    let (_folder, mut same_tool) = store();
     let only_cargo = Step {
         task: 2,
         ..hard_failure()
     };
-    put(&mut built_alike, 1, &only_cargo);
-    assert_eq!(model(&built_alike), "a");
+    put(&mut same_tool, 1, &only_cargo);
+    assert_eq!(model(&same_tool), "a");
 }
 
-/// What a task like it had lifted stays up when it fails.
+/// A choice raised by a similar task stays raised after a failure.
 #[test]
-fn a_lifted_choice_that_fails_is_followed_by_nothing_weaker() {
+fn failed_raised_choice_is_not_followed_by_a_weaker_model() {
     let (_folder, mut store) = store();
     let models = strings(&["a", "b", "c"]);
     let next = |store: &Store, strategy| choose_first(rule(strategy, &models), Some(store), Some(&task(0))).unwrap();

@@ -1,56 +1,50 @@
-//! Which model an iteration gets, and why. The choice itself knows nothing but what it is handed; `past` draws that from
-//! the journal.
+//! Chooses the model of an iteration. The choice is a pure function; `past` loads the history from the journal.
 
 mod past;
 
 use ralph_model::config::{Config, StrategyName};
-use ralph_model::{Course, Task, count};
+use ralph_model::{Task, TrackRecord, count};
 use ralph_store::{Store, StoreError};
 
-pub use past::{Like, Past};
+pub use past::{Past, SimilarFailure};
 
-/// A larger part of the last iterations than this was done: things go well.
+/// Above this success rate of recent iterations, the weakest model is enough.
 const GOES_WELL: f64 = 0.8;
 
-/// Why the default is taken where hardly anything is on record.
-const TOO_LITTLE: &str = "too little on record to tell";
+/// Why the default is used when there is hardly any history.
+const TOO_LITTLE_HISTORY: &str = "not enough history";
 
-/// How models are chosen, for all iterations of a run.
+/// How models are chosen in a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<'a> {
-    /// The models from the weakest to the strongest; none leaves it to the agent.
+    /// The models, weakest first. If empty, the agent decides.
     pub models: &'a [String],
-    /// The model that the person asked for.
+    /// The model the user asked for.
     pub asked: Option<&'a str>,
-    /// How to choose.
     pub strategy: StrategyName,
-    /// From how many failures in a row cost-optimized takes the strongest; none is never.
+    /// After this many consecutive failures, cost-optimized uses the strongest model.
     pub escalate_after: Option<u32>,
 }
 
-/// What a choice is made from.
+/// The input of a choice.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'a> {
-    /// How to choose.
     pub rule: Rule<'a>,
-    /// Which iteration of the run it is, from 1.
+    /// The number of the iteration, from 1.
     pub iteration: u32,
-    /// What the last iteration asked for; it is on the ladder.
+    /// The model the last iteration asked for; one of the configured models.
     pub hint: Option<&'a str>,
-    /// What came before, as far as [`Past::gather`] found the rule to ask for it.
+    /// The history, as far as [`Past::gather`] found the rule to need it.
     pub past: &'a Past,
 }
 
-/// A model, and why it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// The model; none leaves it to the agent.
+    /// If `None`, the agent decides.
     pub model: Option<String>,
-    /// Why.
     pub rationale: String,
 }
 
-/// Chooses the model of an iteration.
 #[must_use]
 pub fn choose(choice: &Choice<'_>) -> Chosen {
     let Choice { rule, past, .. } = choice;
@@ -65,7 +59,7 @@ pub fn choose(choice: &Choice<'_>) -> Chosen {
         return chosen(Some(asked), "you asked for it");
     }
     if rule.models.is_empty() {
-        return chosen(None, "no models are configured for this agent, so it takes its own");
+        return chosen(None, "no models are configured, so the agent uses its default");
     }
     let Rung { place, why } = match rule.strategy {
         StrategyName::Fixed => Rung::new(rule.middle(), "the middle of the configured models"),
@@ -79,8 +73,7 @@ pub fn choose(choice: &Choice<'_>) -> Chosen {
     }
 }
 
-/// The model that the first iteration of a run would get for a task, if it began now. Without a database nothing is on
-/// record.
+/// The model that the first iteration of a run would get now. Without a database there is no history.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -97,16 +90,16 @@ pub fn choose_first(rule: Rule<'_>, store: Option<&Store>, task: Option<&Task>) 
     }))
 }
 
-/// Whether an agent's wish can be granted: only models that the person has configured.
+/// The configured model that an agent asks for. Others are refused.
 #[must_use]
-pub fn on_the_ladder<'a>(models: &'a [String], wish: &str) -> Option<&'a str> {
+pub fn configured_model<'a>(models: &'a [String], requested: &str) -> Option<&'a str> {
     models
         .iter()
         .map(String::as_str)
-        .find(|model| model.eq_ignore_ascii_case(wish.trim()))
+        .find(|model| model.eq_ignore_ascii_case(requested.trim()))
 }
 
-/// A place on the ladder of models, and what speaks for it.
+/// A position in the list of models, and the reason for it.
 struct Rung {
     place: usize,
     why: String,
@@ -119,7 +112,7 @@ impl Rung {
 }
 
 impl<'a> Rule<'a> {
-    /// What the configuration says, and the person for this run.
+    /// The rule from the configuration and the user's choice for this run.
     #[must_use]
     pub fn of(config: &'a Config, asked: Option<&'a str>) -> Self {
         Self {
@@ -138,15 +131,15 @@ impl<'a> Rule<'a> {
         self.models.len().saturating_sub(1)
     }
 
-    /// Whether what came before has a say.
-    fn asks_the_past(&self) -> bool {
+    /// Whether the choice depends on history.
+    fn uses_history(&self) -> bool {
         let by_figures = matches!(self.strategy, StrategyName::CostOptimized | StrategyName::Escalate);
         by_figures && self.asked.is_none() && !self.models.is_empty()
     }
 
-    /// The place by how things go.
-    fn by_course(&self, course: &Course) -> Rung {
-        let failures = course.consecutive_failures;
+    /// The position based on recent results.
+    fn by_track_record(&self, track_record: &TrackRecord) -> Rung {
+        let failures = track_record.consecutive_failures;
         if self.strategy == StrategyName::Escalate {
             return match failures {
                 0 => Rung::new(0, "no failure yet"),
@@ -160,24 +153,24 @@ impl<'a> Rule<'a> {
         if failures > 0 {
             return Rung::new(self.middle(), in_a_row(failures));
         }
-        let recent = course.recent;
+        let recent = track_record.recent;
         match recent.share() {
-            None => Rung::new(self.middle(), TOO_LITTLE),
+            None => Rung::new(self.middle(), TOO_LITTLE_HISTORY),
             Some(share) => Rung::new(
                 if share > GOES_WELL { 0 } else { self.middle() },
-                format!("{} of the last {} were done", recent.done, recent.of),
+                format!("{} of the last {} succeeded", recent.done, recent.of),
             ),
         }
     }
 
-    /// The place from which a task that was like this one may lift it: before its first failure, and below the top.
-    fn liftable(&self, course: &Course) -> Option<usize> {
-        let place = self.by_course(course).place;
-        (course.consecutive_failures == 0 && place < self.top()).then_some(place)
+    /// The position that a similar task may raise: before the task's first failure, and below the top.
+    fn liftable(&self, track_record: &TrackRecord) -> Option<usize> {
+        let place = self.by_track_record(track_record).place;
+        (track_record.consecutive_failures == 0 && place < self.top()).then_some(place)
     }
 
-    /// The place, or a stronger one where the last attempt failed with a model that was stronger already, because a task like
-    /// it had lifted it or somebody had asked for it. What it failed with is no answer to escalate, which climbs.
+    /// The position, but not weaker than the model of the last failed attempt, which a similar task or the user may
+    /// have raised. Escalate goes one step above that model.
     fn no_weaker(&self, rung: Rung, failed_on: Option<&str>) -> Rung {
         let is_it = |(_, model): &(usize, &String)| failed_on.is_some_and(|failed| model.eq_ignore_ascii_case(failed));
         let Some((last, model)) = self.models.iter().enumerate().find(is_it) else {
@@ -197,18 +190,18 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The place by how things go, and by what was like it.
+    /// The position based on recent results and on similar tasks.
     fn informed(&self, past: &Past) -> Rung {
-        let Rung { place, why } = self.by_course(&past.course);
-        if self.liftable(&past.course).is_none() {
+        let Rung { place, why } = self.by_track_record(&past.track_record);
+        if self.liftable(&past.track_record).is_none() {
             return self.no_weaker(Rung { place, why }, past.failed_on.as_deref());
         }
-        match &past.like {
-            Some(like) => Rung::new(place + 1, format!("{why}; {like}")),
-            // Said already.
-            None if why == TOO_LITTLE => Rung { place, why },
-            None if past.course.recent.of == 0 => Rung::new(place, format!("{why}; {TOO_LITTLE}")),
-            None => Rung::new(place, format!("{why}; no hard task like it on record")),
+        match &past.similar {
+            Some(similar) => Rung::new(place + 1, format!("{why}; {similar}")),
+            // Already said.
+            None if why == TOO_LITTLE_HISTORY => Rung { place, why },
+            None if past.track_record.recent.of == 0 => Rung::new(place, format!("{why}; {TOO_LITTLE_HISTORY}")),
+            None => Rung::new(place, format!("{why}; no similar hard task on record")),
         }
     }
 }

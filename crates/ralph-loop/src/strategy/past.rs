@@ -1,92 +1,86 @@
-//! What the journal says that a choice of a model asks for: how it goes with the task and with everything lately, and which
-//! task was like it.
+//! The history behind the choice of a model: recent results, and a similar task that failed.
 
 use std::fmt;
 
 use ralph_memory::capture::{found_tags, is_tool};
-use ralph_model::{Course, Difficulty, Subject, Task, TaskId};
-use ralph_store::{HardLike, Store, StoreError, task_type_of};
+use ralph_model::{Difficulty, Subject, Task, TaskId, TrackRecord};
+use ralph_store::{HardFailureQuery, Store, StoreError, task_type_of};
 
 use super::Rule;
 
-/// Among so many of the last iterations a task that was like it tells something. Before that, one failure would keep the
-/// weaker model from every task like it for ever: it is never tried, so it is never seen to do what it can by now.
-pub(super) const LIKES_WITHIN: u32 = 100;
+/// How many recent iterations are searched for a similar task. Without this limit, one failure would keep the weaker
+/// model from similar tasks forever, and it could never prove itself.
+pub(super) const SIMILAR_WITHIN: u32 = 100;
 
-/// What came before an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
-    /// How it goes.
-    pub course: Course,
-    /// The model that the last attempt at the task failed with; none where it has not failed since it was last done, or where
-    /// the model was left to the agent.
+    pub track_record: TrackRecord,
+    /// The model of the last failed attempt; `None` if the task has not failed since it was last done, or the agent
+    /// chose the model.
     pub failed_on: Option<String>,
-    /// A task that was like this one, and hard, and failed with the model that would be chosen; none where there is none, or
-    /// where nobody asked.
-    pub like: Option<Like>,
+    /// A similar hard task that failed with the model that would be chosen.
+    pub similar: Option<SimilarFailure>,
 }
 
-/// A task that was like another one, and hard, and failed.
+/// A similar hard task that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Like {
-    /// The task.
+pub struct SimilarFailure {
     pub task: TaskId,
-    /// How hard it was found.
     pub difficulty: Difficulty,
-    /// The model that it failed with.
+    /// The model it failed with.
     pub model: String,
 }
 
-impl fmt::Display for Like {
+impl fmt::Display for SimilarFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             task,
             difficulty,
             model,
         } = self;
-        write!(f, "like {task}, which was {difficulty} and failed on {model}")
+        write!(f, "similar to {task}, which was {difficulty} and failed on {model}")
     }
 }
 
 impl Past {
-    /// What a rule asks for, about a task; nothing is read where it asks for nothing.
+    /// Loads what the rule needs for a task.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn gather(store: &Store, task: &Task, rule: &Rule<'_>) -> Result<Self, StoreError> {
-        if !rule.asks_the_past() {
+        if !rule.uses_history() {
             return Ok(Self::default());
         }
-        let course = store.course(&task.id)?;
-        let like = match rule.liftable(&course) {
-            Some(place) => like(store, task, rule.models.get(..=place).unwrap_or_default())?,
+        let track_record = store.track_record(&task.id)?;
+        let similar = match rule.liftable(&track_record) {
+            Some(place) => similar(store, task, rule.models.get(..=place).unwrap_or_default())?,
             None => None,
         };
-        let failed_on = match course.consecutive_failures {
+        let failed_on = match track_record.consecutive_failures {
             0 => None,
             _ => store.last_model(&task.id)?,
         };
         Ok(Self {
-            course,
+            track_record,
             failed_on,
-            like,
+            similar,
         })
     }
 }
 
-/// The last task like this one that was hard and failed with the strongest of these models, and that nothing outweighs: since
-/// then neither it nor another one like this was done with one of them.
-fn like(store: &Store, task: &Task, models: &[String]) -> Result<Option<Like>, StoreError> {
+/// The latest similar hard task that failed with the strongest of these models, unless it or another similar task was
+/// done with one of them since.
+fn similar(store: &Store, task: &Task, models: &[String]) -> Result<Option<SimilarFailure>, StoreError> {
     let named = Named::by(task);
     let Some(model) = models.last().filter(|_| !named.0.is_empty()) else {
         return Ok(None);
     };
     let task_type = task_type_of(&task.title, &task.description);
-    let mut failures = store.hard_failures(&HardLike {
+    let mut failures = store.hard_failures(&HardFailureQuery {
         task_type,
         model,
         other_than: &task.id,
-        within: LIKES_WITHIN,
+        within: SIMILAR_WITHIN,
     })?;
     failures.retain(|failure| named.overlaps(&failure.subject));
     let Some(oldest) = failures.last() else {
@@ -103,14 +97,14 @@ fn like(store: &Store, task: &Task, models: &[String]) -> Result<Option<Like>, S
             |(journal, other): &(i64, Subject)| *journal > failure.journal && other.task == failure.subject.task;
         last_like.is_none_or(|journal| journal < failure.journal) && !done.iter().any(is_same)
     });
-    Ok(standing.map(|failure| Like {
+    Ok(standing.map(|failure| SimilarFailure {
         task: failure.subject.task,
         difficulty: failure.difficulty,
         model: model.clone(),
     }))
 }
 
-/// What a task names by which others may be like it.
+/// The names in a task that make others similar to it.
 struct Named(Vec<String>);
 
 impl Named {
@@ -120,7 +114,7 @@ impl Named {
         Self(named)
     }
 
-    /// Whether the other one named or changed something of it.
+    /// Whether the other task named or changed any of them.
     fn overlaps(&self, other: &Subject) -> bool {
         let files = || other.files.iter().map(|file| file.to_lowercase());
         let is_file = |tag: &String| files().any(|file| file == *tag || file.ends_with(&format!("/{tag}")));

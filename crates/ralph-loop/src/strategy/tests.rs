@@ -1,23 +1,23 @@
-//! The choice as tables.
+//! The choice of models, as tables.
 
 use ralph_model::{Difficulty, Rate, TaskId};
 
 use super::*;
 
-/// So many failures of the task in a row, and so many done of the last iterations.
+/// A history with this many consecutive failures, and successes among recent iterations.
 fn past(failures: u32, done: u32, of: u32) -> Past {
     Past {
-        course: Course {
+        track_record: TrackRecord {
             consecutive_failures: failures,
             recent: Rate { done, of },
         },
         failed_on: None,
-        like: None,
+        similar: None,
     }
 }
 
-fn like(model: &str) -> Option<Like> {
-    Some(Like {
+fn similar(model: &str) -> Option<SimilarFailure> {
+    Some(SimilarFailure {
         task: TaskId::parse("t-1a2b3c").unwrap(),
         difficulty: Difficulty::Hard,
         model: model.to_owned(),
@@ -29,7 +29,7 @@ fn ladder(length: usize) -> Vec<String> {
     all.iter().take(length).copied().map(str::to_owned).collect()
 }
 
-/// What is chosen from a ladder of so many models, after changes to the choice.
+/// The choice from a list of `length` models, after changes to its input.
 fn chosen(strategy: StrategyName, length: usize, past: &Past, change: impl FnOnce(&mut Choice<'_>)) -> Chosen {
     let models = ladder(length);
     let mut choice = Choice {
@@ -54,7 +54,7 @@ fn model(strategy: StrategyName, length: usize, past: &Past) -> String {
 }
 
 #[test]
-fn a_hint_wins_then_the_person_then_the_strategy() {
+fn hint_wins_then_the_user_then_the_strategy() {
     for strategy in StrategyName::ALL.iter().copied() {
         let past = past(3, 20, 20);
         let of = |change: fn(&mut Choice<'_>)| chosen(strategy, 3, &past, change).model;
@@ -69,7 +69,7 @@ fn a_hint_wins_then_the_person_then_the_strategy() {
 }
 
 #[test]
-fn fixed_is_the_middle_whatever_happens() {
+fn fixed_is_always_the_middle() {
     for (length, expected) in [(1, "haiku"), (2, "sonnet"), (3, "sonnet"), (5, "opus")] {
         for past in [past(0, 0, 0), past(9, 0, 20), past(0, 20, 20)] {
             assert_eq!(model(StrategyName::Fixed, length, &past), expected);
@@ -78,7 +78,7 @@ fn fixed_is_the_middle_whatever_happens() {
 }
 
 #[test]
-fn the_strongest_plans_and_the_middle_executes() {
+fn strongest_plans_and_middle_executes() {
     for (length, plans, executes) in [
         (1, "haiku", "haiku"),
         (2, "sonnet", "sonnet"),
@@ -96,7 +96,7 @@ fn the_strongest_plans_and_the_middle_executes() {
 }
 
 #[test]
-fn escalate_climbs_with_the_failures_of_the_task() {
+fn escalate_climbs_with_task_failures() {
     for (length, expected) in [
         (1, ["haiku", "haiku", "haiku", "haiku"]),
         (2, ["haiku", "sonnet", "sonnet", "sonnet"]),
@@ -104,7 +104,7 @@ fn escalate_climbs_with_the_failures_of_the_task() {
         (5, ["haiku", "opus", "saga", "saga"]),
     ] {
         for (failures, expected) in (0..).zip(expected) {
-            // How things go elsewhere is no matter.
+            // Results of other tasks do not matter.
             for recent in [(0, 20), (20, 20)] {
                 let past = past(failures, recent.0, recent.1);
                 assert_eq!(
@@ -118,8 +118,8 @@ fn escalate_climbs_with_the_failures_of_the_task() {
 }
 
 #[test]
-fn cost_optimized_is_cheap_while_things_go_well_and_dear_when_the_task_does_not() {
-    // Failures, done, of, and what a ladder of 1, 2, 3 and 5 gives.
+fn cost_optimized_depends_on_recent_results() {
+    // Failures, done, total, and the model for lists of 1, 2, 3 and 5.
     for (failures, done, of, expected) in [
         (0, 0, 0, ["haiku", "sonnet", "sonnet", "opus"]),
         (0, 4, 4, ["haiku", "sonnet", "sonnet", "opus"]),
@@ -145,7 +145,7 @@ fn cost_optimized_is_cheap_while_things_go_well_and_dear_when_the_task_does_not(
 }
 
 #[test]
-fn the_configuration_says_from_when_on_the_strongest_is_taken() {
+fn escalate_after_is_configurable() {
     let of = |failures, after: Option<u32>| {
         let past = past(failures, 0, 20);
         let chosen = chosen(StrategyName::CostOptimized, 3, &past, |choice| {
@@ -161,9 +161,9 @@ fn the_configuration_says_from_when_on_the_strongest_is_taken() {
 }
 
 #[test]
-fn a_like_task_lifts_the_first_choice_by_one() {
+fn similar_task_raises_the_first_choice_by_one() {
     let with = |failures, done, model: &str| Past {
-        like: like(model),
+        similar: similar(model),
         ..past(failures, done, 20)
     };
     let escalate = |past: &Past, length| model(StrategyName::Escalate, length, past);
@@ -174,7 +174,7 @@ fn a_like_task_lifts_the_first_choice_by_one() {
     assert_eq!(
         escalate(&with(1, 0, "haiku"), 3),
         "sonnet",
-        "its own failures tell more"
+        "its own failures count more"
     );
     assert_eq!(escalate(&with(2, 0, "haiku"), 3), "opus");
     let cost = |past: &Past, length| model(StrategyName::CostOptimized, length, past);
@@ -184,14 +184,14 @@ fn a_like_task_lifts_the_first_choice_by_one() {
     assert_eq!(model(StrategyName::PlanThenExecute, 5, &with(0, 0, "saga")), "saga");
 }
 
-/// After a failure nothing weaker is tried than what failed, however that was chosen.
+/// After a failure no weaker model is tried, however the failed one was chosen.
 #[test]
-fn no_attempt_is_made_with_a_weaker_model_than_the_last_one_failed_with() {
+fn no_weaker_model_follows_a_failure() {
     let after = |failures, model: &str| Past {
         failed_on: Some(model.to_owned()),
         ..past(failures, 0, 20)
     };
-    // Failures, the model of the last of them, and what comes next by cost-optimized and by escalate.
+    // Failures, the model of the last one, and the next model by cost-optimized and by escalate.
     for (failures, last, length, cost, escalate) in [
         (1, "haiku", 3, "sonnet", "sonnet"),
         (1, "sonnet", 3, "sonnet", "opus"),
@@ -233,36 +233,36 @@ fn no_attempt_is_made_with_a_weaker_model_than_the_last_one_failed_with() {
 }
 
 #[test]
-fn the_rationale_says_what_the_choice_was_made_from() {
+fn rationale_explains_the_choice() {
     let of = |strategy, past: &Past| chosen(strategy, 3, past, |_| {}).rationale;
     let (cost, escalate) = (StrategyName::CostOptimized, StrategyName::Escalate);
-    let liked = Past {
-        like: like("haiku"),
+    let with_similar = Past {
+        similar: similar("haiku"),
         ..past(0, 18, 20)
     };
     for (rationale, expected) in [
-        (of(cost, &past(0, 1, 4)), "cost-optimized: too little on record to tell"),
+        (of(cost, &past(0, 1, 4)), "cost-optimized: not enough history"),
         (
             of(cost, &past(0, 18, 20)),
-            "cost-optimized: 18 of the last 20 were done; no hard task like it on record",
+            "cost-optimized: 18 of the last 20 succeeded; no similar hard task on record",
         ),
         (of(cost, &past(1, 18, 20)), "cost-optimized: 1 failure"),
         (of(cost, &past(2, 18, 20)), "cost-optimized: 2 failures in a row"),
         (
-            of(cost, &liked),
-            "cost-optimized: 18 of the last 20 were done; like t-1a2b3c, which was hard and failed on haiku",
+            of(cost, &with_similar),
+            "cost-optimized: 18 of the last 20 succeeded; similar to t-1a2b3c, which was hard and failed on haiku",
         ),
         (
             of(escalate, &past(0, 0, 0)),
-            "escalate: no failure yet; too little on record to tell",
+            "escalate: no failure yet; not enough history",
         ),
         (
             of(escalate, &past(0, 1, 1)),
-            "escalate: no failure yet; no hard task like it on record",
+            "escalate: no failure yet; no similar hard task on record",
         ),
         (
-            of(escalate, &liked),
-            "escalate: no failure yet; like t-1a2b3c, which was hard and failed on haiku",
+            of(escalate, &with_similar),
+            "escalate: no failure yet; similar to t-1a2b3c, which was hard and failed on haiku",
         ),
         (of(escalate, &past(1, 0, 0)), "escalate: 1 failure"),
         (of(escalate, &past(4, 0, 0)), "escalate: 4 failures in a row"),
@@ -272,8 +272,8 @@ fn the_rationale_says_what_the_choice_was_made_from() {
 }
 
 #[test]
-fn only_configured_models_can_be_wished_for() {
+fn only_configured_models_can_be_requested() {
     let models = ladder(3);
-    assert_eq!(on_the_ladder(&models, " Opus\n"), Some("opus"));
-    assert_eq!(on_the_ladder(&models, "gpt"), None);
+    assert_eq!(configured_model(&models, " Opus\n"), Some("opus"));
+    assert_eq!(configured_model(&models, "gpt"), None);
 }

@@ -1,4 +1,4 @@
-//! A project in a temporary folder, an agent with a script, and runs of the loop over both.
+//! A project in a temporary folder with a scripted agent, and runs of the loop in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
-use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
+use ralph_loop::state::{Effect, End, FirstTry, Notice, PendingSettlement, WaitTimes};
 use ralph_loop::{
-    Base, Finish, Guide, Interrupter, Isolation, News, Order, Room, Runner, Site, Survival, Verifier, Watch,
+    Base, DiskSpace, Finish, Guide, Interrupter, Isolation, Order, RunEvent, Runner, Site, Survival, Verifier, Watch,
 };
-use ralph_memory::capture::{KnowledgeFolder, LogPlace, Scratchpad, Surroundings};
-use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
+use ralph_memory::capture::{KnowledgeFolder, LogPlace, ProjectEnv, Scratchpad};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
+use ralph_memory::note_index::{NoteIndexHome, NoteIndexPlace};
 use ralph_model::config::{CommandLine, Config, WhenUnverified};
-use ralph_model::{Author, Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
+use ralph_model::{Author, Clock, JournalRow, NewTask, NoteFileKind, RunId, SplitMix64, Task, TaskId, TaskStatus};
 use ralph_notes::{Patience, create_folder};
 use ralph_process::git::Git;
 use ralph_store::{DatabasePlace, JournalFilter, NoteFile, RunProcess, Scope, Store, TaskFilter, Which};
 use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
 
-/// When the time of every test begins.
+/// The start time of every test.
 pub(crate) const NOON: &str = "2026-11-16T11:00:00Z";
 
 const PATIENCE: Patience<'static> = Patience {
@@ -31,48 +31,46 @@ const PATIENCE: Patience<'static> = Patience {
     notice: &|_| {},
 };
 
-/// A clock that goes on by a second each time that it is asked.
+/// A clock that advances by one second each time it is read.
 #[derive(Debug)]
-pub(crate) struct Ticking(AtomicI64);
+pub(crate) struct TickingClock(AtomicI64);
 
-impl Default for Ticking {
+impl Default for TickingClock {
     fn default() -> Self {
         let noon: Timestamp = NOON.parse().unwrap();
         Self(AtomicI64::new(noon.as_second()))
     }
 }
 
-impl Ticking {
-    /// Jumps by so many seconds.
+impl TickingClock {
     pub(crate) fn jump(&self, seconds: i64) {
         self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
-impl Clock for Ticking {
+impl Clock for TickingClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(self.0.fetch_add(1, Ordering::Relaxed)).unwrap()
     }
 }
 
-/// A clock by which no time of a file can be trusted, so that files are always read.
-struct LongAgo;
+/// A clock by which no file time can be trusted, so files are always read.
+struct EpochClock;
 
-impl Clock for LongAgo {
+impl Clock for EpochClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
 }
 
-/// Ids and markers differ from run to run, and from those of tests in other processes: whoever ends what is left of an
-/// agent finds it by its marker.
+/// Ids and markers differ between runs and between test processes: leftover processes are found by their marker.
 fn new_ids() -> SplitMix64 {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);
     SplitMix64::new(u64::from(std::process::id()) << 32 | number)
 }
 
-/// A configuration in which what an agent reports done is done: few tests are about evidence, and many agents only talk.
+/// A configuration that accepts unverified tasks: few tests are about evidence, and many agents only talk.
 fn confirmed() -> Config {
     let mut config = Config::default();
     config.verify.commands = vec!["true".to_owned()];
@@ -80,20 +78,17 @@ fn confirmed() -> Config {
     config
 }
 
-/// How an agent speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaks {
-    /// It prints its answer.
+pub(crate) enum Dialect {
     Plain,
-    /// It prints records of claude's.
+    /// Prints claude's records.
     Claude,
-    /// It prints records of codex's.
+    /// Prints codex's records.
     Codex,
-    /// It speaks ACP.
     Acp,
 }
 
-impl Speaks {
+impl Dialect {
     fn kind(self) -> &'static str {
         match self {
             Self::Plain => "command",
@@ -104,40 +99,40 @@ impl Speaks {
     }
 }
 
-/// A worktree with a scripted agent. Values that came from the same one share its folder, its tasks and its agent.
+/// A worktree with a scripted agent. Worktrees of the same project share its folder, tasks and agent.
 pub(crate) struct Project {
     folder: Arc<tempfile::TempDir>,
     root: PathBuf,
     worktree: String,
-    speaks: Speaks,
-    clock: Arc<Ticking>,
+    dialect: Dialect,
+    clock: Arc<TickingClock>,
     pub(crate) agent: ScriptedAgent,
     words: Option<Vec<String>>,
-    /// Another agent that looks at what is done, and its words.
-    pub(crate) verifier: Option<(Speaks, Vec<String>)>,
+    /// A separate agent as verifier, with its command.
+    pub(crate) verifier: Option<(Dialect, Vec<String>)>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
     pub(crate) first_try: FirstTry,
-    /// Whether tasks have checkouts of their own.
+    /// Whether each task gets its own checkout.
     pub(crate) isolated: bool,
-    /// Who is asked when a turn is stopped.
+    /// Asks for guidance when a turn is stopped.
     pub(crate) guide: Option<Arc<dyn Guide>>,
 }
 
 impl Project {
-    /// An empty folder without git, and an agent that does these turns; the last is repeated.
-    pub(crate) fn new<const N: usize>(speaks: Speaks, turns: [Vec<Action>; N]) -> Self {
+    /// An empty folder without git, and an agent that plays these turns; the last one repeats.
+    pub(crate) fn new<const N: usize>(dialect: Dialect, turns: [Vec<Action>; N]) -> Self {
         ralph_process::become_subreaper().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("project");
         create_folder(&root.join(".ralph")).unwrap();
-        let agent = install(speaks, turns, &folder.path().join("agent"));
+        let agent = install(dialect, turns, &folder.path().join("agent"));
         Self {
             folder: Arc::new(folder),
             root,
             worktree: String::new(),
-            speaks,
+            dialect,
             clock: Arc::default(),
             agent,
             words: None,
@@ -151,20 +146,20 @@ impl Project {
         }
     }
 
-    /// The same with a plain agent.
+    /// Like `new`, with a plain agent.
     pub(crate) fn plain<const N: usize>(turns: [Vec<Action>; N]) -> Self {
-        Self::new(Speaks::Plain, turns)
+        Self::new(Dialect::Plain, turns)
     }
 
-    /// The same project with a plain agent beside its own.
+    /// The same project with a second, plain agent.
     pub(crate) fn with_plain_agent<const N: usize>(&self, turns: [Vec<Action>; N]) -> Self {
         Self {
             folder: Arc::clone(&self.folder),
             root: self.root.clone(),
             worktree: self.worktree.clone(),
-            speaks: Speaks::Plain,
+            dialect: Dialect::Plain,
             clock: Arc::clone(&self.clock),
-            agent: install(Speaks::Plain, turns, &self.folder.path().join("plain-agent")),
+            agent: install(Dialect::Plain, turns, &self.folder.path().join("plain-agent")),
             words: None,
             verifier: None,
             config: self.config.clone(),
@@ -176,25 +171,25 @@ impl Project {
         }
     }
 
-    /// With another script from now on.
+    /// Replaces the agent's script.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
-        self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+        self.agent = install(self.dialect, turns, &self.folder.path().join("agent"));
     }
 
-    /// With another agent that looks at what is done.
-    pub(crate) fn verified_by<const N: usize>(&mut self, speaks: Speaks, looks: [Vec<Action>; N]) -> ScriptedAgent {
-        let agent = install(speaks, [], &self.folder.path().join("verifier"));
-        agent.look(looks);
-        self.verifier = Some((speaks, agent.words()));
+    /// Uses a separate agent as verifier.
+    pub(crate) fn verified_by<const N: usize>(&mut self, dialect: Dialect, turns: [Vec<Action>; N]) -> ScriptedAgent {
+        let agent = install(dialect, [], &self.folder.path().join("verifier"));
+        agent.set_verifications(turns);
+        self.verifier = Some((dialect, agent.words()));
         agent
     }
 
-    /// With any program as its agent.
+    /// Uses any program as the agent.
     pub(crate) fn agent_command(&mut self, words: &[&str]) {
         self.words = Some(words.iter().map(|word| (*word).to_owned()).collect());
     }
 
-    /// In a git repository with one commit.
+    /// Puts the project into a git repository with one commit.
     pub(crate) fn in_git(self) -> Self {
         self.write(".gitignore", ".ralph/\n.agent/scratchpad.md\n");
         self.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -206,13 +201,12 @@ impl Project {
         self
     }
 
-    /// With these gates.
     pub(crate) fn gated(mut self, gates: &[&str]) -> Self {
         self.config.verify.commands = gates.iter().map(|gate| (*gate).to_owned()).collect();
         self
     }
 
-    /// A second worktree of the repository, beside it, on a branch of its own.
+    /// A second worktree next to the project, on its own branch.
     pub(crate) fn beside(&self, name: &str) -> Self {
         let root = self.root.with_file_name(name);
         self.git(&["worktree", "add", "--quiet", "-b", name, root.to_str().unwrap()]);
@@ -221,7 +215,7 @@ impl Project {
             folder: Arc::clone(&self.folder),
             root,
             worktree: name.to_owned(),
-            speaks: self.speaks,
+            dialect: self.dialect,
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
             words: self.words.clone(),
@@ -235,33 +229,30 @@ impl Project {
         }
     }
 
-    /// The project's folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Runs git, which must succeed; its answer.
+    /// Runs git, which must succeed, and returns its output.
     #[track_caller]
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let answer = Git::change(&self.root).run(arguments).unwrap();
         answer.text().unwrap()
     }
 
-    /// Writes a file of the project.
     pub(crate) fn write(&self, file: &str, text: &str) {
         let path = self.root.join(file);
         create_folder(path.parent().unwrap()).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+        #[expect(clippy::disallowed_methods, reason = "the test owns this file")]
         std::fs::write(path, text).unwrap();
     }
 
-    /// A file of the project.
     #[track_caller]
     pub(crate) fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.root.join(file)).unwrap()
     }
 
-    /// The names in a folder of the project, in order; none when it is not there.
+    /// The sorted names in a folder of the project; empty if it does not exist.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten();
         let mut names: Vec<String> = entries
@@ -271,7 +262,6 @@ impl Project {
         names
     }
 
-    /// The database.
     pub(crate) fn store(&self) -> Store {
         Store::open_or_create(&self.database()).unwrap()
     }
@@ -284,39 +274,34 @@ impl Project {
             .join("project/.ralph/progress.db")
     }
 
-    /// Makes a task of this title.
     pub(crate) fn task(&self, title: &str) -> TaskId {
         self.add(&NewTask::titled(title))
     }
 
-    /// Makes a task.
     pub(crate) fn add(&self, task: &NewTask) -> TaskId {
         self.store().add_task(task, &mut new_ids(), self.now()).unwrap().id
     }
 
-    /// The clock, for somebody who lets it jump.
-    pub(crate) fn clock(&self) -> Arc<Ticking> {
+    /// The clock, for tests that make it jump.
+    pub(crate) fn clock(&self) -> Arc<TickingClock> {
         Arc::clone(&self.clock)
     }
 
-    /// A moment, later than all before.
+    /// The current time, later than all earlier readings.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// A task as it stands.
     #[track_caller]
-    pub(crate) fn stands(&self, task: &TaskId) -> Task {
+    pub(crate) fn load_task(&self, task: &TaskId) -> Task {
         self.store().task(task).unwrap().unwrap()
     }
 
-    /// Where a task stands.
     #[track_caller]
     pub(crate) fn status(&self, task: &TaskId) -> TaskStatus {
-        self.stands(task).status
+        self.load_task(task).status
     }
 
-    /// All tasks.
     pub(crate) fn tasks(&self) -> Vec<Task> {
         let all = TaskFilter {
             which: Which::All,
@@ -325,20 +310,20 @@ impl Project {
         self.store().tasks(&all).unwrap()
     }
 
-    /// The journal, the oldest row first.
+    /// The journal, oldest entry first.
     pub(crate) fn journal(&self) -> Vec<JournalRow> {
         let mut rows = self.store().journal_list(&JournalFilter::default()).unwrap();
         rows.reverse();
         rows
     }
 
-    /// The journal in short: what became of it, and why it ended.
+    /// The journal as `TITLE OUTCOME: STOP` lines.
     pub(crate) fn story(&self) -> Vec<String> {
         let short = |row: JournalRow| format!("{} {}: {}", row.row.task_title, row.row.outcome, row.row.stop);
         self.journal().into_iter().map(short).collect()
     }
 
-    /// Every iteration that an agent was started in, as its own call tells: the run, the iteration and the marker.
+    /// The run, iteration and marker of every agent call.
     pub(crate) fn calls(&self) -> Vec<(String, String, String)> {
         let call = |turn| {
             let call = self.agent.call(turn).environment;
@@ -352,15 +337,14 @@ impl Project {
         (1..=self.agent.turns()).map(call).collect()
     }
 
-    /// A run to its end.
     #[track_caller]
-    pub(crate) fn run(&self) -> Ran {
-        self.run_with(Seen::default())
+    pub(crate) fn run(&self) -> RunResult {
+        self.run_with(Probe::default())
     }
 
-    /// A run that somebody watches.
+    /// Runs the loop with this probe.
     #[track_caller]
-    pub(crate) fn run_with(&self, mut seen: Seen) -> Ran {
+    pub(crate) fn run_with(&self, mut seen: Probe) -> RunResult {
         let pid = std::process::id();
         let process = RunProcess {
             host: ralph_process::host(),
@@ -368,33 +352,33 @@ impl Project {
             started: ralph_process::start_time(pid).unwrap(),
         };
         let site = self.site(process);
-        let agent = |speaks: Speaks, words: &[String]| {
+        let agent = |dialect: Dialect, words: &[String]| {
             let clock = Arc::clone(&self.clock);
-            ralph_loop::agent_for(Some(speaks.kind()), &CommandLine::Words(words.to_vec()), clock).unwrap()
+            ralph_loop::agent_for(Some(dialect.kind()), &CommandLine::Words(words.to_vec()), clock).unwrap()
         };
         let words = self.words.clone().unwrap_or_else(|| self.agent.words());
-        let worker = agent(self.speaks, &words);
+        let worker = agent(self.dialect, &words);
         let order = Order {
             only_task: None,
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
             verifier: match &self.verifier {
-                _ if !self.config.execution.verify => Verifier::Nobody,
-                Some((speaks, words)) => Verifier::Another(agent(*speaks, words)),
+                _ if !self.config.execution.verify => Verifier::None,
+                Some((dialect, words)) => Verifier::Other(agent(*dialect, words)),
                 None if worker.can_be_read_only() => Verifier::SameAgent,
-                None => Verifier::Nobody,
+                None => Verifier::None,
             },
             agent: worker,
             model: None,
             share: self.share,
-            pace: Pace {
+            wait_times: WaitTimes {
                 busy: Duration::from_millis(5),
-                // The clock of tests goes on by a second with every look at it.
+                // The test clock advances by one second with every reading.
                 transient: Duration::from_secs(4),
                 usage: Duration::from_secs(10),
                 spread: Duration::ZERO,
-                look: Duration::from_millis(1),
-                room: Duration::from_millis(5),
+                clock_check: Duration::from_millis(1),
+                disk_full: Duration::from_millis(5),
             },
             first_try: self.first_try,
             guide: self.guide.clone(),
@@ -410,7 +394,7 @@ impl Project {
             Finish::Ended { end, iterations, .. } => (Some(end), iterations),
             Finish::Died => (None, 0),
         };
-        Ran {
+        RunResult {
             run,
             end,
             iterations,
@@ -418,7 +402,6 @@ impl Project {
         }
     }
 
-    /// The folder of the checkouts.
     pub(crate) fn checkouts(&self) -> PathBuf {
         self.folder.path().join("state/work")
     }
@@ -426,14 +409,14 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
-        let catalogue = CataloguePlace {
+        let note_index = NoteIndexPlace {
             database: ralph.join("index.db"),
-            shelves: [Shelf::Memories, Shelf::Guardrails]
-                .map(|shelf| (shelf, agent.join(shelf.file_name())))
+            file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
+                .map(|file_kind| (file_kind, agent.join(file_kind.file_name())))
                 .to_vec(),
             knowledge: ralph.join("knowledge"),
             home: self,
-            file_clock: &LongAgo,
+            file_clock: &EpochClock,
         };
         Site {
             root: self.root.clone(),
@@ -443,7 +426,7 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                catalogue: catalogue.clone(),
+                note_index: note_index.clone(),
                 log: LogPlace {
                     database: DatabasePlace {
                         path: self.database(),
@@ -455,7 +438,7 @@ impl Project {
                     },
                 },
                 author: Author::RALPH,
-                surroundings: self,
+                project_env: self,
                 patience: PATIENCE,
             },
             notes: Vec::new(),
@@ -467,7 +450,7 @@ impl Project {
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),
-                surroundings: self,
+                project_env: self,
                 patience: PATIENCE,
             },
             own: OwnFiles {
@@ -481,7 +464,7 @@ impl Project {
                 prefix: PathBuf::new(),
                 base: Some(Base::new("refs/heads/main")),
             }),
-            catalogue,
+            note_index,
             config: &self.config,
             config_files: vec![self.root.join(".ralph.toml")],
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
@@ -492,101 +475,95 @@ impl Project {
     }
 }
 
-fn install<const N: usize>(speaks: Speaks, turns: [Vec<Action>; N], folder: &Path) -> ScriptedAgent {
-    let script = match speaks {
-        Speaks::Plain => Script::new(),
-        Speaks::Claude => Script::new().speaking_claude(),
-        Speaks::Codex => Script::new().speaking_codex(),
-        Speaks::Acp => Script::new().speaking_acp(),
+fn install<const N: usize>(dialect: Dialect, turns: [Vec<Action>; N], folder: &Path) -> ScriptedAgent {
+    let script = match dialect {
+        Dialect::Plain => Script::new(),
+        Dialect::Claude => Script::new().speaking_claude(),
+        Dialect::Codex => Script::new().speaking_codex(),
+        Dialect::Acp => Script::new().speaking_acp(),
     };
     turns.into_iter().fold(script, Script::turn).install(folder)
 }
 
-impl CatalogueHome for Project {
+impl NoteIndexHome for Project {
     fn prepare_index(&self) -> bool {
         true
     }
 }
 
-impl Surroundings for Project {}
+impl ProjectEnv for Project {}
 
 thread_local! {
-    /// The runs that go on in this thread, for whoever watches them and wants to interrupt.
+    /// The runs of this thread, so that a probe can interrupt them.
     static INTERRUPTERS: std::cell::RefCell<Vec<Interrupter>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// How a run went.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunResult {
     pub(crate) run: RunId,
-    /// None when it died.
     pub(crate) end: Option<End>,
     pub(crate) iterations: u32,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Probe,
 }
 
-impl Ran {
-    /// The exit code.
+impl RunResult {
     #[track_caller]
     pub(crate) fn code(&self) -> u8 {
         self.end.as_ref().unwrap().code()
     }
 }
 
-/// What a run does to a test that watches it.
-type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed> + Send>;
+/// Called after every effect of a run.
+type OnEffect = Box<dyn FnMut(&Effect) -> Option<Intervention> + Send>;
 
 /// What a test does to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
-    /// The run dies here.
+pub(crate) enum Intervention {
     Die,
-    /// Ctrl+C.
     Interrupt,
-    /// The person has something to say.
+    /// The person wants to give guidance.
     Guide,
-    /// It is to end after this iteration.
+    /// The run ends after this iteration.
     FinishIteration,
 }
 
-/// Whether an effect is one of those that are meant.
-pub(crate) type IsSo = fn(&Effect) -> bool;
+pub(crate) type EffectFilter = fn(&Effect) -> bool;
 
-/// Somebody who watches, and remembers what was told.
+/// Watches a run, records its events, and interferes where a test wants it.
 #[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) settled: Vec<Draft>,
+pub(crate) struct Probe {
+    pub(crate) settled: Vec<PendingSettlement>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) warnings: Vec<String>,
-    /// Why there was no room, and `over` when there was some again.
+    /// Why the run paused, and `over` when it continued.
     pub(crate) pauses: Vec<String>,
-    /// For every iteration that a dead run left, how many of its processes were alive.
+    /// For every recovered iteration, how many of its processes were killed.
     pub(crate) killed: Vec<usize>,
-    /// The iterations that were told to have begun.
+    /// The iterations reported as begun.
     pub(crate) began: Vec<u32>,
-    /// What was told of the end.
+    /// The closing message.
     pub(crate) sentence: Option<String>,
-    /// How many effects were done.
+    /// How many effects were performed.
     pub(crate) effects: usize,
     on_effect: Option<OnEffect>,
-    /// The effect that finds no room, counted from 1, and how often; 0 is for ever.
+    /// The effect that finds a full disk, counted from 1, and how often; 0 means forever.
     pub(crate) full: Option<(usize, usize)>,
     asked: usize,
-    /// Which effects find no room, and how often.
-    pub(crate) full_for: Option<(IsSo, usize)>,
-    /// Whether the person stops a run that is paused.
+    /// Which effects find a full disk, and how often.
+    pub(crate) full_for: Option<(EffectFilter, usize)>,
+    /// Interrupts the run when it pauses.
     pub(crate) stops_when_paused: bool,
-    /// Whether it is a locked database, and not a full disk, that the run finds.
+    /// Simulates a locked database instead of a full disk.
     pub(crate) is_locked: bool,
 }
 
-/// How often the run of this thread was interrupted, as others see it.
+/// How many Ctrl+C presses the run of this thread has counted.
 pub(crate) fn presses() -> u32 {
     INTERRUPTERS.with_borrow(|all| all.last().unwrap().presses())
 }
 
-impl Seen {
-    /// The effect of this number finds no room, so often.
+impl Probe {
+    /// The effect with this number finds a full disk this many times.
     pub(crate) fn full_at(effect: usize, times: usize) -> Self {
         Self {
             full: Some((effect, times)),
@@ -594,33 +571,31 @@ impl Seen {
         }
     }
 
-    /// With something to do after an effect.
-    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + Send + 'static) -> Self {
+    pub(crate) fn with_hook(on_effect: impl FnMut(&Effect) -> Option<Intervention> + Send + 'static) -> Self {
         Self {
             on_effect: Some(Box::new(on_effect)),
             ..Self::default()
         }
     }
 
-    /// The run dies after so many effects.
     pub(crate) fn dying_after(effects: usize) -> Self {
         let mut left = effects;
-        Self::doing(move |_| {
+        Self::with_hook(move |_| {
             left -= 1;
-            (left == 0).then_some(Deed::Die)
+            (left == 0).then_some(Intervention::Die)
         })
     }
 
-    /// The run dies after the first effect that is so.
+    /// The run dies after the first matching effect.
     pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + Send + 'static) -> Self {
-        Self::doing(move |effect| matches(effect).then_some(Deed::Die))
+        Self::with_hook(move |effect| matches(effect).then_some(Intervention::Die))
     }
 }
 
-impl std::fmt::Debug for Seen {
+impl std::fmt::Debug for Probe {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Seen")
+            .debug_struct("Probe")
             .field("notices", &self.notices)
             .field("warnings", &self.warnings)
             .field("killed", &self.killed)
@@ -629,53 +604,57 @@ impl std::fmt::Debug for Seen {
     }
 }
 
-impl Watch for Seen {
-    fn tell(&mut self, news: &News<'_>) {
+impl Watch for Probe {
+    fn tell(&mut self, news: &RunEvent<'_>) {
         match news {
-            News::Settled { draft, .. } => self.settled.push((*draft).clone()),
-            News::Notice(notice) => self.notices.push((*notice).clone()),
-            News::Warning(warning) => self.warnings.push((*warning).to_owned()),
-            News::NoRoom(reason) | News::Locked(reason) => {
+            RunEvent::Settled { draft, .. } => self.settled.push((*draft).clone()),
+            RunEvent::Notice(notice) => self.notices.push((*notice).clone()),
+            RunEvent::Warning(warning) => self.warnings.push((*warning).to_owned()),
+            RunEvent::DiskFull(reason) | RunEvent::Locked(reason) => {
                 self.pauses.push((*reason).to_owned());
                 if self.stops_when_paused {
                     INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
                 }
             }
-            News::RoomAgain | News::Unlocked => self.pauses.push("over".to_owned()),
-            News::IterationBegan { current, .. } => self.began.push(current.iteration),
-            News::FoundLeft { killed, .. } => self.killed.push(*killed),
-            News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
+            RunEvent::DiskSpaceFreed | RunEvent::Unlocked => self.pauses.push("over".to_owned()),
+            RunEvent::IterationBegan { current, .. } => self.began.push(current.iteration),
+            RunEvent::FoundLeftover { killed, .. } => self.killed.push(*killed),
+            RunEvent::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
             _ => {}
         }
     }
 
-    fn room(&mut self, effect: &Effect) -> Room {
+    fn disk_space(&mut self, effect: &Effect) -> DiskSpace {
         if let Some((is_full, times @ 1..)) = &mut self.full_for
             && is_full(effect)
         {
             *times -= 1;
-            return Room::None;
+            return DiskSpace::None;
         }
         match self.full {
             Some((at, times)) if self.effects + 1 >= at && (times == 0 || self.asked < times) => {
                 self.asked += 1;
-                if self.is_locked { Room::Locked } else { Room::None }
+                if self.is_locked {
+                    DiskSpace::Locked
+                } else {
+                    DiskSpace::None
+                }
             }
-            _ => Room::Enough,
+            _ => DiskSpace::Enough,
         }
     }
 
     fn survives(&mut self, effect: &Effect) -> Survival {
         self.effects += 1;
         match self.on_effect.as_mut().and_then(|on_effect| on_effect(effect)) {
-            Some(Deed::Die) => return Survival::Dies,
-            Some(Deed::Interrupt) => {
+            Some(Intervention::Die) => return Survival::Dies,
+            Some(Intervention::Interrupt) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
             }
-            Some(Deed::Guide) => {
+            Some(Intervention::Guide) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().guide());
             }
-            Some(Deed::FinishIteration) => {
+            Some(Intervention::FinishIteration) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().finish_iteration());
             }
             None => {}

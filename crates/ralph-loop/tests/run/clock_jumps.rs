@@ -1,16 +1,16 @@
-//! A clock that jumps by a day in the middle of an iteration: nobody loses a claim, nothing comes out of order.
+//! A clock that jumps by a day during an iteration: claims and order survive.
 
 use ralph_loop::is_alive;
 use ralph_loop::state::{Effect, End};
 use ralph_store::Store;
 use ralph_testkit::scripted::{say, write};
 
-use crate::bench::{Project, Seen};
+use crate::bench::{Probe, Project};
 
 const DAY: i64 = 24 * 60 * 60;
 
 #[test]
-fn a_live_run_keeps_its_claim_when_the_clock_jumps() {
+fn live_run_keeps_its_claim_when_the_clock_jumps() {
     for jump in [DAY, -DAY] {
         let turn = vec![write("a.txt", "x"), say("<task-done>{task}</task-done>")];
         let project = Project::plain([turn]);
@@ -19,11 +19,11 @@ fn a_live_run_keeps_its_claim_when_the_clock_jumps() {
         }
         let (clock, database) = (project.clock(), project.root().join(".ralph/progress.db"));
         let mut jumped = false;
-        let ran = project.run_with(Seen::doing(move |effect| {
+        let ran = project.run_with(Probe::with_hook(move |effect| {
             if matches!(effect, Effect::Spawn) && !jumped {
                 jumped = true;
                 clock.jump(jump);
-                // As a run in another worktree looks for claims of the dead.
+                // As a run in another worktree would release claims of dead runs.
                 let mut store = Store::open_or_create(&database).unwrap();
                 let host = ralph_process::host();
                 let now = ralph_model::Clock::now(&*clock);
@@ -38,7 +38,7 @@ fn a_live_run_keeps_its_claim_when_the_clock_jumps() {
         assert_eq!(project.story(), ["A done: task_done", "B done: task_done"]);
         let overview = project.store().overview(0, "").unwrap();
         assert_eq!(overview.last_run.unwrap().begun.id, ran.run);
-        // A later run is the last one, also when the clock was set back before it.
+        // A later run is still the last one after the clock was set back.
         project.clock().jump(-2 * DAY);
         project.task("C");
         let later = project.run();

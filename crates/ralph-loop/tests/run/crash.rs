@@ -1,37 +1,38 @@
-//! A run that is killed after any effect: the next one ends what it left, nothing is done twice, nothing is lost.
+//! A run killed after any effect: the next one finishes its work, and nothing is lost or done twice.
 
 use std::collections::BTreeSet;
 
 use ralph_loop::state::{Effect, Place};
 use ralph_model::config::Commit;
 use ralph_model::{JournalRow, LearningSource, Outcome, RunId, TaskStatus};
-use ralph_testkit::scripted::{if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{if_prompt_contains, run, say, write};
 use ralph_testkit::{Seed, count};
 
-use crate::bench::{Project, Ran, Seen, Speaks};
+use crate::bench::{Dialect, Probe, Project, RunResult};
 
-/// What every agent of these tests leaves behind: a process that no group reaches.
+/// Leaves a process behind in its own session.
 const STRAY: &str = "setsid sleep 600 >/dev/null 2>&1 &";
 
-/// Two tasks: one leaves a long note, one is refused by the gate once and learns a lesson. All work is looked at by a second
-/// session, which leaves something running too. What an agent does depends on
-/// its prompt alone, so it does not matter how many were killed before it.
+/// Two tasks: one leaves a knowledge entry, the other is refused once by the gate and reports a learning. The verifier
+/// leaves a process behind too. The agent's behavior depends only on its prompt, not on how many were killed before it.
 fn project(place: Place) -> Project {
-    let lesson = r#"<learning category="pitfall" tags="port">Port {task} is taken.</learning>"#;
+    let learning = r#"<learning category="pitfall" tags="port">Port {task} is taken.</learning>"#;
     let note = r#"<knowledge tags="build" title="How it is built">With make.</knowledge>"#;
-    let trap = if_prompt_holds(
+    let trap = if_prompt_contains(
         "The gate `! ls bad.txt` failed",
-        [run("rm -f bad.txt"), write("good.txt", "x"), say(lesson)],
+        [run("rm -f bad.txt"), write("good.txt", "x"), say(learning)],
         [write("bad.txt", "x")],
     );
     let turn = vec![
         run(STRAY),
-        if_prompt_holds("**Note**", [write("note.txt", "x"), say(note)], [trap]),
+        if_prompt_contains("**Note**", [write("note.txt", "x"), say(note)], [trap]),
         say("<journal>what {task} took</journal>"),
         say("<task-done>{task}</task-done>"),
     ];
-    let mut project = Project::new(Speaks::Claude, [turn]).in_git().gated(&["! ls bad.txt"]);
-    project.agent.look([vec![run(STRAY), say("<verify-pass/>")]]);
+    let mut project = Project::new(Dialect::Claude, [turn]).in_git().gated(&["! ls bad.txt"]);
+    project
+        .agent
+        .set_verifications([vec![run(STRAY), say("<verify-pass/>")]]);
     project.config.git.commit = Commit::Task;
     project.isolated = place == Place::Checkout;
     for title in ["Note", "Trap"] {
@@ -40,11 +41,11 @@ fn project(place: Place) -> Project {
     project
 }
 
-/// Nothing is done twice, nothing is stranded, each note is there once.
+/// Checks that nothing is done twice, nothing is stranded, and each note exists once.
 #[track_caller]
-fn check(project: &Project, deaths: &str, last: &Ran) {
-    let story = || format!("{deaths}: {:#?}, {last:?}", project.story());
-    // When all was settled before the death, there is nothing left to do.
+fn check(project: &Project, crashes: &str, last: &RunResult) {
+    let story = || format!("{crashes}: {:#?}, {last:?}", project.story());
+    // If everything was settled before the crash, there is nothing left to do.
     let expected = if last.seen.settled.is_empty() { 3 } else { 0 };
     assert_eq!((last.code(), last.seen.warnings.len()), (expected, 0), "{}", story());
     let rows = project.journal();
@@ -57,7 +58,7 @@ fn check(project: &Project, deaths: &str, last: &Ran) {
         let done = its.iter().filter(|row| row.row.outcome == Outcome::Done).count();
         assert_eq!(done, 1, "{}", story());
         let attempts: BTreeSet<u32> = its.iter().map(|row| row.row.attempt).collect();
-        assert_eq!(attempts.len(), its.len(), "no attempt has two rows, {}", story());
+        assert_eq!(attempts.len(), its.len(), "an attempt has two rows, {}", story());
     }
     let retried = rows.iter().filter(|row| row.row.outcome == Outcome::Retried).count();
     assert_eq!(retried, 1, "{}", story());
@@ -65,25 +66,25 @@ fn check(project: &Project, deaths: &str, last: &Ran) {
         let is_its = |row: &&JournalRow| row.row.run.as_str() == run && row.row.iteration.to_string() == iteration;
         assert_eq!(rows.iter().filter(is_its).count(), 1, "{run} {iteration}, {}", story());
         let alive = ralph_process::kill_leftovers(&marker, None);
-        assert_eq!(alive, 0, "{run} {iteration} has left something, {}", story());
+        assert_eq!(alive, 0, "{run} {iteration} left a process, {}", story());
     }
-    check_what_is_kept(project, &story);
+    check_stored_state(project, &story);
 }
 
 #[track_caller]
-fn check_what_is_kept(project: &Project, story: &dyn Fn() -> String) {
+fn check_stored_state(project: &Project, story: &dyn Fn() -> String) {
     let store = project.store();
     let overview = store.overview(0, "").unwrap();
-    let mut told = store.learnings().unwrap();
-    told.retain(|lesson| lesson.source == LearningSource::Sigil);
-    assert_eq!((told.len(), overview.knowledge), (1, 1), "{}", story());
+    let mut learnings = store.learnings().unwrap();
+    learnings.retain(|learning| learning.source == LearningSource::Sigil);
+    assert_eq!((learnings.len(), overview.knowledge), (1, 1), "{}", story());
     assert_eq!(store.unfinished("", &RunId::new(0)).unwrap(), [], "{}", story());
     assert_eq!(store.outbox("").unwrap(), [], "{}", story());
     assert_eq!(overview.open_runs, [], "they look alive, {}", story());
     let notes = project.names(".ralph/knowledge");
     let notes: Vec<&String> = notes.iter().filter(|name| !name.starts_with('.')).collect();
     assert_eq!(notes, ["how-it-is-built.md"], "{}", story());
-    // Each task is committed once, with its files and no others.
+    // Each task is committed once, with exactly its own files.
     let log = project.git(&["log", "--format=%s", "--name-only", "main"]);
     let mut lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
     lines.sort_unstable();
@@ -103,77 +104,77 @@ fn check_what_is_kept(project: &Project, story: &dyn Fn() -> String) {
     }
 }
 
-/// A run that dies after so many effects, if it has as many, and one that comes to its end. Whether it died.
-fn die_after(place: Place, effects: usize) -> bool {
+/// Runs once with a crash after this many effects, then to the end. Returns whether the first run crashed.
+fn crash_after(place: Place, effects: usize) -> bool {
     let project = project(place);
-    let first = project.run_with(Seen::dying_after(effects));
-    let has_died = first.end.is_none();
-    let last = if has_died { project.run() } else { first };
+    let first = project.run_with(Probe::dying_after(effects));
+    let has_crashed = first.end.is_none();
+    let last = if has_crashed { project.run() } else { first };
     check(
         &project,
         &format!("dead after {effects} effects in the {place:?}"),
         &last,
     );
-    has_died
+    has_crashed
 }
 
-/// Every third effect from this one on.
-fn die_after_every_third_from(first: usize) {
+/// Crashes after every third effect, starting with this one.
+fn crash_after_every_third_from(first: usize) {
     for place in [Place::Project, Place::Checkout] {
-        let deaths = (first..).step_by(3);
-        let deaths = deaths.take_while(|effects| die_after(place, *effects)).count();
-        assert!(deaths > 6, "only {deaths} deaths");
+        let crashes = (first..).step_by(3);
+        let crashes = crashes.take_while(|effects| crash_after(place, *effects)).count();
+        assert!(crashes > 6, "only {crashes} crashes");
     }
 }
 
 #[test]
-fn a_death_after_any_effect_from_the_first() {
-    die_after_every_third_from(1);
+fn crash_after_every_third_effect_from_the_first() {
+    crash_after_every_third_from(1);
 }
 
 #[test]
-fn a_death_after_any_effect_from_the_second() {
-    die_after_every_third_from(2);
+fn crash_after_every_third_effect_from_the_second() {
+    crash_after_every_third_from(2);
 }
 
 #[test]
-fn a_death_after_any_effect_from_the_third() {
-    die_after_every_third_from(3);
+fn crash_after_every_third_effect_from_the_third() {
+    crash_after_every_third_from(3);
 }
 
 #[test]
-fn several_deaths_in_a_row() {
-    let mut seed = Seed::announced("several_deaths_in_a_row");
+fn several_crashes_in_a_row() {
+    let mut seed = Seed::announced("several_crashes_in_a_row");
     for _ in 0..count("RALPH_SOAK_LOOP_DEATHS", 3) {
         let place = [Place::Project, Place::Checkout][seed.below(2)];
         let project = project(place);
-        let mut deaths = Vec::new();
+        let mut crashes = Vec::new();
         let last = loop {
-            deaths.push(1 + seed.below(14));
-            let ran = project.run_with(Seen::dying_after(*deaths.last().unwrap()));
+            crashes.push(1 + seed.below(14));
+            let ran = project.run_with(Probe::dying_after(*crashes.last().unwrap()));
             match ran.end {
                 Some(_) => break ran,
-                None if deaths.len() == 4 => break project.run(),
+                None if crashes.len() == 4 => break project.run(),
                 None => {}
             }
         };
         check(
             &project,
-            &format!("dead after {deaths:?} effects in the {place:?}"),
+            &format!("dead after {crashes:?} effects in the {place:?}"),
             &last,
         );
     }
 }
 
 #[test]
-fn what_a_person_wrote_after_the_death_is_not_committed_with_the_task() {
+fn files_written_after_a_crash_are_not_committed() {
     let mut project = Project::plain([vec![write("work.txt", "x"), say("<task-done>{task}</task-done>")]]).in_git();
     project.config.git.commit = Commit::Task;
     let task = project.task("Work");
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(died.end, None);
     project.write("mine.txt", "x");
-    // Long after the last sign of the run, by whatever clock.
+    // Long after the run's last heartbeat, by any clock.
     let later = std::time::SystemTime::from(project.now()) + std::time::Duration::from_secs(3600 * 24 * 365);
     let mine = std::fs::File::options()
         .write(true)
@@ -193,12 +194,12 @@ fn what_a_person_wrote_after_the_death_is_not_committed_with_the_task() {
 }
 
 #[test]
-fn work_in_a_checkout_does_not_count_for_a_run_that_works_in_the_project_itself() {
+fn checkout_work_is_discarded_by_an_in_place_run() {
     let turn = vec![write("work.txt", "x"), say("<task-done>{task}</task-done>")];
     let mut project = Project::plain([turn]).in_git();
     project.isolated = true;
     let task = project.task("Work");
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(died.end, None);
     project.isolated = false;
     let ran = project.run();

@@ -1,4 +1,4 @@
-//! What confirms that a task is done, and what becomes of tasks that nothing confirms.
+//! Evidence that a task is done, and tasks without evidence.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use ralph_model::config::WhenUnverified;
 use ralph_model::{Evidence, NewTask, Outcome, TaskKind, TaskStatus, Unverified};
 use ralph_testkit::scripted::{Action, run, say, write};
 
-use crate::bench::{Project, Speaks};
+use crate::bench::{Dialect, Project};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
@@ -19,7 +19,7 @@ fn writes() -> Vec<Action> {
     done([write("x.txt", "x\n")])
 }
 
-/// A project in which a person reviews what is unverified, with these gates.
+/// A project with these gates in which a person reviews unverified tasks.
 fn reviewed<const N: usize>(turns: [Vec<Action>; N], gates: &[&str]) -> Project {
     let mut project = Project::plain(turns).gated(gates);
     project.config.verify.unverified = WhenUnverified::Review;
@@ -31,11 +31,11 @@ fn evidence(project: &Project) -> Vec<Evidence> {
 }
 
 #[test]
-fn a_gate_is_evidence_when_it_passes_at_the_settlement() {
+fn gate_is_evidence_when_it_passes_at_settlement() {
     for (gates, expected) in [
         (&[][..], Evidence::None),
         (&["true"][..], Evidence::Gates),
-        // It failed before the run, too.
+        // It also failed before the run.
         (&["false"][..], Evidence::None),
         (&["false", "true"][..], Evidence::Gates),
     ] {
@@ -45,18 +45,18 @@ fn a_gate_is_evidence_when_it_passes_at_the_settlement() {
         assert_eq!(evidence(&project), [expected], "{gates:?}");
         assert_eq!(project.status(&task), TaskStatus::Done);
         let mark = (expected == Evidence::None).then_some(Unverified::NoEvidence);
-        assert_eq!(project.stands(&task).unverified, mark, "{gates:?}");
+        assert_eq!(project.load_task(&task).unverified, mark, "{gates:?}");
         assert_eq!(ran.code(), if mark.is_some() { 4 } else { 0 }, "{gates:?}");
     }
 }
 
 #[test]
-fn the_verifier_is_evidence_and_a_retried_entry_names_what_refused() {
+fn verifier_is_evidence_and_retried_entries_name_the_refuser() {
     for (gates, expected) in [(&[][..], Evidence::Verifier), (&["true"][..], Evidence::Both)] {
-        let mut project = Project::new(Speaks::Claude, [writes()]).gated(gates);
+        let mut project = Project::new(Dialect::Claude, [writes()]).gated(gates);
         project.config.verify.unverified = WhenUnverified::Review;
         project.verified_by(
-            Speaks::Claude,
+            Dialect::Claude,
             [vec![say("<verify-fail>no</verify-fail>")], vec![say("<verify-pass/>")]],
         );
         project.task("A");
@@ -67,34 +67,34 @@ fn the_verifier_is_evidence_and_a_retried_entry_names_what_refused() {
     let task = project.task("A");
     project.run();
     assert_eq!(evidence(&project), [Evidence::Gates, Evidence::Gates]);
-    assert_eq!(project.stands(&task).unverified, None);
+    assert_eq!(project.load_task(&task).unverified, None);
 }
 
 #[test]
-fn a_task_is_unverified_when_none_of_its_attempts_changed_anything() {
+fn task_is_unverified_when_no_attempt_changed_anything() {
     let project = reviewed([done([])], &["true"]);
     let task = project.task("A");
     let ran = project.run();
-    assert_eq!(project.stands(&task).unverified, Some(Unverified::NothingChanged));
-    let Some(End::LeftForPerson(standing)) = ran.end else {
+    assert_eq!(project.load_task(&task).unverified, Some(Unverified::NothingChanged));
+    let Some(End::NeedsAttention(standing)) = ran.end else {
         panic!("{ran:?}");
     };
     assert_eq!(standing.unverified.nothing_changed, 1);
-    // The first attempt changed something, the one that reports it done did not.
+    // The first attempt changed something; the one that reports the task done did not.
     let project = reviewed([vec![write("x.txt", "x")], done([])], &["true"]);
     let task = project.task("A");
     assert_eq!(project.run().code(), 0);
     assert_eq!(project.story(), ["A blocked: empty_answer", "A done: task_done"]);
-    assert_eq!(project.stands(&task).unverified, None);
+    assert_eq!(project.load_task(&task).unverified, None);
 }
 
 #[test]
-fn an_unverified_task_can_be_accepted_or_tried_again() {
+fn unverified_task_can_be_accepted_or_retried() {
     let mut project = Project::plain([writes()]).gated(&[]);
     let task = project.task("A");
     assert_eq!(project.run().code(), 0);
     assert_eq!(
-        (evidence(&project), project.stands(&task).unverified),
+        (evidence(&project), project.load_task(&task).unverified),
         (vec![Evidence::None], None)
     );
     project.config.verify.unverified = WhenUnverified::Retry;
@@ -111,7 +111,7 @@ fn an_unverified_task_can_be_accepted_or_tried_again() {
 }
 
 #[test]
-fn a_gate_that_cannot_start_any_more_stops_the_run_and_nothing_is_done() {
+fn gate_that_can_no_longer_start_stops_the_run() {
     for (gate, breaks) in [
         ("sh check.sh", "rm check.sh"),
         ("./check.sh", "chmod -x check.sh"),
@@ -136,14 +136,14 @@ fn a_gate_that_cannot_start_any_more_stops_the_run_and_nothing_is_done() {
         );
         assert_eq!(project.story(), ["A interrupted: gate_not_started"], "{gate}, {breaks}");
         assert_eq!((ran.code(), project.status(&task)), (1, TaskStatus::Pending));
-        // The next one does not begin before that is fixed.
+        // The next run does not start until that is fixed.
         let again = project.run();
         assert_eq!((again.code(), again.iterations, project.story().len()), (1, 0, 1));
     }
 }
 
 #[test]
-fn a_prompt_loop_is_unverified_when_nothing_confirms_its_end() {
+fn prompt_loop_is_unverified_without_confirmation() {
     let rounds = || {
         [
             vec![write("x.txt", "x"), say("more")],
@@ -158,13 +158,13 @@ fn a_prompt_loop_is_unverified_when_nothing_confirms_its_end() {
         });
         let ran = project.run();
         assert_eq!(project.story(), ["A done: no_sigil", "A done: task_done"], "{gates:?}");
-        assert_eq!(project.stands(&task).unverified, mark, "{gates:?}");
+        assert_eq!(project.load_task(&task).unverified, mark, "{gates:?}");
         assert_eq!(ran.code(), if mark.is_some() { 4 } else { 0 });
     }
 }
 
 #[test]
-fn a_check_is_a_gate_of_its_task_alone() {
+fn check_applies_only_to_its_own_task() {
     let work = |text: &str| vec![write("a.txt", text), say("<task-done>{task}</task-done>")];
     let project = Project::plain([work("wrong"), work("right")]).gated(&["true"]);
     let checked = project.add(&NewTask {
@@ -189,6 +189,6 @@ fn a_check_is_a_gate_of_its_task_alone() {
         "{prompt}"
     );
     assert!(!project.agent.prompt(3).contains("Checks: this task"));
-    let warning = format!("The check `true` of {checked} passes already, before any work.");
+    let warning = format!("The check `true` of {checked} already passes before any work.");
     assert_eq!(ran.seen.warnings, [warning]);
 }

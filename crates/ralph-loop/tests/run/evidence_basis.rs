@@ -1,4 +1,4 @@
-//! An agent that changes what the evidence rests on: its task is unverified, and git runs nothing of it.
+//! An agent that changes its gates or git hooks: the task is unverified, and git runs none of the changes.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use ralph_model::{TaskId, Unverified};
 use ralph_store::{DoneIn, Reach};
 use ralph_testkit::scripted::{Action, run, say, write};
 
-use crate::bench::{Project, Seen, Speaks};
+use crate::bench::{Dialect, Probe, Project};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
@@ -16,8 +16,8 @@ fn works() -> Vec<Action> {
     vec![write("a.txt", "{turn}"), say(DONE)]
 }
 
-/// A turn that does its work and this.
-fn works_and(action: Action) -> Vec<Action> {
+/// A turn that works and also performs this action.
+fn works_and_also(action: Action) -> Vec<Action> {
     vec![write("a.txt", "{turn}"), action, say(DONE)]
 }
 
@@ -29,24 +29,24 @@ fn gated<const N: usize>(turns: [Vec<Action>; N]) -> Project {
     project.in_git()
 }
 
-/// What the evidence of a task rests on that was changed.
+/// The changed files that make a task unverified.
 #[track_caller]
 fn changed(project: &Project, task: &TaskId) -> Vec<String> {
-    let unverified = project.stands(task).unverified;
+    let unverified = project.load_task(task).unverified;
     let changed = unverified.as_ref().map(Unverified::changed).unwrap_or_default();
     assert_eq!(changed.is_empty(), unverified.is_none(), "{unverified:?}");
     changed.to_vec()
 }
 
 #[test]
-fn a_gate_whose_script_or_configuration_the_agent_changed_is_not_evidence() {
+fn changed_gate_script_or_config_is_not_evidence() {
     for (action, name) in [
         (write("check.sh", "exit 0\n"), "check.sh"),
         (write(".ralph.toml", "[verify]\ncommands = [\"true\"]\n"), ".ralph.toml"),
         (run("git config core.hooksPath nowhere"), "git config core.hookspath"),
         (run("echo x > .git/hooks/pre-push"), ".git/hooks/pre-push"),
     ] {
-        let project = gated([works_and(action)]);
+        let project = gated([works_and_also(action)]);
         let task = project.task("A");
         let ran = project.run();
         assert_eq!(changed(&project, &task), [name]);
@@ -60,9 +60,9 @@ fn a_gate_whose_script_or_configuration_the_agent_changed_is_not_evidence() {
 }
 
 #[test]
-fn the_gates_are_those_of_the_beginning() {
+fn gates_are_read_at_run_start() {
     let gates = "[verify]\ncommands = [\"touch wrong\"]\n";
-    let project = gated([works_and(write(".ralph.toml", gates)), works()]);
+    let project = gated([works_and_also(write(".ralph.toml", gates)), works()]);
     project.task("A");
     project.task("B");
     project.run();
@@ -70,7 +70,7 @@ fn the_gates_are_those_of_the_beginning() {
 }
 
 #[test]
-fn the_next_attempt_and_the_next_task_have_no_evidence_either() {
+fn later_attempts_and_tasks_are_unverified_too() {
     let project = gated([
         vec![write("check.sh", "test -f b.txt\n"), write("a.txt", "1"), say(DONE)],
         vec![write("b.txt", "1"), say(DONE)],
@@ -87,11 +87,11 @@ fn the_next_attempt_and_the_next_task_have_no_evidence_either() {
 }
 
 #[test]
-fn what_a_person_changes_between_iterations_is_not_the_agents_change() {
+fn user_changes_between_iterations_are_not_the_agents() {
     let project = gated([works()]);
     let tasks = [project.task("A"), project.task("B")];
     let script = project.root().join("check.sh");
-    let ran = project.run_with(Seen::doing(move |effect| {
+    let ran = project.run_with(Probe::with_hook(move |effect| {
         if matches!(effect, Effect::Claim { iteration: 2, .. }) {
             std::fs::remove_file(&script).unwrap();
             ralph_notes::write_new_file(&script, b"test -f a.txt\n").unwrap();
@@ -105,17 +105,17 @@ fn what_a_person_changes_between_iterations_is_not_the_agents_change() {
 }
 
 #[test]
-fn a_run_that_died_after_the_turn_leaves_what_was_before() {
-    let project = gated([works_and(write("check.sh", "exit 0\n"))]);
+fn evidence_basis_survives_a_crash_after_the_turn() {
+    let project = gated([works_and_also(write("check.sh", "exit 0\n"))]);
     let task = project.task("A");
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(died.end, None);
     assert_eq!(project.run().code(), 4);
     assert_eq!(changed(&project, &task), ["check.sh"]);
     assert_eq!(project.agent.turns(), 1);
 }
 
-/// A person accepts a task as it is.
+/// A person accepts a task.
 fn accept(project: &Project, task: &TaskId) {
     let here = DoneIn {
         worktree: String::new(),
@@ -124,7 +124,7 @@ fn accept(project: &Project, task: &TaskId) {
     project.store().finish_task(task, &here, project.now()).unwrap();
 }
 
-/// What another run's task has against its evidence; it writes a file of its own.
+/// Runs another task that writes its own file, and returns what makes it unverified.
 fn next(project: &mut Project, title: &str) -> Vec<String> {
     project.play([vec![write(&format!("{title}.txt"), "1"), say(DONE)]]);
     let task = project.task(title);
@@ -133,14 +133,14 @@ fn next(project: &mut Project, title: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_an_unreviewed_task_changed_counts_in_later_runs() {
+fn changes_of_an_unreviewed_task_count_in_later_runs() {
     let weakens = write("check.sh", "exit 0\n");
-    let mut project = gated([works_and(weakens)]);
+    let mut project = gated([works_and_also(weakens)]);
     let first = project.task("A");
     project.run();
     assert_eq!(changed(&project, &first), ["check.sh"]);
     assert_eq!(next(&mut project, "B"), ["check.sh"]);
-    // A person writes another script, and puts the one of the agent back.
+    // A person replaces the script, then puts the agent's version back.
     let script = project.root().join("check.sh");
     let put = |text: &str| {
         std::fs::remove_file(&script).unwrap();
@@ -150,13 +150,13 @@ fn what_an_unreviewed_task_changed_counts_in_later_runs() {
     assert_eq!(next(&mut project, "C"), [""; 0]);
     put("exit 0\n");
     assert_eq!(next(&mut project, "D"), ["check.sh"]);
-    // The other tasks did not change it, so that accepting the first one is enough.
+    // The other tasks did not change it, so accepting the first one is enough.
     accept(&project, &first);
     assert_eq!(next(&mut project, "E"), [""; 0]);
 }
 
 #[test]
-fn what_an_attempt_of_an_earlier_run_changed_counts_until_the_task_is_reset() {
+fn earlier_attempts_changes_count_until_task_reset() {
     let weakens = vec![write("check.sh", "test -f b.txt\n"), write("a.txt", "1"), say(DONE)];
     for reset in [false, true] {
         let mut project = gated([weakens.clone()]);
@@ -176,12 +176,12 @@ fn what_an_attempt_of_an_earlier_run_changed_counts_until_the_task_is_reset() {
 }
 
 #[test]
-fn hooks_of_an_unreviewed_task_run_in_no_later_commit() {
+fn hooks_of_an_unreviewed_task_never_run() {
     for (place, name) in [
         ("hook", ".git/hooks/pre-commit"),
         ("filter", ".git/info/attributes (filters)"),
     ] {
-        let mut project = gated([works_and(traps(place))]);
+        let mut project = gated([works_and_also(traps(place))]);
         project.config.git.commit = Commit::Task;
         let first = project.task("A");
         project.run();
@@ -190,14 +190,14 @@ fn hooks_of_an_unreviewed_task_run_in_no_later_commit() {
         assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n", "{place}");
         assert!(!has_canary(&project), "{place}");
         accept(&project, &first);
-        // The filter names it, so that it counts as a part of the filter.
+        // The filter names this file, so it counts as part of the filter.
         project.write("../canary", "");
         assert_eq!(next(&mut project, "C"), [""; 0], "{place}");
         assert_eq!(project.git(&["log", "--format=%s"]), "C\nBegin\n", "{place}");
     }
 }
 
-/// A shell command that makes a hook or a filter leave a canary beside the project.
+/// A shell command that installs a hook or filter which creates a canary file outside the project.
 fn traps(place: &str) -> Action {
     match place {
         "hook" => {
@@ -216,13 +216,13 @@ fn has_canary(project: &Project) -> bool {
 }
 
 #[test]
-fn hooks_and_filters_that_changed_during_the_run_keep_it_from_committing() {
+fn changed_hooks_and_filters_prevent_commits() {
     for (place, name) in [
         ("hook", ".git/hooks/pre-commit"),
         ("hooks path", "git config core.hookspath"),
         ("filter", ".git/info/attributes (filters)"),
     ] {
-        let mut project = gated([works_and(traps(place)), works()]);
+        let mut project = gated([works_and_also(traps(place)), works()]);
         project.config.git.commit = Commit::Task;
         let tasks = [project.task("A"), project.task("B")];
         assert_eq!(project.run().code(), 4);
@@ -232,16 +232,13 @@ fn hooks_and_filters_that_changed_during_the_run_keep_it_from_committing() {
         }
         assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n", "{place}");
         let reason = project.journal()[0].row.reason.clone();
-        assert!(
-            reason.contains("It is not committed: ") && reason.contains(name),
-            "{reason}"
-        );
+        assert!(reason.contains("Not committed: ") && reason.contains(name), "{reason}");
         assert!(!has_canary(&project), "{place}");
     }
 }
 
 #[test]
-fn a_gate_that_changes_a_hook_keeps_the_run_from_committing() {
+fn gate_that_changes_a_hook_prevents_commits() {
     let gate = "printf '#!/bin/sh\\ntouch ../canary\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
     let mut project = Project::plain([works()]).gated(&[gate]);
     project.config.git.commit = Commit::Task;
@@ -254,11 +251,11 @@ fn a_gate_that_changes_a_hook_keeps_the_run_from_committing() {
 }
 
 #[test]
-fn a_run_that_takes_over_does_not_commit_with_the_hooks_of_a_dead_agent() {
-    let mut project = gated([works_and(traps("hook"))]);
+fn recovering_run_ignores_hooks_of_a_dead_agent() {
+    let mut project = gated([works_and_also(traps("hook"))]);
     project.config.git.commit = Commit::Task;
     let task = project.task("A");
-    project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(project.run().code(), 4);
     assert_eq!(changed(&project, &task), [".git/hooks/pre-commit"]);
     assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
@@ -266,7 +263,7 @@ fn a_run_that_takes_over_does_not_commit_with_the_hooks_of_a_dead_agent() {
 }
 
 #[test]
-fn hooks_and_filters_of_the_beginning_are_used_for_commits() {
+fn original_hooks_and_filters_are_used_for_commits() {
     let mut project = gated([vec![write("secret.txt", "plain text\n"), say(DONE)]]);
     project.config.git.commit = Commit::Task;
     project.write(".git/info/attributes", "secret.txt filter=crypt\n");
@@ -283,11 +280,11 @@ fn hooks_and_filters_of_the_beginning_are_used_for_commits() {
 }
 
 #[test]
-fn a_verifier_that_changes_a_hook_does_not_approve() {
-    let mut project = Project::new(Speaks::Claude, [works()]).gated(&["true"]).in_git();
+fn verifier_that_changes_a_hook_does_not_approve() {
+    let mut project = Project::new(Dialect::Claude, [works()]).gated(&["true"]).in_git();
     project.config.execution.max_retries = 0;
     project.verified_by(
-        Speaks::Claude,
+        Dialect::Claude,
         [vec![run("echo x > .git/hooks/pre-push"), say("<verify-pass/>")]],
     );
     project.task("A");

@@ -1,4 +1,4 @@
-//! A disk that fills up in the middle of an iteration: the run is paused, says so once, and goes on as if nothing had been.
+//! A disk that fills up during an iteration: the run pauses, reports it once, and continues normally.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ralph_model::config::Commit;
 use ralph_model::{Outcome, TaskStatus};
 use ralph_testkit::scripted::{run, say, write};
 
-use crate::bench::{Project, Seen};
+use crate::bench::{Probe, Project};
 
 fn project() -> Project {
     let note = r#"<knowledge tags="build" title="How {task} is built">With make.</knowledge>"#;
@@ -23,8 +23,8 @@ fn project() -> Project {
     project
 }
 
-/// What a run has left that went well.
-fn assert_everything_is_there(project: &Project, seen: &str) {
+/// Checks the result of a successful run.
+fn assert_run_is_complete(project: &Project, seen: &str) {
     assert_eq!(project.story(), ["A done: task_done", "B done: task_done"], "{seen}");
     let tasks = project.tasks();
     let as_it_should = |task: &&ralph_model::Task| task.status == TaskStatus::Done && task.attempts == 1;
@@ -43,28 +43,28 @@ fn assert_everything_is_there(project: &Project, seen: &str) {
 }
 
 #[test]
-fn a_run_that_finds_no_room_at_any_of_its_steps_goes_on_when_there_is_some() {
+fn full_disk_at_any_effect_pauses_the_run() {
     let effects = project().run().seen.effects;
     assert!(effects > 16);
     for at in 1..=effects {
         let project = project();
-        let ran = project.run_with(Seen::full_at(at, 3));
+        let ran = project.run_with(Probe::full_at(at, 3));
         assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
         let [paused, "over"] = ran.seen.pauses.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
             panic!("at effect {at}: {:?}", ran.seen.pauses)
         };
-        assert_eq!(paused, "cannot write the folder of the run: no storage space");
+        assert_eq!(paused, "cannot write the run folder: no storage space");
         assert_eq!(ran.seen.warnings, [""; 0]);
-        assert_everything_is_there(&project, &format!("at effect {at}"));
+        assert_run_is_complete(&project, &format!("at effect {at}"));
     }
 }
 
 #[test]
-fn a_run_that_finds_the_database_locked_at_any_of_its_steps_goes_on_when_it_is_free() {
+fn locked_database_at_any_effect_pauses_the_run() {
     let effects = project().run().seen.effects;
     for at in 1..=effects {
         let project = project();
-        let mut seen = Seen::full_at(at, 3);
+        let mut seen = Probe::full_at(at, 3);
         seen.is_locked = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
@@ -72,20 +72,24 @@ fn a_run_that_finds_the_database_locked_at_any_of_its_steps_goes_on_when_it_is_f
             panic!("at effect {at}: {:?}", ran.seen.pauses)
         };
         assert!(paused.ends_with("progress.db is locked by another process"), "{paused}");
-        assert_everything_is_there(&project, &format!("at effect {at}"));
+        assert_run_is_complete(&project, &format!("at effect {at}"));
     }
 }
 
 #[test]
-fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
+fn paused_run_can_be_stopped_and_resumed() {
     let effects = project().run().seen.effects;
     for at in 1..=effects {
         let project = project();
-        let mut seen = Seen::full_at(at, 0);
+        let mut seen = Probe::full_at(at, 0);
         seen.stops_when_paused = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Interrupted), "at effect {at}");
-        assert_eq!(ran.seen.sentence.as_deref(), Some("It was stopped."), "at effect {at}");
+        assert_eq!(
+            ran.seen.sentence.as_deref(),
+            Some("Stopped on request."),
+            "at effect {at}"
+        );
         let again = project.run();
         let code = again.code();
         assert!(matches!(code, 0 | 3), "at effect {at}: {code}");
@@ -105,16 +109,16 @@ fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
 }
 
 #[test]
-fn the_time_of_the_run_ends_the_wait_for_room() {
+fn wall_clock_limit_ends_the_pause() {
     let mut project = project();
     project.config.limits.wall_clock = Some(Duration::from_millis(300));
     for at in [1, 4, 9] {
-        let ran = project.run_with(Seen::full_at(at, 0));
+        let ran = project.run_with(Probe::full_at(at, 0));
         assert_eq!(ran.code(), 4, "{ran:?}");
         let sentence = ran.end.unwrap().sentence();
         assert!(sentence.contains("`[limits] wall_clock = 300ms`"), "{sentence}");
         assert!(
-            sentence.ends_with("cannot write the folder of the run: no storage space."),
+            sentence.ends_with("cannot write the run folder: no storage space."),
             "{sentence}"
         );
     }
@@ -129,8 +133,8 @@ fn the_time_of_the_run_ends_the_wait_for_room() {
 }
 
 #[test]
-fn work_of_which_not_everything_was_seen_is_not_passed_over_in_silence() {
-    // What the files were before is gone, as after a snapshot that had no room.
+fn incomplete_change_detection_is_reported() {
+    // The snapshot of the files is missing, as after a full disk.
     let forgets = run("rm -rf .ralph/runs/*/scratch/*");
     let mut project =
         Project::plain([vec![forgets, write("a.txt", "x"), say("<task-done>{task}</task-done>")]]).in_git();
@@ -138,11 +142,12 @@ fn work_of_which_not_everything_was_seen_is_not_passed_over_in_silence() {
     project.config.git.commit = Commit::Task;
     project.task("A");
     let ran = project.run();
-    let told = |text: &String| text.starts_with("Not every change was seen: ");
-    assert_eq!(ran.seen.warnings.iter().filter(|text| told(text)).count(), 1, "{ran:?}");
+    let is_warning = |text: &String| text.starts_with("Some changes may have been missed: ");
+    let warned = ran.seen.warnings.iter().filter(|text| is_warning(text)).count();
+    assert_eq!(warned, 1, "{ran:?}");
     let reason = project.journal().remove(0).row.reason;
     assert!(
-        reason.contains("It is not committed: not every change was seen: "),
+        reason.contains("Not committed: some changes may have been missed: "),
         "{reason}"
     );
 }

@@ -1,11 +1,11 @@
-//! Gates that are real commands, and what the files and git say of the work.
+//! Real gate commands, changed files, and commits.
 
 use ralph_loop::state::End;
 use ralph_model::TaskStatus;
 use ralph_model::config::Commit;
 use ralph_testkit::scripted::{Action, append, run, say, write};
 
-use crate::bench::{Project, Speaks};
+use crate::bench::{Dialect, Project};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
@@ -13,25 +13,25 @@ fn done(actions: impl IntoIterator<Item = Action>) -> Vec<Action> {
     actions.into_iter().chain([say(DONE)]).collect()
 }
 
-/// Red as long as a file names a failure, with the failures as its output.
+/// Fails while `failures.txt` exists, and prints its contents.
 const FAILURES: &str = "! cat failures.txt";
 
 #[test]
-fn a_gate_that_is_red_from_the_start_refuses_only_what_is_new() {
+fn already_failing_gate_refuses_only_new_failures() {
     let turns = [
-        // Work next to the failures that were there.
+        // Work that leaves the old failures alone.
         done([write("a.txt", "x")]),
         // A turn that changed nothing.
         done([]),
         // A new failure.
         done([append("failures.txt", "test c ... FAILED\n")]),
-        // The old ones only, in other places.
+        // Only one of the old failures.
         done([write("failures.txt", "test b ... FAILED\n")]),
-        // What was mended is broken again.
+        // A fixed failure comes back.
         done([append("failures.txt", "test a ... FAILED\n")]),
-        // All is mended.
+        // Everything is fixed.
         done([run("rm failures.txt")]),
-        // Once green it counts fully.
+        // Once the gate has passed, old failures count too.
         done([write("failures.txt", "test b ... FAILED\n")]),
         done([run("rm failures.txt")]),
     ];
@@ -55,17 +55,17 @@ fn a_gate_that_is_red_from_the_start_refuses_only_what_is_new() {
         project
             .agent
             .prompt(turn)
-            .contains("These gates were red before the run began")
+            .contains("These gates already failed before the run")
     };
     assert_eq!((says_red(1), says_red(6), says_red(7)), (true, true, false));
     let reasons: Vec<String> = project.journal().into_iter().map(|row| row.row.reason).collect();
-    assert!(reasons[1].starts_with("Nothing was changed"), "{}", reasons[1]);
+    assert!(reasons[1].starts_with("Nothing changed"), "{}", reasons[1]);
     assert!(reasons[2].contains("test c ... FAILED"), "{}", reasons[2]);
     assert!(project.journal()[1].row.changed_nothing);
 }
 
 #[test]
-fn a_gate_that_hangs_is_ended_with_all_its_children() {
+fn hanging_gate_is_killed_with_all_its_children() {
     let hanging = "test ! -e a.txt || { setsid sleep 600 & setsid sleep 600 >/dev/null 2>&1 & sleep 600; }";
     let mut project = Project::plain([done([write("a.txt", "x")])]).gated(&[hanging, "true"]);
     project.config.verify.timeout = Some(std::time::Duration::from_millis(200));
@@ -85,9 +85,9 @@ fn a_gate_that_hangs_is_ended_with_all_its_children() {
 }
 
 #[test]
-fn what_changed_is_seen_with_git_and_without() {
+fn changed_files_are_found_with_and_without_git() {
     for in_git in [true, false] {
-        for speaks in [Speaks::Plain, Speaks::Claude] {
+        for dialect in [Dialect::Plain, Dialect::Claude] {
             let turns = [
                 done([
                     write("src/new.txt", "x"),
@@ -98,7 +98,7 @@ fn what_changed_is_seen_with_git_and_without() {
                 done([]),
                 done([append(".agent/memories.md", "# Memories\n")]),
             ];
-            let project = Project::new(speaks, turns);
+            let project = Project::new(dialect, turns);
             for (file, text) in [
                 ("old.txt", "x\n"),
                 ("gone.txt", "x\n"),
@@ -117,20 +117,20 @@ fn what_changed_is_seen_with_git_and_without() {
                 .into_iter()
                 .map(|row| (row.row.files_modified.join(" "), row.row.changed_nothing))
                 .collect();
-            // An ignored file shows only in the agent's own calls.
-            let ignored = if speaks == Speaks::Claude { "notes.log " } else { "" };
+            // An ignored file is known only from the agent's own tool calls.
+            let ignored = if dialect == Dialect::Claude { "notes.log " } else { "" };
             let expected = [
                 (format!("gone.txt {ignored}old.txt src/new.txt"), false),
                 (String::new(), true),
                 (".agent/memories.md".to_owned(), true),
             ];
-            assert_eq!(seen, expected, "in git: {in_git}, {speaks:?}");
+            assert_eq!(seen, expected, "in git: {in_git}, {dialect:?}");
         }
     }
 }
 
 #[test]
-fn a_task_is_committed_with_the_files_of_all_its_attempts() {
+fn commit_contains_files_of_all_attempts() {
     let turns = [
         done([write("first.txt", "x"), write("bad.txt", "x")]),
         done([run("rm bad.txt"), write("second.txt", "x")]),
@@ -153,7 +153,7 @@ fn a_task_is_committed_with_the_files_of_all_its_attempts() {
 }
 
 #[test]
-fn a_file_that_was_dirty_before_keeps_a_task_from_being_committed() {
+fn previously_dirty_file_prevents_the_commit() {
     let mut project = Project::plain([done([append("mine.txt", "the agent's\n"), write("new.txt", "x")])]).in_git();
     project.config.git.commit = Commit::Task;
     project.write("mine.txt", "a person's own\n");
@@ -162,18 +162,18 @@ fn a_file_that_was_dirty_before_keeps_a_task_from_being_committed() {
     assert_eq!(
         (ran.code(), project.status(&task)),
         (0, TaskStatus::Done),
-        "the work is done all the same"
+        "the work is done anyway"
     );
     assert_eq!(
         project.journal().remove(0).row.reason,
-        "It is not committed: mine.txt had changes of somebody else before the first attempt"
+        "Not committed: mine.txt had uncommitted changes before the first attempt"
     );
     assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
     assert_eq!(project.git(&["status", "--porcelain"]), "?? mine.txt\n?? new.txt\n");
 }
 
 #[test]
-fn an_agent_that_commits_by_itself_has_committed() {
+fn agents_own_commit_counts_as_the_commit() {
     let commit = run("git add a.txt && git commit --quiet --message='By the agent'");
     let mut project = Project::plain([done([write("a.txt", "x"), commit])]).in_git();
     project.config.git.commit = Commit::Task;
@@ -186,7 +186,7 @@ fn an_agent_that_commits_by_itself_has_committed() {
 }
 
 #[test]
-fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
+fn breakage_from_an_earlier_run_still_fails_the_task() {
     let turns = [done([write("bad.txt", "x")]), done([append("more.txt", "x")])];
     let mut project = Project::plain(turns).gated(&["! ls bad.txt"]);
     project.config.limits.iterations = Some(1);
@@ -196,19 +196,19 @@ fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
     project.run();
     assert_eq!(project.story(), ["A retried: task_done"; 2]);
     assert_eq!(project.status(&first), TaskStatus::Failed);
-    // Now it waits for a person. Whoever starts a run then takes things as they are.
+    // The first task now needs a person. A new run accepts the current state as its baseline.
     project.run();
     assert_eq!(project.status(&second), TaskStatus::Done);
     assert!(
         project
             .agent
             .prompt(3)
-            .contains("These gates were red before the run began")
+            .contains("These gates already failed before the run")
     );
 }
 
 #[test]
-fn a_gate_that_never_ran_lets_no_agent_start() {
+fn unrunnable_gate_prevents_any_agent_start() {
     for (gate, says) in [
         (
             "no-such-program test",
@@ -220,7 +220,7 @@ fn a_gate_that_never_ran_lets_no_agent_start() {
         ),
         ("./data.txt", "cannot be started (exit code 126)"),
         ("sleep 600", "took longer than `[verify] timeout` allows"),
-        ("kill -9 $$", "was ended before it could finish (signal 9)"),
+        ("kill -9 $$", "was killed before it could finish (signal 9)"),
     ] {
         let mut project = Project::plain([done([write("a.txt", "x")])]).gated(&["true", gate]);
         project.write("data.txt", "not a program");
@@ -240,7 +240,7 @@ fn a_gate_that_never_ran_lets_no_agent_start() {
 }
 
 #[test]
-fn a_gate_that_the_work_has_broken_does_not_keep_it_from_going_on() {
+fn gate_broken_by_the_agent_does_not_block_retries() {
     let turns = [done([run("rm check.sh")]), done([write("check.sh", "true")])];
     let mut project = Project::plain(turns).gated(&["sh ./check.sh || kill -9 $$"]);
     project.write("check.sh", "true");
@@ -248,6 +248,6 @@ fn a_gate_that_the_work_has_broken_does_not_keep_it_from_going_on() {
     let task = project.task("A");
     project.run();
     assert_eq!(project.story(), ["A retried: task_done"]);
-    // The second attempt restores the script, so that nothing of the gate is changed.
+    // The second attempt restores the script, so the gate is unchanged.
     assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
 }

@@ -1,74 +1,73 @@
-//! What a person says who stops a turn, with a real store and an agent that follows a script; also when the run is killed
-//! on the way.
+//! Guidance from a person who stops a turn, with a real store and a scripted agent, also across crashes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ralph_loop::state::{Effect, End};
-use ralph_loop::{Asked, Guide, Guided, WhatNext};
+use ralph_loop::{AfterGuidance, GuidanceAnswer, GuidanceQuestion, Guide};
 use ralph_model::{TaskStatus, split_guidance};
 use ralph_process::StopHandle;
 use ralph_store::Store;
 use ralph_testkit::scripted::{hang, say, write};
 
-use crate::bench::{Deed, IsSo, Project, Seen, presses};
+use crate::bench::{EffectFilter, Intervention, Probe, Project, presses};
 
 const GUIDANCE: &str = "use the other parser";
 
-/// Somebody who always says the same, and wants to go on.
-struct Says(&'static str);
+/// Always gives the same answer and continues.
+struct Answers(&'static str);
 
-impl Guide for Says {
-    fn ask(&self, _about: &Asked, _given_up: &StopHandle) -> Guided {
-        Guided {
+impl Guide for Answers {
+    fn ask(&self, _about: &GuidanceQuestion, _given_up: &StopHandle) -> GuidanceAnswer {
+        GuidanceAnswer {
             text: Some(self.0.to_owned()),
-            next: WhatNext::GoOn,
+            next: AfterGuidance::GoOn,
         }
     }
 }
 
-/// Somebody who looks at what is on record of the runs while they are asked.
-struct LooksUp {
+/// Records the stored question of each run while being asked.
+struct RecordsRuns {
     database: PathBuf,
     asks: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-impl Guide for LooksUp {
-    fn ask(&self, about: &Asked, given_up: &StopHandle) -> Guided {
+impl Guide for RecordsRuns {
+    fn ask(&self, about: &GuidanceQuestion, given_up: &StopHandle) -> GuidanceAnswer {
         let store = Store::open_or_create(&self.database).unwrap();
         let runs = store.recent_runs(9).unwrap();
         self.asks.lock().unwrap().extend(runs.into_iter().map(|run| run.asks));
-        Says(GUIDANCE).ask(about, given_up)
+        Answers(GUIDANCE).ask(about, given_up)
     }
 }
 
-/// An agent that gets stuck once, and a person who says something about it.
+/// An agent that hangs once, and a person who gives guidance.
 fn project(said: &'static str) -> Project {
     let stuck = vec![say("<journal>at the parser</journal>"), write("half.txt", "x"), hang()];
     let mut project = Project::plain([stuck, vec![say("<task-done>{task}</task-done>")]]);
-    project.guide = Some(Arc::new(Says(said)));
+    project.guide = Some(Arc::new(Answers(said)));
     project
 }
 
-/// Interrupts the first agent when it is stuck, and lets the run die at the first effect after that which is so.
-fn interrupting(project: &Project, dies_at: impl Fn(&Effect) -> bool + Send + 'static) -> Seen {
+/// Interrupts the first agent once it hangs; the run then dies at the first matching effect.
+fn interrupting(project: &Project, dies_at: impl Fn(&Effect) -> bool + Send + 'static) -> Probe {
     let is_interrupted = AtomicBool::new(false);
     let half = project.root().join("half.txt");
-    Seen::doing(move |effect| match effect {
+    Probe::with_hook(move |effect| match effect {
         Effect::Spawn if !is_interrupted.swap(true, Ordering::SeqCst) => {
             while !half.exists() {
                 std::thread::yield_now();
             }
-            Some(Deed::Interrupt)
+            Some(Intervention::Interrupt)
         }
-        effect if is_interrupted.load(Ordering::SeqCst) && dies_at(effect) => Some(Deed::Die),
+        effect if is_interrupted.load(Ordering::SeqCst) && dies_at(effect) => Some(Intervention::Die),
         _ => None,
     })
 }
 
 #[test]
-fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
+fn run_continues_the_same_task_with_guidance_in_its_prompt() {
     let project = project(GUIDANCE);
     let first = project.task("A");
     project.task("B");
@@ -85,21 +84,21 @@ fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
 }
 
 #[test]
-fn that_the_run_waits_for_an_answer_is_on_record_until_it_has_one() {
+fn pending_question_is_recorded_until_answered() {
     let mut project = project(GUIDANCE);
     let task = project.task("A");
     let asks = Arc::new(Mutex::new(Vec::new()));
-    project.guide = Some(Arc::new(LooksUp {
+    project.guide = Some(Arc::new(RecordsRuns {
         database: project.database(),
         asks: Arc::clone(&asks),
     }));
     let after = Arc::new(Mutex::new(Vec::new()));
-    let (told, database) = (Arc::clone(&after), project.database());
+    let (recorded, database) = (Arc::clone(&after), project.database());
     project.run_with(interrupting(&project, move |effect| {
-        if matches!(effect, Effect::GoOn) {
+        if matches!(effect, Effect::Resume) {
             let store = Store::open_or_create(&database).unwrap();
             let runs = store.recent_runs(9).unwrap();
-            told.lock().unwrap().extend(runs.into_iter().map(|run| run.asks));
+            recorded.lock().unwrap().extend(runs.into_iter().map(|run| run.asks));
         }
         false
     }));
@@ -109,7 +108,7 @@ fn that_the_run_waits_for_an_answer_is_on_record_until_it_has_one() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_and_secrets_are_not_kept_and_all_else_is() {
+fn guidance_drops_control_characters_and_secrets() {
     let project = project("a key: AKIAQWZX4TR2VNB7JH5K\u{1b}[2J\u{7}\r\n\n  grün 🦀\u{202e}");
     let task = project.task("A");
     project.run_with(interrupting(&project, |_| false));
@@ -119,15 +118,15 @@ fn what_a_terminal_would_obey_and_secrets_are_not_kept_and_all_else_is() {
 }
 
 #[test]
-fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
-    let moments: [(IsSo, bool); 8] = [
+fn guidance_survives_a_kill_at_any_moment() {
+    let moments: [(EffectFilter, bool); 8] = [
         (|effect| matches!(effect, Effect::StopAgent), false),
         (|effect| matches!(effect, Effect::RecordEnd(_)), false),
         (|effect| matches!(effect, Effect::Examine { .. }), false),
         (|effect| matches!(effect, Effect::Ask(_)), false),
-        // The first that comes of an answer.
+        // The first effect after an answer.
         (|effect| matches!(effect, Effect::RecordGuidance(_)), true),
-        (|effect| matches!(effect, Effect::GoOn), true),
+        (|effect| matches!(effect, Effect::Resume), true),
         (|effect| matches!(effect, Effect::Settle(_)), true),
         (|effect| matches!(effect, Effect::FinishOutbox), true),
     ];
@@ -157,51 +156,51 @@ fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
 }
 
 #[test]
-fn a_wish_for_guidance_that_stops_the_turn_counts_as_a_ctrl_c_until_the_run_goes_on() {
+fn guide_key_counts_as_ctrl_c_until_the_run_continues() {
     let project = project(GUIDANCE);
     project.task("A");
     let half = project.root().join("half.txt");
     let mut is_guided = false;
     let counted = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&counted);
-    let ran = project.run_with(Seen::doing(move |effect| {
+    let recorded = Arc::clone(&counted);
+    let ran = project.run_with(Probe::with_hook(move |effect| {
         let name = match effect {
             Effect::Spawn => "spawned",
             Effect::Ask(_) => "asked",
-            Effect::GoOn => "goes on",
-            // Nobody works by now, so nobody can be asked.
-            Effect::EndRun(_) => return Some(Deed::Guide),
+            Effect::Resume => "goes on",
+            // No agent is running any more, so there is nothing to ask about.
+            Effect::EndRun(_) => return Some(Intervention::Guide),
             _ => return None,
         };
-        told.lock().unwrap().push((name, presses()));
+        recorded.lock().unwrap().push((name, presses()));
         if name != "spawned" || std::mem::replace(&mut is_guided, true) {
             return None;
         }
         while !half.exists() {
             std::thread::yield_now();
         }
-        Some(Deed::Guide)
+        Some(Intervention::Guide)
     }));
     assert_eq!(ran.end, Some(End::Complete), "{ran:?}");
     let expected = [("spawned", 0), ("asked", 1), ("goes on", 0), ("spawned", 0)];
     assert_eq!(*counted.lock().unwrap(), expected);
 }
 
-/// Somebody who says something and wants to stop.
-struct SaysAndStops;
+/// Gives an answer and stops the run.
+struct AnswersAndStops;
 
-impl Guide for SaysAndStops {
-    fn ask(&self, _about: &Asked, _given_up: &StopHandle) -> Guided {
-        Guided {
+impl Guide for AnswersAndStops {
+    fn ask(&self, _about: &GuidanceQuestion, _given_up: &StopHandle) -> GuidanceAnswer {
+        GuidanceAnswer {
             text: Some(GUIDANCE.to_owned()),
-            next: WhatNext::Stop,
+            next: AfterGuidance::Stop,
         }
     }
 }
 
 #[test]
-fn what_was_said_waits_for_room_on_the_disk_also_when_the_run_is_to_stop() {
-    let guides: [Arc<dyn Guide>; 2] = [Arc::new(Says(GUIDANCE)), Arc::new(SaysAndStops)];
+fn guidance_waits_for_disk_space_even_when_stopping() {
+    let guides: [Arc<dyn Guide>; 2] = [Arc::new(Answers(GUIDANCE)), Arc::new(AnswersAndStops)];
     for guide in guides {
         let mut project = project("");
         project.guide = Some(guide);
@@ -216,26 +215,26 @@ fn what_was_said_waits_for_room_on_the_disk_also_when_the_run_is_to_stop() {
 }
 
 #[test]
-fn what_was_said_is_given_back_where_nobody_waits_for_room() {
+fn unsaved_guidance_is_printed_back_when_stopped() {
     let mut project = project(GUIDANCE);
-    project.guide = Some(Arc::new(SaysAndStops));
+    project.guide = Some(Arc::new(AnswersAndStops));
     project.task("A");
     let mut seen = interrupting(&project, |_| false);
     seen.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), usize::MAX));
     seen.stops_when_paused = true;
     let ran = project.run_with(seen);
-    let given_back = format!("What you said is not on record. It was:\n{GUIDANCE}");
+    let given_back = format!("Could not record your guidance. You wrote:\n{GUIDANCE}");
     assert!(ran.seen.warnings.contains(&given_back), "{ran:?}");
 }
 
 #[test]
-fn a_run_that_is_to_end_after_this_iteration_ends_then() {
+fn finish_iteration_ends_the_run_after_the_current_iteration() {
     let project = Project::plain([vec![say("<task-done>{task}</task-done>")]]);
     let tasks = ["A", "B"].map(|title| project.task(title));
-    let ran = project.run_with(Seen::doing(|effect| {
-        matches!(effect, Effect::Spawn).then_some(Deed::FinishIteration)
+    let ran = project.run_with(Probe::with_hook(|effect| {
+        matches!(effect, Effect::Spawn).then_some(Intervention::FinishIteration)
     }));
-    assert!(matches!(ran.end, Some(End::AsWished(_))), "{ran:?}");
+    assert!(matches!(ran.end, Some(End::StoppedAsRequested(_))), "{ran:?}");
     assert_eq!((ran.code(), ran.iterations), (0, 1));
     assert_eq!(
         tasks.map(|task| project.status(&task)),

@@ -1,30 +1,29 @@
-//! Agents that mean harm, over every driver: after the iteration no process of theirs is left, and the run has as many
-//! descriptors and threads, and not much more memory, than it had before.
+//! Hostile agents over every driver: after the iteration none of their processes is left, and the run's descriptors,
+//! threads and memory are back to what they were.
 //!
 //! The gate runs a few; `cargo xtask soak agents` runs a thousand.
 
 use std::time::{Duration, Instant};
 
 use ralph_model::Outcome;
-use ralph_testkit::scripted::{Misdeed, hang, hostile_turn, left_in, misbehave, say};
+use ralph_testkit::scripted::{Misdeed, hang, hostile_turn, misbehave, processes_in, say};
 use ralph_testkit::{Seed, count};
 
-use crate::bench::{Project, Ran, Speaks};
+use crate::bench::{Dialect, Project, RunResult};
 
-/// How much more memory there may be in the end than after the first agent: a line of eight megabytes is kept for a moment,
-/// more than once.
+/// Allowed memory growth after the first agent: an eight-megabyte line is held briefly, more than once.
 const MEMORY_KIB: usize = 96 * 1024;
-/// How long threads that have nothing more to do may take to be gone.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long idle threads may take to exit.
+const THREAD_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What this process has, as the system counts.
+/// What this process holds, according to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Belongings {
+struct Resources {
     descriptors: usize,
     threads: usize,
 }
 
-impl Belongings {
+impl Resources {
     fn now() -> Self {
         Self {
             descriptors: std::fs::read_dir("/proc/self/fd").unwrap().count(),
@@ -39,30 +38,30 @@ fn from_status(name: &str) -> usize {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// The children of this process, those that are dead and not reaped among them.
+/// The children of this process, including zombies.
 fn children() -> String {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    // A thread may end while it is being looked at.
+    // A thread may end while it is read.
     tasks
         .map(|task| std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default())
         .collect()
 }
 
-/// A project in which an agent may do nothing for only so long.
-fn project(speaks: Speaks) -> Project {
-    let mut project = Project::new(speaks, [vec![say("<task-done>{task}</task-done>")]]);
+/// A project with a short idle limit.
+fn project(dialect: Dialect) -> Project {
+    let mut project = Project::new(dialect, [vec![say("<task-done>{task}</task-done>")]]);
     project.config.limits.iterations = Some(1);
     project.config.limits.idle_time = Some(Duration::from_millis(1_200));
     project
 }
 
-/// Runs one iteration, and checks that nothing of it is left.
+/// Runs one iteration and checks that it leaves nothing behind.
 #[track_caller]
-fn run_once(project: &Project, about: &dyn std::fmt::Debug) -> Ran {
+fn run_once(project: &Project, about: &dyn std::fmt::Debug) -> RunResult {
     project.task("Harm");
     let rows = project.journal().len();
     let ran = project.run();
-    assert_eq!(left_in(project.root()), [0; 0], "of {about:?}");
+    assert_eq!(processes_in(project.root()), [0; 0], "of {about:?}");
     for (_, _, marker) in project.calls() {
         assert_eq!(ralph_process::kill_leftovers(&marker, None), 0, "of {about:?}");
     }
@@ -76,15 +75,15 @@ fn run_once(project: &Project, about: &dyn std::fmt::Debug) -> Ran {
     ran
 }
 
-#[expect(clippy::print_stderr, reason = "a long run says what it has seen")]
-fn many_hostile_agents(speaks: Speaks) {
+#[expect(clippy::print_stderr, reason = "a long run reports its progress")]
+fn many_hostile_agents(dialect: Dialect) {
     let runs = count("RALPH_SOAK_HOSTILE", 10).div_ceil(4);
     let bytes = count("RALPH_SOAK_HOSTILE_BYTES", 1_000_000);
-    let mut seed = Seed::announced(&format!("hostile agents that speak {speaks:?}"));
-    let mut project = project(speaks);
-    // As `ralph run` does: what was used for a moment is not kept.
+    let mut seed = Seed::announced(&format!("hostile agents that speak {dialect:?}"));
+    let mut project = project(dialect);
+    // As `ralph run` does: return freed memory to the system.
     ralph_process::give_memory_back();
-    let before = Belongings::now();
+    let before = Resources::now();
     run_once(&project, &"a friendly agent");
     let memory = from_status("VmRSS:");
     let mut done = 0;
@@ -93,72 +92,72 @@ fn many_hostile_agents(speaks: Speaks) {
         project.play([turn.clone()]);
         run_once(&project, &turn);
         let begun = Instant::now();
-        while Belongings::now() != before && begun.elapsed() < PATIENCE {
+        while Resources::now() != before && begun.elapsed() < THREAD_EXIT_TIMEOUT {
             std::thread::yield_now();
         }
-        assert_eq!(Belongings::now(), before, "after {turn:?}");
+        assert_eq!(Resources::now(), before, "after {turn:?}");
         done += usize::from(project.journal().last().unwrap().row.outcome == Outcome::Done);
     }
     let now = from_status("VmRSS:");
     assert!(now < memory + MEMORY_KIB, "from {memory} KiB to {now} KiB");
     eprintln!(
-        "{runs} hostile agents that speak {speaks:?}: {done} did their task; memory from {memory} KiB to {now} KiB"
+        "{runs} hostile agents that speak {dialect:?}: {done} did their task; memory from {memory} KiB to {now} KiB"
     );
 }
 
 #[test]
-fn fault_29_nothing_is_left_of_hostile_agents_that_speak_plainly() {
-    many_hostile_agents(Speaks::Plain);
+fn fault_29_hostile_plain_agents_leave_nothing_behind() {
+    many_hostile_agents(Dialect::Plain);
 }
 
 #[test]
-fn fault_29_nothing_is_left_of_hostile_agents_that_speak_as_claude() {
-    many_hostile_agents(Speaks::Claude);
+fn fault_29_hostile_claude_agents_leave_nothing_behind() {
+    many_hostile_agents(Dialect::Claude);
 }
 
 #[test]
-fn fault_29_nothing_is_left_of_hostile_agents_that_speak_as_codex() {
-    many_hostile_agents(Speaks::Codex);
+fn fault_29_hostile_codex_agents_leave_nothing_behind() {
+    many_hostile_agents(Dialect::Codex);
 }
 
 #[test]
-fn fault_29_nothing_is_left_of_hostile_agents_that_speak_acp() {
-    many_hostile_agents(Speaks::Acp);
+fn fault_29_hostile_acp_agents_leave_nothing_behind() {
+    many_hostile_agents(Dialect::Acp);
 }
 
-/// Each kind of leftover over one driver, whatever the seeds bring.
+/// Every misdeed once, independent of the seed.
 #[test]
-fn fault_29_nothing_is_left_of_any_misdeed() {
-    let mut project = project(Speaks::Claude);
+fn fault_29_no_misdeed_leaves_anything_behind() {
+    let mut project = project(Dialect::Claude);
     for misdeed in [
         Misdeed::Daemon,
-        Misdeed::Stranger,
-        Misdeed::Disguise,
+        Misdeed::ClearedEnv,
+        Misdeed::Renamed,
         Misdeed::Frozen,
         Misdeed::Zombies,
         Misdeed::Hydra,
         Misdeed::Runaway,
-        Misdeed::Scribbler,
+        Misdeed::FileWriter,
     ] {
         project.play([vec![misbehave(misdeed), say("<task-done>{task}</task-done>")]]);
         let ran = run_once(&project, &misdeed);
         assert_eq!(
-            ran.seen.settled[0].ruling.outcome,
+            ran.seen.settled[0].decision.outcome,
             Outcome::Done,
             "{misdeed:?}: {ran:?}"
         );
     }
 }
 
-/// An agent that neither ends nor hears, nor can be spoken to.
+/// Agents that ignore signals, close their output or stop themselves.
 #[test]
-fn fault_29_an_agent_that_is_stopped_or_silent_or_deaf_is_ended() {
-    let mut project = project(Speaks::Plain);
-    for misdeed in [Misdeed::Deafness, Misdeed::Silence, Misdeed::Faint] {
+fn fault_29_unresponsive_agents_are_killed() {
+    let mut project = project(Dialect::Plain);
+    for misdeed in [Misdeed::IgnoreSignals, Misdeed::CloseOutput, Misdeed::StopSelf] {
         project.play([vec![say("I begin."), misbehave(misdeed), hang()]]);
         let ran = run_once(&project, &misdeed);
         assert_eq!(
-            ran.seen.settled[0].ruling.outcome,
+            ran.seen.settled[0].decision.outcome,
             Outcome::Failed,
             "{misdeed:?}: {ran:?}"
         );

@@ -1,4 +1,4 @@
-//! The loop with a real database, real files, real git repositories, real gates and a real program as the agent.
+//! The loop with a real database, files, git repositories, gates and agent process.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bench;
@@ -10,7 +10,7 @@ mod full_disk;
 mod gates;
 mod guidance;
 mod hostile;
-mod lessons;
+mod learnings;
 mod recovery;
 mod settlement;
 mod several;

@@ -1,5 +1,4 @@
-//! What a dead run has left, when more than time has passed since: its agent still works, its process is gone, a person
-//! has decided otherwise.
+//! Recovery from a dead run: its agent still works, its process is gone, or a person has decided about the task.
 
 use std::collections::BTreeSet;
 use std::process::Child;
@@ -13,13 +12,13 @@ use ralph_process::MARKER_VARIABLE;
 use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
 use ralph_testkit::scripted::{Action, hang, say, write};
 
-use crate::bench::{Deed, Project, Seen, Speaks};
+use crate::bench::{Dialect, Intervention, Probe, Project};
 
 fn done() -> Vec<Action> {
     vec![write("a.txt", "{turn}"), say("<task-done>{task}</task-done>")]
 }
 
-/// A process that has ended: nobody has its pid and its beginning.
+/// A process that has ended: no live process has its pid and start time.
 fn dead_process() -> RunProcess {
     let mut child = ralph_process::command("true").spawn().unwrap();
     let (pid, started) = (child.id(), ralph_process::start_time(child.id()).unwrap());
@@ -31,12 +30,12 @@ fn dead_process() -> RunProcess {
     }
 }
 
-/// A run whose process is gone, with a claim.
+/// A run with a claim whose process has ended.
 fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
     run_of(dead_process(), project, worktree, marker)
 }
 
-/// A run of a process, with a claim.
+/// A run of this process, with a claim.
 fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) -> RunId {
     let mut store = project.store();
     let run = RunId::new(u64::from(std::process::id()) << 8 | 7);
@@ -61,7 +60,7 @@ fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) 
         marker,
         lease: Duration::from_secs(300),
         verifier: None,
-        heed: ralph_store::Heed::Pauses,
+        pause_policy: ralph_store::PausePolicy::Respect,
         now: project.now(),
     };
     store.claim_next(&request).unwrap();
@@ -69,24 +68,24 @@ fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) 
 }
 
 #[test]
-fn fault_11_a_claim_of_a_dead_run_is_free_at_once_wherever_it_worked() {
+fn fault_11_claim_of_a_dead_run_is_released_at_once() {
     for worktree in ["", "elsewhere"] {
         let project = Project::plain([done()]);
         let task = project.task("A");
         let dead = dead_run(&project, worktree, "none");
-        assert_eq!(project.stands(&task).claimed_by, Some(dead));
+        assert_eq!(project.load_task(&task).claimed_by, Some(dead));
         let ran = project.run();
         assert_eq!(
             (ran.code(), project.status(&task)),
             (0, TaskStatus::Done),
             "{worktree:?}"
         );
-        assert_eq!(project.stands(&task).attempts, 2);
+        assert_eq!(project.load_task(&task).attempts, 2);
     }
 }
 
 #[test]
-fn an_agent_that_was_started_and_is_not_on_record_is_found_by_its_marker() {
+fn unrecorded_agent_is_found_by_its_marker() {
     let project = Project::plain([done()]);
     project.task("A");
     let marker = format!("marker-of-{}", std::process::id());
@@ -113,11 +112,11 @@ fn an_agent_that_was_started_and_is_not_on_record_is_found_by_its_marker() {
 }
 
 #[test]
-fn an_agent_that_still_works_is_ended_and_its_attempt_does_not_count() {
-    for speaks in [Speaks::Plain, Speaks::Claude] {
-        let project = Project::new(speaks, [vec![say("<journal>lost</journal>"), hang()], done()]);
+fn running_agent_of_a_dead_run_is_killed_without_an_attempt() {
+    for dialect in [Dialect::Plain, Dialect::Claude] {
+        let project = Project::new(dialect, [vec![say("<journal>lost</journal>"), hang()], done()]);
         let task = project.task("A");
-        let died = project.run_with(Seen::dying_at(|effect| *effect == Effect::Spawn));
+        let died = project.run_with(Probe::dying_at(|effect| *effect == Effect::Spawn));
         assert_eq!((died.end, project.status(&task)), (None, TaskStatus::InProgress));
         let ran = project.run();
         assert_eq!((ran.code(), ran.seen.killed), (0, vec![1]));
@@ -129,34 +128,34 @@ fn an_agent_that_still_works_is_ended_and_its_attempt_does_not_count() {
     }
 }
 
-/// A run that died when the end of its turn was on record, and what a person did then.
-fn after_a_death_at_the_end_of_a_turn(deed: impl FnOnce(&mut Store, &TaskId, &Project)) -> (Project, TaskId) {
+/// A run that died after the end of its turn was recorded, and what a person did then.
+fn after_a_crash_at_the_end_of_a_turn(action: impl FnOnce(&mut Store, &TaskId, &Project)) -> (Project, TaskId) {
     let note = r#"<journal>found it</journal><knowledge tags="x" title="It">There.</knowledge>"#;
     let turns = [
         vec![write("a.txt", "1"), say(note), say("<task-done>{task}</task-done>")],
         done(),
     ];
-    let project = Project::new(Speaks::Claude, turns).gated(&["echo \"$RALPH_MARKER\" >> ../markers"]);
+    let project = Project::new(Dialect::Claude, turns).gated(&["echo \"$RALPH_MARKER\" >> ../markers"]);
     let task = project.task("A");
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(died.end, None);
     let mut store = project.store();
     store.free_dead_claims(&|_| Some(false), project.now()).unwrap();
-    deed(&mut store, &task, &project);
+    action(&mut store, &task, &project);
     drop(store);
     (project, task)
 }
 
 #[test]
-fn a_turn_whose_end_is_on_record_is_judged_by_the_gates_again() {
-    let (project, task) = after_a_death_at_the_end_of_a_turn(|_, _, _| {});
+fn recorded_turn_is_settled_by_rerunning_the_gates() {
+    let (project, task) = after_a_crash_at_the_end_of_a_turn(|_, _, _| {});
     let ran = project.run();
     assert_eq!(
         (ran.code(), ran.iterations, project.status(&task)),
         (0, 0, TaskStatus::Done)
     );
     let row = project.journal().remove(0).row;
-    // The turn, and the look at it, which the next run took.
+    // The turn, and its verification by the next run.
     assert_eq!((row.notes.as_deref(), row.usage.cost_usd), (Some("found it"), 0.5));
     assert_eq!(project.agent.verifications().len(), 1);
     assert_eq!(
@@ -165,14 +164,14 @@ fn a_turn_whose_end_is_on_record_is_judged_by_the_gates_again() {
     );
     assert!(project.read(".ralph/knowledge/it.md").contains("There."));
     assert_eq!(project.agent.turns(), 1);
-    // Once before the turn, once in the run that found it; what the gates start is known by the word of the turn.
+    // Once before the turn, once in the recovering run; both gates run with the turn's marker.
     let marker = &project.calls()[0].2;
     assert_eq!(project.read("../markers"), format!("{marker}\n{marker}\n"));
 }
 
 #[test]
-fn a_task_that_a_person_decided_about_stays_so_and_the_journal_keeps_the_turn() {
-    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+fn user_decision_after_a_crash_is_kept() {
+    let (project, task) = after_a_crash_at_the_end_of_a_turn(|store, task, project| {
         let here = DoneIn {
             worktree: String::new(),
             commit: None,
@@ -182,23 +181,23 @@ fn a_task_that_a_person_decided_about_stays_so_and_the_journal_keeps_the_turn() 
     assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
     assert_eq!((project.story().len(), project.agent.turns()), (1, 1));
 
-    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+    let (project, task) = after_a_crash_at_the_end_of_a_turn(|store, task, project| {
         store.reset_task(task, Reach::Itself, project.now()).unwrap();
     });
     assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
     assert_eq!(
         (project.story().len(), project.agent.turns()),
         (2, 2),
-        "it was to be done anew"
+        "the task was reset"
     );
 
-    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+    let (project, task) = after_a_crash_at_the_end_of_a_turn(|store, task, project| {
         store.fail_task(task, "no longer wanted", project.now()).unwrap();
     });
     assert_eq!((project.run().code(), project.status(&task)), (4, TaskStatus::Failed));
     assert_eq!((project.story().len(), project.agent.turns()), (1, 1));
 
-    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+    let (project, task) = after_a_crash_at_the_end_of_a_turn(|store, task, project| {
         store.delete_task(task, project.now()).unwrap();
     });
     assert_eq!(project.run().code(), 0);
@@ -206,15 +205,15 @@ fn a_task_that_a_person_decided_about_stays_so_and_the_journal_keeps_the_turn() 
     assert_eq!(project.story(), ["A done: task_done"]);
     assert!(
         project.read(".ralph/knowledge/it.md").contains("There."),
-        "what was learned is kept"
+        "knowledge is kept"
     );
 }
 
 #[test]
-fn of_a_long_transcript_both_ends_are_heard_when_its_turn_was_lost() {
+fn both_ends_of_a_truncated_transcript_are_parsed() {
     let project = Project::plain([vec![hang()], done()]);
     project.task("A");
-    let died = project.run_with(Seen::dying_at(|effect| *effect == Effect::Spawn));
+    let died = project.run_with(Probe::dying_at(|effect| *effect == Effect::Spawn));
     let folder = format!(".ralph/runs/{}/001", died.run);
     let head = "{\"line\":\"<journal>from the beginning\"}\n";
     project.write(&format!("{folder}/transcript.jsonl"), head);
@@ -233,8 +232,8 @@ fn of_a_long_transcript_both_ends_are_heard_when_its_turn_was_lost() {
 }
 
 #[test]
-fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
-    let project = Project::new(Speaks::Plain, [done()]);
+fn live_run_without_its_lock_blocks_new_runs() {
+    let project = Project::new(Dialect::Plain, [done()]);
     let task = project.task("A");
     let pid = std::os::unix::process::parent_id();
     let process = RunProcess {
@@ -245,27 +244,27 @@ fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
     let living = run_of(process, &project, "", "its-marker");
     let ran = project.run();
     let expected = format!(
-        "{living} (process {pid}) still works in this folder, although its lock was removed: wait for it, or end it"
+        "{living} (process {pid}) is still running in this folder, although its lock was removed: wait for it, or stop it"
     );
     assert_eq!(ran.seen.sentence, Some(expected));
     assert_eq!((ran.code(), project.agent.turns()), (1, 0));
     assert_eq!(project.store().run(&living).unwrap().unwrap().ended, None);
-    assert_eq!(project.stands(&task).claimed_by, Some(living));
+    assert_eq!(project.load_task(&task).claimed_by, Some(living));
 }
 
 #[test]
-fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
-    let project = Project::new(Speaks::Plain, [done()]).gated(&[]);
+fn iteration_is_reported_begun_only_once_its_agent_started() {
+    let project = Project::new(Dialect::Plain, [done()]).gated(&[]);
     project.task("A");
-    let stopped = |effect: &Effect| matches!(effect, Effect::Prepare { .. }).then_some(Deed::Interrupt);
-    let ran = project.run_with(Seen::doing(stopped));
+    let stopped = |effect: &Effect| matches!(effect, Effect::Prepare { .. }).then_some(Intervention::Interrupt);
+    let ran = project.run_with(Probe::with_hook(stopped));
     assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![], 0));
     assert_eq!(project.names(&format!(".ralph/runs/{}", ran.run)), ["001"]);
     let ran = project.run();
     assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![1], 1));
 }
 
-/// A process of this machine that is in another PID namespace, where its pid is that of another process here.
+/// A process of this machine in another PID namespace, whose pid belongs to another process here.
 fn process_in_another_namespace() -> RunProcess {
     let host = ralph_process::host();
     let (machine, _) = host.rsplit_once(' ').unwrap();
@@ -276,7 +275,7 @@ fn process_in_another_namespace() -> RunProcess {
 }
 
 #[test]
-fn a_lease_of_another_pid_namespace_is_waited_for_and_nothing_is_killed() {
+fn foreign_pid_namespace_lease_is_waited_out() {
     let project = Project::plain([done()]);
     let task = project.task("A");
     let marker = format!("marker-elsewhere-{}", std::process::id());
@@ -301,7 +300,7 @@ fn a_lease_of_another_pid_namespace_is_waited_for_and_nothing_is_killed() {
     let survived = bystander.try_wait().unwrap().is_none();
     bystander.kill().unwrap();
     bystander.wait().unwrap();
-    assert!(survived, "it is none of this namespace's processes");
+    assert!(survived, "it belongs to another namespace");
     let waiting = format!(
         "{elsewhere} worked in this folder on another host or in another container: waiting until its lease expires"
     );
@@ -312,7 +311,7 @@ fn a_lease_of_another_pid_namespace_is_waited_for_and_nothing_is_killed() {
 }
 
 #[test]
-fn a_lease_of_another_pid_namespace_that_is_renewed_keeps_this_run_out() {
+fn renewed_foreign_pid_namespace_lease_blocks_this_run() {
     let project = Project::plain([done()]);
     project.task("A");
     let elsewhere = run_of(process_in_another_namespace(), &project, "", "its-marker");
@@ -339,14 +338,14 @@ fn a_lease_of_another_pid_namespace_that_is_renewed_keeps_this_run_out() {
     let host = ralph_process::host();
     let (name, _) = host.split_once(' ').unwrap();
     let expected = format!(
-        "{elsewhere} still works in this folder, on host {name} or in a container there: wait for it, or end it there"
+        "{elsewhere} is still running in this folder, on host {name} or in a container there: wait for it, or stop it there"
     );
     assert_eq!(sentence, expected);
     assert_eq!(project.store().run(&elsewhere).unwrap().unwrap().ended, None);
 }
 
 #[test]
-fn a_sign_of_life_from_the_far_future_is_waited_for_no_longer_than_one_lease() {
+fn heartbeat_from_the_future_is_waited_for_one_lease() {
     let project = Project::plain([done()]);
     let task = project.task("A");
     let elsewhere = run_of(process_in_another_namespace(), &project, "", "its-marker");

@@ -1,21 +1,20 @@
-//! Every row of the settlement table, with an agent that really ends so.
+//! Every row of the settlement table, with a real agent process.
 
 use ralph_loop::state::{Effect, Notice};
-use ralph_model::{KeptReport, ReportOrigin, TaskStatus};
+use ralph_model::{ReportOrigin, StoredReport, TaskStatus};
 use ralph_store::PauseReason;
 use ralph_testkit::scripted::{Action, append, exit, flood, garbage, hang, kill, raw, say, say_error, write};
 
-use crate::bench::{Deed, NOON, Project, Seen, Speaks};
+use crate::bench::{Dialect, Intervention, NOON, Probe, Project};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
-/// What is expected of a run with one task, one turn of which ends in the way that is tried.
+/// The expected result of a run with one task and one turn.
 struct Expected<'a> {
-    /// The first row of the journal: outcome and stop reason.
+    /// Outcome and stop reason of the first journal entry.
     row: &'a str,
-    /// Where the task stands then, and how many retries are used.
+    /// The status of the task, and how many retries it has used.
     task: (TaskStatus, u32),
-    /// The exit code.
     code: u8,
 }
 
@@ -27,10 +26,10 @@ fn pending(row: &str, retries: u32, code: u8) -> Expected<'_> {
     }
 }
 
-/// One iteration only, so that what is seen is what that turn made of it.
+/// Runs one iteration only, so that the result is that of this turn.
 #[track_caller]
-fn check(speaks: Speaks, turn: Vec<Action>, expected: &Expected<'_>) -> Project {
-    check_with(Project::new(speaks, [turn]), expected)
+fn check(dialect: Dialect, turn: Vec<Action>, expected: &Expected<'_>) -> Project {
+    check_with(Project::new(dialect, [turn]), expected)
 }
 
 #[track_caller]
@@ -40,16 +39,16 @@ fn check_with(mut project: Project, expected: &Expected<'_>) -> Project {
     let ran = project.run();
     let row = project.journal().remove(0).row;
     assert_eq!(format!("{} {}", row.outcome, row.stop), expected.row, "{}", row.reason);
-    let stands = project.stands(&task);
-    assert_eq!((stands.status, stands.retries_used), expected.task, "{}", expected.row);
+    let record = project.load_task(&task);
+    assert_eq!((record.status, record.retries_used), expected.task, "{}", expected.row);
     assert_eq!(ran.code(), expected.code, "{}: {ran:?}", expected.row);
     assert_eq!(project.journal().len(), 1, "{}", expected.row);
-    assert_eq!(stands.claimed_by, None);
+    assert_eq!(record.claimed_by, None);
     check_report(&project, expected.row);
     project
 }
 
-/// Whatever failed has a report that says so, and a signature; nothing else has one.
+/// A failed attempt has a report with a signature; no other outcome has a report.
 #[track_caller]
 fn check_report(project: &Project, row: &str) {
     let journal = project.journal().remove(0);
@@ -68,7 +67,7 @@ fn check_report(project: &Project, row: &str) {
     );
 }
 
-/// The last record of a turn that an error of the service ended.
+/// The last record of a turn that ended with a service error.
 fn service_error(fields: &str) -> Vec<Action> {
     let record = format!(r#"{{"type":"result","subtype":"success","is_error":true,"session_id":"s",{fields}}}"#);
     vec![raw(&record), exit(1)]
@@ -79,21 +78,21 @@ fn result(fields: &str) -> Action {
 }
 
 #[test]
-fn a_task_that_is_done_is_done() {
-    for speaks in [Speaks::Plain, Speaks::Claude] {
+fn finished_task_is_done() {
+    for dialect in [Dialect::Plain, Dialect::Claude] {
         let expected = Expected {
             row: "done task_done",
             task: (TaskStatus::Done, 0),
             code: 0,
         };
-        let project = Project::new(speaks, [vec![write("a.txt", "x"), say(DONE)]]).gated(&["test -e a.txt"]);
-        // The gate is red before and green after.
+        let project = Project::new(dialect, [vec![write("a.txt", "x"), say(DONE)]]).gated(&["test -e a.txt"]);
+        // The gate fails before the turn and passes after it.
         check_with(project, &expected);
     }
 }
 
 #[test]
-fn a_gate_refuses_and_the_next_prompt_says_why() {
+fn failing_gate_is_explained_in_the_next_prompt() {
     let turns = [
         vec![write("a.txt", "bad"), say(DONE)],
         vec![write("a.txt", "good"), say(DONE)],
@@ -103,7 +102,11 @@ fn a_gate_refuses_and_the_next_prompt_says_why() {
     let task = project.task("A");
     let ran = project.run();
     assert_eq!(project.story(), ["A retried: task_done", "A done: task_done"]);
-    assert_eq!((ran.code(), project.stands(&task).retries_used), (0, 0), "done resets");
+    assert_eq!(
+        (ran.code(), project.load_task(&task).retries_used),
+        (0, 0),
+        "done resets"
+    );
     let second = project.agent.prompt(2);
     assert!(
         second.contains("## Retry Information") && second.contains("a.txt:bad"),
@@ -112,7 +115,7 @@ fn a_gate_refuses_and_the_next_prompt_says_why() {
 }
 
 #[test]
-fn the_same_failure_is_recognised_when_it_comes_back() {
+fn repeated_failure_has_the_same_signature() {
     let turn = |file: &str, text: &str, said: &str| vec![write(file, text), say(&format!("{said}\n{DONE}"))];
     let turns = [
         turn("a.txt", "bad", "I wrote it down."),
@@ -126,7 +129,7 @@ fn the_same_failure_is_recognised_when_it_comes_back() {
     project.config.limits.iterations = Some(3);
     project.run();
     let attempts = project.store().failed_attempts(&task).unwrap();
-    let reports: Vec<KeptReport> = attempts.into_iter().filter_map(|attempt| attempt.report).collect();
+    let reports: Vec<StoredReport> = attempts.into_iter().filter_map(|attempt| attempt.report).collect();
     let [first, second, third] = reports.as_slice() else {
         panic!("{reports:?}");
     };
@@ -140,13 +143,13 @@ fn the_same_failure_is_recognised_when_it_comes_back() {
     );
     assert_eq!(report.error_output.as_deref(), Some("a.txt:2:bad"));
     assert_eq!(report.relevant_files, ["a.txt"]);
-    // Once it is done, its failures are over.
+    // Once the task is done, its failures are cleared.
     project.run();
     assert_eq!(project.store().failed_attempts(&task).unwrap(), []);
 }
 
 #[test]
-fn a_turn_that_failed_counts_as_an_attempt() {
+fn failed_turn_counts_as_an_attempt() {
     let failed = |stop: &str| format!("failed {stop}");
     let cases = [
         (vec![say("<task-failed>{task} no network</task-failed>")], "task_failed"),
@@ -155,7 +158,7 @@ fn a_turn_that_failed_counts_as_an_attempt() {
         (vec![say(DONE), kill(9)], "crash"),
     ];
     for (turn, stop) in cases {
-        check(Speaks::Plain, turn, &pending(&failed(stop), 1, 4));
+        check(Dialect::Plain, turn, &pending(&failed(stop), 1, 4));
     }
     let cases = [
         (vec![garbage(), exit(0)], "garbage"),
@@ -169,12 +172,12 @@ fn a_turn_that_failed_counts_as_an_attempt() {
         ),
     ];
     for (turn, stop) in cases {
-        check(Speaks::Claude, turn, &pending(&failed(stop), 1, 4));
+        check(Dialect::Claude, turn, &pending(&failed(stop), 1, 4));
     }
 }
 
 #[test]
-fn a_turn_that_takes_too_long_is_stopped_and_has_failed() {
+fn turn_over_a_limit_is_stopped_and_fails() {
     let hanging = || Project::plain([vec![say(DONE), hang()]]);
     let mut project = hanging();
     project.config.limits.iteration_time = Some(std::time::Duration::from_millis(100));
@@ -188,7 +191,7 @@ fn a_turn_that_takes_too_long_is_stopped_and_has_failed() {
 }
 
 #[test]
-fn a_turn_without_a_word_on_its_task_is_blocked() {
+fn turn_without_a_task_sigil_is_blocked() {
     let cases = [
         (vec![say("I did something.")], "no_sigil"),
         (vec![say("<task-done>t-0000ff</task-done>")], "wrong_task"),
@@ -196,7 +199,7 @@ fn a_turn_without_a_word_on_its_task_is_blocked() {
         (vec![say("<promise>FAILURE</promise>")], "failure_promise"),
     ];
     for (turn, stop) in cases {
-        check(Speaks::Plain, turn, &pending(&format!("blocked {stop}"), 1, 4));
+        check(Dialect::Plain, turn, &pending(&format!("blocked {stop}"), 1, 4));
     }
     let denied = r#""subtype":"success","is_error":false,"result":"I may not.","permission_denials":[{"tool_name":"Bash","tool_use_id":"toolu_9","tool_input":{"command":"cargo test"}}]"#;
     let cut = r#""subtype":"success","is_error":false,"result":"…","stop_reason":"max_tokens""#;
@@ -213,14 +216,14 @@ fn a_turn_without_a_word_on_its_task_is_blocked() {
         ),
     ];
     for (turn, stop) in cases {
-        let project = check(Speaks::Claude, turn, &pending(&format!("blocked {stop}"), 1, 4));
+        let project = check(Dialect::Claude, turn, &pending(&format!("blocked {stop}"), 1, 4));
         if stop == "permission_denied" {
             let reason = &project.journal()[0].row.reason;
             assert!(reason.contains(r#"allow = ["cargo test"]"#), "{reason}");
         }
     }
-    // What was denied on the way does not matter when the work is done.
-    let project = Project::new(Speaks::Claude, [vec![write("a.txt", "x"), say(DONE), result(denied)]]);
+    // Denials do not matter when the work is done.
+    let project = Project::new(Dialect::Claude, [vec![write("a.txt", "x"), say(DONE), result(denied)]]);
     let expected = Expected {
         row: "done task_done",
         task: (TaskStatus::Done, 0),
@@ -230,35 +233,35 @@ fn a_turn_without_a_word_on_its_task_is_blocked() {
 }
 
 #[test]
-fn a_usage_limit_is_waited_for_and_is_nobodys_failure() {
+fn usage_limit_is_waited_for_without_an_attempt() {
     let noon: jiff::Timestamp = NOON.parse().unwrap();
     let resets_at = format!(r#""result":"Claude AI usage limit reached|{}""#, noon.as_second());
-    let untold = r#""result":"You've hit your limit""#;
-    for fields in [resets_at.as_str(), untold] {
+    let without_reset = r#""result":"You've hit your limit""#;
+    for fields in [resets_at.as_str(), without_reset] {
         let turns = [service_error(fields), vec![write("a.txt", "x"), say(DONE)]];
-        let project = Project::new(Speaks::Claude, turns);
+        let project = Project::new(Dialect::Claude, turns);
         let task = project.task("A");
         let ran = project.run();
         assert_eq!(project.story(), ["A interrupted: usage_limit", "A done: task_done"]);
-        assert_eq!((ran.code(), project.stands(&task).attempts), (0, 2));
+        assert_eq!((ran.code(), project.load_task(&task).attempts), (0, 2));
         assert!(waited_for(&ran.seen, PauseReason::UsageLimit), "{:?}", ran.seen.notices);
     }
 }
 
-fn waited_for(seen: &Seen, wanted: PauseReason) -> bool {
+fn waited_for(seen: &Probe, wanted: PauseReason) -> bool {
     let is = |notice: &Notice| matches!(notice, Notice::Waits(wait) if wait.pause.what.reason == wanted);
     seen.notices.iter().any(is)
 }
 
 #[test]
-fn the_service_may_fail_seven_times_but_not_eight() {
+fn eighth_service_failure_ends_the_run() {
     let overloaded = || service_error(r#""api_error_status":529,"result":"Overloaded""#);
     let mut turns: [Vec<Action>; 8] = std::array::from_fn(|_| overloaded());
     turns[7] = vec![write("a.txt", "x"), say(DONE)];
-    let project = Project::new(Speaks::Claude, turns);
+    let project = Project::new(Dialect::Claude, turns);
     let task = project.task("A");
     let ran = project.run();
-    assert_eq!((ran.code(), project.stands(&task).retries_used), (0, 0));
+    assert_eq!((ran.code(), project.load_task(&task).retries_used), (0, 0));
     assert_eq!(
         project
             .story()
@@ -269,20 +272,20 @@ fn the_service_may_fail_seven_times_but_not_eight() {
     );
     assert!(waited_for(&ran.seen, PauseReason::Transient));
 
-    let project = Project::new(Speaks::Claude, [overloaded()]);
+    let project = Project::new(Dialect::Claude, [overloaded()]);
     let task = project.task("A");
     let ran = project.run();
     assert_eq!((ran.code(), ran.iterations), (1, 8), "{ran:?}");
     assert_eq!(
-        (project.status(&task), project.stands(&task).retries_used),
+        (project.status(&task), project.load_task(&task).retries_used),
         (TaskStatus::Pending, 0)
     );
 }
 
 #[test]
-fn a_prompt_that_is_too_long_is_tried_once_with_half_the_memory() {
+fn overlong_prompt_is_retried_once_with_half_the_memory() {
     let too_long = || service_error(r#""terminal_reason":"prompt_too_long","result":"Prompt is too long""#);
-    let mut project = Project::new(Speaks::Claude, [too_long()]);
+    let mut project = Project::new(Dialect::Claude, [too_long()]);
     let long = format!("# Memories\n\n## Patterns\n\n{}", memories(60));
     project.write(".agent/memories.md", &long);
     project.config.limits.iterations = Some(2);
@@ -292,7 +295,7 @@ fn a_prompt_that_is_too_long_is_tried_once_with_half_the_memory() {
         project.story(),
         ["A interrupted: context_overflow", "A failed: context_overflow"]
     );
-    assert_eq!((ran.code(), project.stands(&task).retries_used), (4, 1));
+    assert_eq!((ran.code(), project.load_task(&task).retries_used), (4, 1));
     let (whole, half) = (project.agent.prompt(1), project.agent.prompt(2));
     let count = |prompt: &str| prompt.matches("### mem-").count();
     assert!(
@@ -314,7 +317,7 @@ fn memories(count: usize) -> String {
 }
 
 #[test]
-fn an_agent_that_cannot_work_at_all_ends_the_run() {
+fn unusable_agent_ends_the_run() {
     for (fields, stop) in [
         (r#""api_error_status":401,"result":"Invalid API key""#, "auth"),
         (
@@ -322,34 +325,34 @@ fn an_agent_that_cannot_work_at_all_ends_the_run() {
             "billing",
         ),
     ] {
-        let mut project = Project::new(Speaks::Claude, [service_error(fields)]);
+        let mut project = Project::new(Dialect::Claude, [service_error(fields)]);
         project.config.limits.iterations = Some(5);
         let task = project.task("A");
         let ran = project.run();
         assert_eq!(project.story(), [format!("A interrupted: {stop}")]);
         assert_eq!(
-            (ran.code(), ran.iterations, project.stands(&task).retries_used),
+            (ran.code(), ran.iterations, project.load_task(&task).retries_used),
             (1, 1, 0)
         );
     }
 }
 
 #[test]
-fn ctrl_c_stops_the_turn_and_the_run_and_counts_for_nothing() {
+fn ctrl_c_stops_the_run_without_an_attempt() {
     let project = Project::plain([vec![say("<journal>half way</journal>"), hang()]]);
     let task = project.task("A");
-    let seen = Seen::doing(|effect| matches!(effect, Effect::Spawn).then_some(Deed::Interrupt));
+    let seen = Probe::with_hook(|effect| matches!(effect, Effect::Spawn).then_some(Intervention::Interrupt));
     let ran = project.run_with(seen);
     assert_eq!(project.story(), ["A interrupted: cancelled"]);
-    assert_eq!((ran.code(), project.stands(&task).retries_used), (130, 0));
+    assert_eq!((ran.code(), project.load_task(&task).retries_used), (130, 0));
     assert_eq!(
-        (project.status(&task), project.stands(&task).claimed_by),
+        (project.status(&task), project.load_task(&task).claimed_by),
         (TaskStatus::Pending, None)
     );
 }
 
 #[test]
-fn retries_are_used_up_and_the_task_waits_for_a_person() {
+fn task_without_retries_left_needs_a_person() {
     let turn = vec![
         append("tries.txt", "{turn}\n"),
         say("<task-failed>{task} the way of turn {turn} is closed</task-failed>"),
@@ -364,24 +367,24 @@ fn retries_are_used_up_and_the_task_waits_for_a_person() {
     for part in ["attempt 3 of 3", "the way of turn 2 is closed"] {
         assert!(third.contains(part), "{third}");
     }
-    assert_eq!(project.run().code(), 4, "it still waits");
+    assert_eq!(project.run().code(), 4, "the task still needs a person");
     assert_eq!(project.agent.turns(), 3);
 }
 
 #[test]
-fn a_folder_of_long_notes_that_cannot_be_locked_ends_no_run_and_its_notes_wait() {
+fn unlockable_knowledge_folder_defers_the_entries() {
     let note = r#"<knowledge tags="build" title="The build">With make.</knowledge>"#;
     let work = vec![write("a.txt", "1"), say(note), say("<task-done>{task}</task-done>")];
     let again = || vec![write("b.txt", "2"), say(DONE)];
     let project = Project::plain([work, again(), again()]);
-    // No file can be opened there.
+    // A folder in place of the lock file: it cannot be opened.
     let lock = project.root().join(".ralph/knowledge/.lock");
     std::fs::create_dir_all(&lock).unwrap();
     project.task("A");
     project.task("B");
     let ran = project.run();
     assert_eq!((ran.code(), ran.iterations), (0, 2));
-    let warned = |warning: &String| warning.starts_with("The long notes of agents are not written yet: cannot lock ");
+    let warned = |warning: &String| warning.starts_with("Knowledge entries are not written yet: cannot lock ");
     assert!(ran.seen.warnings.iter().any(warned), "{:?}", ran.seen.warnings);
     std::fs::remove_dir(&lock).unwrap();
     project.task("C");
@@ -390,7 +393,7 @@ fn a_folder_of_long_notes_that_cannot_be_locked_ends_no_run_and_its_notes_wait()
 }
 
 #[test]
-fn a_long_note_that_the_agent_relied_on_is_known_by_its_title() {
+fn used_knowledge_entry_is_matched_by_title() {
     let work = vec![
         write("a.txt", "1"),
         say("<memory-used>Colours of the chart 2</memory-used><task-done>{task}</task-done>"),

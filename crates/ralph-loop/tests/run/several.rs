@@ -1,30 +1,30 @@
-//! Several tasks: their order, what happens around one that fails, and when a run is complete.
+//! Runs over several tasks: order, failed tasks, and when a run is complete.
 
 use ralph_loop::state::{End, Notice};
 use ralph_model::{NewTask, Priority, TaskKind, TaskStatus};
-use ralph_testkit::scripted::{Action, append, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Action, append, if_prompt_contains, say, write};
 
-use crate::bench::{Project, Speaks};
+use crate::bench::{Dialect, Project};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
-/// Does its task; one called Bad cannot be done.
+/// Finishes its task, except a task titled "Bad", which it reports failed.
 fn worker() -> Vec<Action> {
     let failed = [say("<task-failed>{task} there is no way</task-failed>")];
-    vec![if_prompt_holds(
+    vec![if_prompt_contains(
         "**Bad**",
         failed,
         [append("work.txt", "{task}\n"), say(DONE)],
     )]
 }
 
-/// The titles of the journal's rows, in order.
+/// The task titles of the journal entries, in order.
 fn order(project: &Project) -> Vec<String> {
     project.journal().into_iter().map(|row| row.row.task_title).collect()
 }
 
 #[test]
-fn tasks_come_by_priority_then_age_and_after_what_they_wait_for() {
+fn tasks_run_by_priority_then_age_after_their_dependencies() {
     let project = Project::plain([worker()]);
     let old = project.task("Old");
     let with = |title: &str, priority, after: &[&ralph_model::TaskId]| {
@@ -47,7 +47,7 @@ fn tasks_come_by_priority_then_age_and_after_what_they_wait_for() {
 }
 
 #[test]
-fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
+fn siblings_of_a_failed_task_run_and_exit_code_is_4() {
     let mut project = Project::plain([worker()]);
     project.config.execution.max_retries = 1;
     let parent = project.task("Parent");
@@ -64,7 +64,7 @@ fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
     let other = project.task("Other");
     let ran = project.run();
     assert_eq!(order(&project), ["Bad", "Bad", "Sibling", "Other"]);
-    let stand = [&parent, &bad, &behind, &sibling, &other].map(|task| project.status(task));
+    let statuses = [&parent, &bad, &behind, &sibling, &other].map(|task| project.status(task));
     let expected = [
         TaskStatus::Failed,
         TaskStatus::Failed,
@@ -72,8 +72,8 @@ fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
         TaskStatus::Done,
         TaskStatus::Done,
     ];
-    assert_eq!((stand, ran.code()), (expected, 4));
-    let Some(End::LeftForPerson(standing)) = ran.end else {
+    assert_eq!((statuses, ran.code()), (expected, 4));
+    let Some(End::NeedsAttention(standing)) = ran.end else {
         panic!("{ran:?}")
     };
     assert_eq!(
@@ -83,11 +83,11 @@ fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
 }
 
 #[test]
-fn fault_30_complete_ends_nothing_while_tasks_are_open() {
-    for speaks in [Speaks::Plain, Speaks::Claude] {
+fn fault_30_complete_is_ignored_while_tasks_are_open() {
+    for dialect in [Dialect::Plain, Dialect::Claude] {
         let complete = say("<promise>COMPLETE</promise>");
         let turns = [
-            // Without a word on its task it does not even count as done.
+            // Without a sigil for its task it does not count as done.
             vec![complete.clone()],
             vec![append("a.txt", "1"), say(DONE), complete.clone()],
             vec![
@@ -95,13 +95,13 @@ fn fault_30_complete_ends_nothing_while_tasks_are_open() {
                 say(&format!("{DONE}\n<promise>COMPLETE</promise>")),
             ],
         ];
-        let project = Project::new(speaks, turns);
+        let project = Project::new(dialect, turns);
         project.task("A");
         project.task("B");
         let ran = project.run();
         let first = ["A blocked: no_sigil", "A done: task_done", "B done: task_done"];
         let story = project.story();
-        if speaks == Speaks::Plain {
+        if dialect == Dialect::Plain {
             assert_eq!(story, first);
         }
         assert_eq!((ran.code(), story.last().unwrap().as_str()), (0, first[2]));
@@ -110,7 +110,7 @@ fn fault_30_complete_ends_nothing_while_tasks_are_open() {
 }
 
 #[test]
-fn fault_4_a_limit_of_n_runs_n_and_the_last_one_counts() {
+fn fault_4_a_limit_of_n_runs_n_iterations() {
     for (limit, code) in [(1, 4), (2, 4), (3, 0), (4, 0)] {
         let mut project = Project::plain([worker()]);
         project.config.limits.iterations = Some(limit);
@@ -125,7 +125,7 @@ fn fault_4_a_limit_of_n_runs_n_and_the_last_one_counts() {
 }
 
 #[test]
-fn a_task_whose_failures_reach_the_limit_is_given_up_and_the_next_one_follows() {
+fn consecutive_failure_limit_gives_up_one_task() {
     let mut project = Project::plain([worker()]);
     project.config.limits.consecutive_failures = Some(2);
     for title in ["Good", "Bad", "After"] {
@@ -135,17 +135,17 @@ fn a_task_whose_failures_reach_the_limit_is_given_up_and_the_next_one_follows() 
     assert_eq!(order(&project), ["Good", "Bad", "Bad", "After"]);
     assert_eq!(
         (ran.code(), ran.end.unwrap().sentence().as_str()),
-        (4, "The rest is for you: 1 task has failed.")
+        (4, "Stopped: 1 task failed.")
     );
     let reason = &project.journal()[2].row.reason;
     assert!(reason.ends_with("Gave up: 2 attempts in a row failed."), "{reason}");
 }
 
 #[test]
-fn what_was_used_ends_the_run_where_that_is_wanted() {
-    // Every turn says that it cost 0.25, and so does every look at finished work.
+fn cost_limit_ends_the_run() {
+    // Every agent turn and every verification costs 0.25.
     for (verify, expected) in [(false, 3), (true, 2)] {
-        let mut project = Project::new(Speaks::Claude, [worker()]);
+        let mut project = Project::new(Dialect::Claude, [worker()]);
         project.config.execution.verify = verify;
         project.config.limits.cost_usd = Some(0.6);
         for title in ["A", "B", "C", "D"] {
@@ -157,7 +157,7 @@ fn what_was_used_ends_the_run_where_that_is_wanted() {
     }
 }
 
-/// A file that is run again and again, as one task.
+/// A prompt file that is run repeatedly, as one task.
 fn prompt_loop(project: &Project) -> ralph_model::TaskId {
     project.add(&NewTask {
         kind: TaskKind::PromptLoop,
@@ -167,10 +167,10 @@ fn prompt_loop(project: &Project) -> ralph_model::TaskId {
 }
 
 #[test]
-fn a_prompt_is_repeated_until_complete_and_the_gates_agree() {
+fn prompt_loop_repeats_until_complete_and_gates_pass() {
     let turns = [
         vec![append("lines.txt", "1\n"), say("One.")],
-        // Too early: the gate wants three lines.
+        // Too early: the gate requires three lines.
         vec![append("lines.txt", "2\n"), say("<promise>COMPLETE</promise>")],
         vec![append("lines.txt", "3\n"), say("Now there are three.")],
         vec![write("end.txt", "x"), say("<promise>COMPLETE</promise>")],
@@ -190,18 +190,18 @@ fn a_prompt_is_repeated_until_complete_and_the_gates_agree() {
 }
 
 #[test]
-fn only_a_limit_bounds_a_prompt_that_never_is_complete() {
+fn only_the_iteration_limit_ends_an_incomplete_prompt_loop() {
     let mut project = Project::plain([vec![append("lines.txt", "x\n"), say("More.")]]);
     project.config.limits.iterations = Some(6);
     let task = prompt_loop(&project);
     let ran = project.run();
     assert_eq!((ran.code(), ran.iterations), (4, 6));
-    let stands = project.stands(&task);
-    assert_eq!((stands.status, stands.retries_used), (TaskStatus::Pending, 0));
+    let record = project.load_task(&task);
+    assert_eq!((record.status, record.retries_used), (TaskStatus::Pending, 0));
 }
 
 #[test]
-fn an_agent_may_wish_for_the_next_model_but_only_a_configured_one() {
+fn agent_can_request_only_a_configured_next_model() {
     let turns = [
         vec![say("<next-model>gpt</next-model>"), append("a.txt", "1"), say(DONE)],
         vec![
@@ -220,16 +220,19 @@ fn an_agent_may_wish_for_the_next_model_but_only_a_configured_one() {
     let models: Vec<String> = project.journal().into_iter().filter_map(|row| row.row.model).collect();
     assert_eq!(models, ["sonnet", "sonnet", "opus", "sonnet"]);
     assert_eq!(ran.seen.notices, [Notice::UnknownModel("gpt".to_owned())]);
-    // One that is not configured counts as malformed.
+    // A model that is not configured counts as malformed.
     let malformed: Vec<u32> = project.journal().iter().map(|row| row.row.malformed_sigils).collect();
     assert_eq!(malformed, [1, 0, 0, 0]);
-    let told = |turn| project.agent.call(turn).environment.get("RALPH_MODEL").cloned();
-    assert_eq!((told(2), told(3)), (Some("sonnet".to_owned()), Some("opus".to_owned())));
+    let model = |turn| project.agent.call(turn).environment.get("RALPH_MODEL").cloned();
+    assert_eq!(
+        (model(2), model(3)),
+        (Some("sonnet".to_owned()), Some("opus".to_owned()))
+    );
 }
 
 #[test]
-fn fault_5_what_failed_in_earlier_runs_does_not_pin_the_strongest_model() {
-    let mut project = Project::new(Speaks::Claude, [worker()]);
+fn fault_5_earlier_failures_do_not_pin_the_strongest_model() {
+    let mut project = Project::new(Dialect::Claude, [worker()]);
     project.config.agent.models = ["haiku", "sonnet", "opus"].map(str::to_owned).to_vec();
     project.config.limits.iterations = Some(1);
     project.task("Bad");
@@ -243,6 +246,6 @@ fn fault_5_what_failed_in_earlier_runs_does_not_pin_the_strongest_model() {
     let outcomes: Vec<String> = rows.iter().map(|row| row.row.outcome.to_string()).collect();
     assert_eq!(outcomes, ["failed", "failed", "failed", "failed", "done"]);
     let models: Vec<&str> = rows.iter().filter_map(|row| row.row.model.as_deref()).collect();
-    // The strongest is for the task that keeps failing; the next one begins in the middle.
+    // Only the task that keeps failing gets the strongest model; the next one starts in the middle.
     assert_eq!(models, ["sonnet", "sonnet", "opus", "opus", "sonnet"]);
 }

@@ -1,4 +1,4 @@
-//! A second session looks at finished work: what it is told, what follows from its word, and whoever does not come to one.
+//! The verifier: what it is given, what its verdict causes, and verifiers without a verdict.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use ralph_loop::state::{Effect, End};
 use ralph_model::config::Commit;
 use ralph_model::{NewTask, Outcome, TaskStatus};
 use ralph_store::TaskUpdate;
-use ralph_testkit::scripted::{Action, exit, garbage, hang, if_prompt_holds, raw, run, say, write};
+use ralph_testkit::scripted::{Action, exit, garbage, hang, if_prompt_contains, raw, run, say, write};
 
-use crate::bench::{Deed, Project, Seen, Speaks};
+use crate::bench::{Dialect, Intervention, Probe, Project};
 
-/// What claude prints when its usage limit is reached; it is over two seconds after the tests' time begins.
-/// A usage limit that is over ten minutes after noon: six hundred looks at the clock, which no slow machine needs before it waits.
+/// What claude prints when its usage limit is reached. It resets ten minutes after noon: 600 readings of the test
+/// clock, which no slow machine needs before it waits.
 const USED_UP: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794827400,"rateLimitType":"five_hour"}}"#;
 const USED_UP_RESULT: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"terminal_reason":"api_error","result":"You have hit your limit","total_cost_usd":0.25}"#;
 
@@ -28,22 +28,22 @@ fn passes() -> Vec<Action> {
     vec![say("All is there.\n\n<verify-pass/>")]
 }
 
-/// A project in git with one task, whose agent's work is looked at in these ways.
-fn looked_at<const N: usize>(looks: [Vec<Action>; N]) -> Project {
-    let project = Project::new(Speaks::Claude, [done()]).in_git();
-    project.agent.look(looks);
+/// A project in git with one task and these verifications.
+fn verified_project<const N: usize>(verifications: [Vec<Action>; N]) -> Project {
+    let project = Project::new(Dialect::Claude, [done()]).in_git();
+    project.agent.set_verifications(verifications);
     project.task("Work");
     project
 }
 
-/// A first look that comes to no good end, and a second one that lets the work pass. The reason stands in the next prompt.
+/// A first verification that does not pass and a second one that does. The reason is in the next prompt.
 #[track_caller]
-fn check_refused(look: Vec<Action>, reason: &str) {
-    check_refused_in(&looked_at([look, passes()]), reason);
+fn check_retried(verification: Vec<Action>, reason: &str) {
+    check_retried_in(&verified_project([verification, passes()]), reason);
 }
 
 #[track_caller]
-fn check_refused_in(project: &Project, reason: &str) {
+fn check_retried_in(project: &Project, reason: &str) {
     let ran = project.run();
     assert_eq!(ran.code(), 0, "{:?} {ran:?}", project.story());
     assert_eq!(project.story(), ["Work retried: task_done", "Work done: task_done"]);
@@ -56,8 +56,8 @@ fn check_refused_in(project: &Project, reason: &str) {
 }
 
 #[test]
-fn work_that_passes_is_done_and_both_sessions_are_paid_for() {
-    let project = looked_at([passes()]).gated(&["test -f a.txt"]);
+fn approved_work_is_done_and_both_sessions_are_counted() {
+    let project = verified_project([passes()]).gated(&["test -f a.txt"]);
     let ran = project.run();
     assert_eq!(project.story(), ["Work done: task_done"], "{ran:?}");
     let row = &project.journal()[0].row;
@@ -65,18 +65,19 @@ fn work_that_passes_is_done_and_both_sessions_are_paid_for() {
     let found = ran.seen.settled[0].verification.as_ref().unwrap();
     assert!(found.passes(), "{found:?}");
     assert_eq!((found.agent.as_str(), ran.seen.began), ("claude", vec![1]));
-    // It was started so that it can change nothing, in the same folder and by the same marker.
-    let (call, look) = (project.agent.call(1), project.agent.verification_call(1));
+    // It was started read-only, in the same folder and with the same marker.
+    let (call, verification) = (project.agent.call(1), project.agent.verification_call(1));
     assert!(
-        look.arguments
+        verification
+            .arguments
             .windows(2)
             .any(|words| words == ["--permission-mode", "default"])
     );
-    assert_eq!(look.folder, call.folder);
+    assert_eq!(verification.folder, call.folder);
     for same in ["RALPH_RUN_ID", "RALPH_ITERATION", ralph_process::MARKER_VARIABLE] {
-        assert_eq!(look.environment.get(same), call.environment.get(same));
+        assert_eq!(verification.environment.get(same), call.environment.get(same));
     }
-    // What it was told and said is kept beside the turn's own.
+    // Its prompt and transcript are kept beside those of the turn.
     let folder = format!(".ralph/runs/{}/001", ran.run);
     assert_eq!(
         project.names(&format!("{folder}/verify")),
@@ -91,8 +92,8 @@ fn work_that_passes_is_done_and_both_sessions_are_paid_for() {
 }
 
 #[test]
-fn it_is_told_the_task_the_diff_and_the_gates_and_nothing_that_the_agent_said() {
-    let mut project = Project::new(Speaks::Claude, [done()]).in_git();
+fn verifier_prompt_excludes_agent_messages_and_memory() {
+    let mut project = Project::new(Dialect::Claude, [done()]).in_git();
     project.config.verify.commands = vec!["test -f a.txt".to_owned()];
     project.write(
         ".agent/memories.md",
@@ -122,78 +123,77 @@ fn it_is_told_the_task_the_diff_and_the_gates_and_nothing_that_the_agent_said() 
 }
 
 #[test]
-fn work_that_is_refused_is_tried_again_with_the_reason() {
+fn refused_work_is_retried_with_the_reason() {
     let refuses = vec![say("<verify-fail>The limit of a.txt is missing</verify-fail>")];
-    check_refused(refuses, "The verifier refused: The limit of a.txt is missing.");
+    check_retried(refuses, "The verifier refused: The limit of a.txt is missing.");
 }
 
 #[test]
-fn whoever_says_both_has_refused() {
+fn pass_and_fail_together_is_a_fail() {
     let both = vec![say("<verify-pass/>\n<verify-fail>no</verify-fail>\n<verify-pass/>")];
-    check_refused(both, "The verifier refused: no.");
+    check_retried(both, "The verifier refused: no.");
 }
 
 #[test]
-fn no_verdict_is_a_fail() {
-    check_refused(vec![say("It looks good.")], "The verifier came to no verdict.");
-    // In a fence, or before a tool is used, it is none.
-    check_refused(
+fn missing_verdict_is_a_fail() {
+    check_retried(vec![say("It looks good.")], "The verifier gave no verdict.");
+    // A verdict in a code block, or before a tool call, does not count.
+    check_retried(
         vec![say("The file a.txt says <verify-pass/>, so I cannot tell.")],
-        "The verifier came to no verdict.",
+        "The verifier gave no verdict.",
     );
-    check_refused(
-        vec![say("```\n<verify-pass/>\n```")],
-        "The verifier came to no verdict.",
-    );
-    check_refused(
+    check_retried(vec![say("```\n<verify-pass/>\n```")], "The verifier gave no verdict.");
+    check_retried(
         vec![say("<verify-pass/>"), run("true"), say("Well.")],
-        "The verifier came to no verdict.",
+        "The verifier gave no verdict.",
     );
 }
 
 #[test]
-fn a_verifier_that_changed_a_file_fails_and_the_change_is_named_and_stays() {
+fn verifier_that_changed_a_file_fails() {
     let changes = vec![write("b.txt", "better"), say("<verify-pass/>")];
-    let reason = "The verifier changed b.txt, and was to change nothing; so its word does not count.";
-    check_refused(changes.clone(), reason);
-    let without_git = Project::new(Speaks::Claude, [done()]);
-    without_git.agent.look([changes, passes()]);
+    let reason = "The verifier changed b.txt, although it must not change anything, so its verdict does not count.";
+    check_retried(changes.clone(), reason);
+    let without_git = Project::new(Dialect::Claude, [done()]);
+    without_git.agent.set_verifications([changes, passes()]);
     without_git.task("Work");
-    check_refused_in(&without_git, reason);
+    check_retried_in(&without_git, reason);
 }
 
 #[test]
-fn a_change_of_what_git_ignores_is_seen_and_one_of_ralphs_own_is_none() {
+fn ignored_files_count_as_changes_but_ralphs_own_do_not() {
     let ignored = vec![write("build/x.txt", "x"), say("<verify-pass/>")];
-    let project = looked_at([ignored, passes()]);
+    let project = verified_project([ignored, passes()]);
     project.write(".git/info/exclude", "build/\n");
-    let reason = "The verifier changed build/x.txt, and was to change nothing; so its word does not count.";
-    check_refused_in(&project, reason);
+    let reason =
+        "The verifier changed build/x.txt, although it must not change anything, so its verdict does not count.";
+    check_retried_in(&project, reason);
     let own = vec![
         write(".agent/scratchpad.md", "x"),
         write(".ralph/y", "x"),
         say("<verify-pass/>"),
     ];
-    let project = looked_at([own]);
+    let project = verified_project([own]);
     project.run();
     assert_eq!(project.story(), ["Work done: task_done"]);
 }
 
-/// Notes stand in every later prompt: whoever only looks writes none.
+/// Notes are in every later prompt, so a verifier must not write any.
 #[test]
-fn a_verifier_that_writes_notes_fails() {
+fn verifier_that_writes_notes_fails() {
     let notes = vec![write(".agent/memories.md", "# Memories\n"), say("<verify-pass/>")];
-    let reason = "The verifier changed .agent/memories.md, and was to change nothing; so its word does not count.";
-    check_refused(notes, reason);
+    let reason =
+        "The verifier changed .agent/memories.md, although it must not change anything, so its verdict does not count.";
+    check_retried(notes, reason);
 }
 
-/// Nobody saw who it was: it may have been a person.
+/// A person may have made the change, so it is excused once.
 #[test]
-fn what_changes_while_it_looks_and_is_not_named_is_forgiven_once() {
+fn unattributed_change_is_excused_once() {
     let reason = |what: &str| {
         format!(
-            "While the verifier looked, {what} changed, by its hand or by somebody else's; so its word does not count, and \
-             this once neither does the attempt."
+            "While the verifier was running, {what} changed, so its verdict does not count, and this once neither \
+             does the attempt."
         )
     };
     for (command, what) in [
@@ -205,23 +205,23 @@ fn what_changes_while_it_looks_and_is_not_named_is_forgiven_once() {
         ("git tag x", "refs/tags/x"),
         ("git checkout -q --detach", "HEAD"),
     ] {
-        let project = looked_at([vec![run(command), say("<verify-pass/>")], passes()]);
+        let project = verified_project([vec![run(command), say("<verify-pass/>")], passes()]);
         let ran = project.run();
         assert_eq!(ran.code(), 0, "{command}: {:?} {ran:?}", project.story());
         assert_eq!(project.story(), ["Work interrupted: task_done", "Work done: task_done"]);
         assert_eq!(project.journal()[0].row.reason, reason(what), "{command}");
         assert_eq!(project.tasks()[0].retries_used, 0);
-        // What was forgiven says nothing of how the work goes.
-        let course = project.store().course(&project.tasks()[0].id).unwrap();
-        assert_eq!((course.recent.done, course.recent.of), (1, 1));
+        // An excused attempt does not count as a recent outcome.
+        let track_record = project.store().track_record(&project.tasks()[0].id).unwrap();
+        assert_eq!((track_record.recent.done, track_record.recent.of), (1, 1));
     }
 }
 
-/// Each look is spoilt, and each turn changes something: no other limit would end this.
+/// Every verification is spoilt and every turn changes something: no other limit would end this.
 #[test]
-fn where_something_changes_at_each_look_the_attempts_are_used_up_and_the_run_goes_on() {
+fn repeated_unattributed_changes_use_up_the_attempts() {
     let spoilt = vec![run("date +%N >> b.txt"), say("<verify-pass/>")];
-    let mut project = looked_at([spoilt.clone(), spoilt.clone(), spoilt.clone(), passes()]);
+    let mut project = verified_project([spoilt.clone(), spoilt.clone(), spoilt.clone(), passes()]);
     project.config.execution.max_retries = 1;
     project.task("Next");
     let ran = project.run();
@@ -239,55 +239,55 @@ fn where_something_changes_at_each_look_the_attempts_are_used_up_and_the_run_goe
     assert_eq!((task.status, task.retries_used), (TaskStatus::Failed, 2));
     assert_eq!(
         project.journal()[2].row.reason,
-        "While the verifier looked, b.txt changed, by its hand or by somebody else's, and not for the first time; so its \
-         word does not count."
+        "While the verifier was running, b.txt changed, and not for the first time, so its verdict \
+         does not count."
     );
 }
 
 #[test]
-fn one_that_cannot_be_started_is_settled_and_the_run_says_what_to_do() {
-    let mut project = Project::new(Speaks::Codex, [done()]).in_git();
-    project.verified_by(Speaks::Claude, [passes()]);
-    project.verifier = Some((Speaks::Claude, vec!["/nonexistent/looker".to_owned()]));
+fn verifier_that_cannot_start_ends_the_run_with_a_hint() {
+    let mut project = Project::new(Dialect::Codex, [done()]).in_git();
+    project.verified_by(Dialect::Claude, [passes()]);
+    project.verifier = Some((Dialect::Claude, vec!["/nonexistent/looker".to_owned()]));
     project.task("Work");
     let ran = project.run();
     let Some(End::Error(said)) = &ran.end else {
         panic!("{ran:?}")
     };
     assert!(said.starts_with("The verifier cannot be started: "), "{said}");
-    assert!(said.ends_with("--no-verify goes without."), "{said}");
+    assert!(said.ends_with("or run with --no-verify."), "{said}");
     assert_eq!(project.story(), ["Work interrupted: crash"]);
     let task = &project.tasks()[0];
     assert_eq!((task.status, task.retries_used), (TaskStatus::Pending, 0));
 }
 
 #[test]
-fn a_verifier_that_breaks_down_or_speaks_nonsense_came_to_no_verdict() {
-    let crash = "The verifier came to no verdict. The agent broke down: exit code 7.";
-    check_refused(vec![say("<verify-pass/>"), exit(7)], crash);
-    let project = looked_at([vec![garbage(), exit(0)], passes()]);
+fn crashing_or_garbled_verifier_has_no_verdict() {
+    let crash = "The verifier gave no verdict. The agent crashed: exit code 7.";
+    check_retried(vec![say("<verify-pass/>"), exit(7)], crash);
+    let project = verified_project([vec![garbage(), exit(0)], passes()]);
     project.run();
     let reason = project.journal()[0].row.reason.clone();
-    assert!(reason.starts_with("The verifier came to no verdict. "), "{reason}");
+    assert!(reason.starts_with("The verifier gave no verdict. "), "{reason}");
     assert_eq!(project.story(), ["Work retried: task_done", "Work done: task_done"]);
 }
 
 #[test]
-fn a_verifier_that_hangs_is_stopped() {
-    let mut project = looked_at([vec![hang()], passes()]);
+fn hanging_verifier_is_stopped() {
+    let mut project = verified_project([vec![hang()], passes()]);
     project.config.limits.idle_time = Some(Duration::from_millis(300));
     let ran = project.run();
     let reason = &project.journal()[0].row.reason;
     assert!(
-        reason.starts_with("The verifier came to no verdict. It was silent for longer than"),
+        reason.starts_with("The verifier gave no verdict. It was silent for longer than"),
         "{reason} {ran:?}"
     );
 }
 
 #[test]
-fn its_usage_limit_is_waited_for_and_not_held_against_the_work() {
+fn verifier_usage_limit_does_not_count_against_the_work() {
     let used_up = vec![raw(USED_UP), raw(USED_UP_RESULT)];
-    let project = looked_at([used_up, passes()]);
+    let project = verified_project([used_up, passes()]);
     let ran = project.run();
     assert_eq!(ran.code(), 0, "{ran:?}");
     assert_eq!(
@@ -297,16 +297,16 @@ fn its_usage_limit_is_waited_for_and_not_held_against_the_work() {
     assert_eq!(project.tasks()[0].retries_used, 0);
     let reason = &project.journal()[0].row.reason;
     assert!(
-        reason.starts_with("The verifier, claude, could not look. The usage limit is reached"),
+        reason.starts_with("The verifier, claude, could not run. The usage limit is reached"),
         "{reason}"
     );
     assert!(!ran.seen.notices.is_empty(), "it waited");
 }
 
 #[test]
-fn another_agent_may_look_and_its_pause_is_its_own() {
-    let mut project = Project::new(Speaks::Codex, [done()]).in_git();
-    let verifier = project.verified_by(Speaks::Claude, [vec![raw(USED_UP), raw(USED_UP_RESULT)], passes()]);
+fn separate_verifier_agent_has_its_own_pause() {
+    let mut project = Project::new(Dialect::Codex, [done()]).in_git();
+    let verifier = project.verified_by(Dialect::Claude, [vec![raw(USED_UP), raw(USED_UP_RESULT)], passes()]);
     project.task("Work");
     let ran = project.run();
     assert_eq!(ran.code(), 0, "{ran:?}");
@@ -329,9 +329,9 @@ fn another_agent_may_look_and_its_pause_is_its_own() {
 }
 
 #[test]
-fn one_that_is_not_logged_in_stops_the_run_and_the_task_is_as_it_was() {
+fn logged_out_verifier_stops_the_run_without_an_attempt() {
     let not_logged_in = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"terminal_reason":"api_error","result":"Invalid API key"}"#;
-    let project = looked_at([vec![raw(not_logged_in)]]);
+    let project = verified_project([vec![raw(not_logged_in)]]);
     let ran = project.run();
     assert!(matches!(ran.end, Some(End::Error(_))), "{ran:?}");
     assert_eq!(project.story(), ["Work interrupted: auth"]);
@@ -340,8 +340,8 @@ fn one_that_is_not_logged_in_stops_the_run_and_the_task_is_as_it_was() {
 }
 
 #[test]
-fn nobody_looks_where_it_is_not_wanted_or_not_possible() {
-    let mut project = looked_at([vec![say("<verify-fail>no</verify-fail>")]]);
+fn verifier_is_skipped_when_disabled_or_unsupported() {
+    let mut project = verified_project([vec![say("<verify-fail>no</verify-fail>")]]);
     project.config.execution.verify = false;
     project.run();
     assert_eq!(project.story(), ["Work done: task_done"]);
@@ -354,8 +354,8 @@ fn nobody_looks_where_it_is_not_wanted_or_not_possible() {
 }
 
 #[test]
-fn nobody_looks_at_what_the_gates_refuse() {
-    let mut project = looked_at([passes()]).gated(&["! test -f a.txt"]);
+fn verifier_is_skipped_when_gates_fail() {
+    let mut project = verified_project([passes()]).gated(&["! test -f a.txt"]);
     project.config.execution.max_retries = 0;
     project.run();
     assert_eq!(project.story(), ["Work retried: task_done"]);
@@ -363,16 +363,16 @@ fn nobody_looks_at_what_the_gates_refuse() {
 }
 
 #[test]
-fn what_is_refused_is_not_committed() {
+fn refused_work_is_not_committed() {
     let refuses = vec![say("<verify-fail>no</verify-fail>")];
-    let mut project = looked_at([refuses, passes()]);
+    let mut project = verified_project([refuses, passes()]);
     project.config.git.commit = Commit::Task;
     let mut refused = None;
     let root = project.root().to_owned();
-    let ran = project.run_with(Seen::doing(move |effect| {
+    let ran = project.run_with(Probe::with_hook(move |effect| {
         if let (Effect::Settle(draft), None) = (effect, &refused) {
-            refused = Some(draft.ruling.outcome);
-            assert_eq!(draft.ruling.outcome, Outcome::Retried);
+            refused = Some(draft.decision.outcome);
+            assert_eq!(draft.decision.outcome, Outcome::Retried);
             let log = ralph_process::git::Git::change(&root)
                 .run(["log", "--format=%s"])
                 .unwrap();
@@ -386,10 +386,10 @@ fn what_is_refused_is_not_committed() {
 }
 
 #[test]
-fn an_interrupt_stops_it_and_nothing_counts() {
-    let project = looked_at([vec![hang()]]);
-    let ran = project.run_with(Seen::doing(|effect| {
-        matches!(effect, Effect::Verify(_)).then_some(Deed::Interrupt)
+fn interrupt_stops_the_verifier_without_an_attempt() {
+    let project = verified_project([vec![hang()]]);
+    let ran = project.run_with(Probe::with_hook(|effect| {
+        matches!(effect, Effect::Verify(_)).then_some(Intervention::Interrupt)
     }));
     assert_eq!(ran.code(), 130);
     assert_eq!(project.story(), ["Work interrupted: cancelled"]);
@@ -398,14 +398,14 @@ fn an_interrupt_stops_it_and_nothing_counts() {
 }
 
 #[test]
-fn a_run_that_dies_while_it_looks_is_looked_at_by_the_next_and_nothing_is_left() {
-    let stays = if_prompt_holds(
+fn verification_cut_by_a_crash_is_redone_by_the_next_run() {
+    let stays = if_prompt_contains(
         "nothing of the kind",
         [],
         [run("setsid sleep 600 >/dev/null 2>&1 &"), hang()],
     );
-    let project = looked_at([vec![stays], passes()]).gated(&["test -f a.txt"]);
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::Verify(_))));
+    let project = verified_project([vec![stays], passes()]).gated(&["test -f a.txt"]);
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::Verify(_))));
     assert_eq!(died.end, None);
     let ran = project.run();
     assert_eq!((ran.code(), ran.iterations), (0, 0), "{ran:?}");
@@ -416,13 +416,13 @@ fn a_run_that_dies_while_it_looks_is_looked_at_by_the_next_and_nothing_is_left()
 }
 
 #[test]
-fn a_prompt_that_is_complete_is_looked_at_and_a_part_of_it_is_not() {
+fn only_a_complete_prompt_loop_is_verified() {
     let part = vec![write("a.txt", "{turn}"), say("More to do.")];
     let complete = vec![write("a.txt", "{turn}"), say("<promise>COMPLETE</promise>")];
-    let project = Project::new(Speaks::Claude, [part, complete]).in_git();
+    let project = Project::new(Dialect::Claude, [part, complete]).in_git();
     project
         .agent
-        .look([vec![say("<verify-fail>not all of it</verify-fail>")], passes()]);
+        .set_verifications([vec![say("<verify-fail>not all of it</verify-fail>")], passes()]);
     project.add(&NewTask {
         kind: ralph_model::TaskKind::PromptLoop,
         description: "Do all of it.".to_owned(),
@@ -442,9 +442,9 @@ fn a_prompt_that_is_complete_is_looked_at_and_a_part_of_it_is_not() {
     assert!(project.agent.prompt(3).contains("The verifier refused: not all of it."));
 }
 
-/// The rule: whoever looks at work has no memory and leaves none.
+/// The verifier has no memory and leaves none.
 #[test]
-fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
+fn verifier_neither_reads_nor_writes_memory() {
     let note = "<knowledge tags=\"work\" title=\"Planted\">By the verifier.</knowledge><journal>planted</journal>";
     let turn = [
         vec![say(
@@ -452,8 +452,10 @@ fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
         )],
         done(),
     ];
-    let project = Project::new(Speaks::Claude, [turn.concat()]).in_git();
-    project.agent.look([vec![say(&format!("{note}\n<verify-pass/>"))]]);
+    let project = Project::new(Dialect::Claude, [turn.concat()]).in_git();
+    project
+        .agent
+        .set_verifications([vec![say(&format!("{note}\n<verify-pass/>"))]]);
     project.task("Work");
     project.task("More work");
     project.run();
@@ -480,15 +482,15 @@ fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
     }
 }
 
-/// Whoever works on a task can change it, too; its work is measured by what was asked for.
+/// An agent can edit its own task, but its work is measured by the original description.
 #[test]
-fn it_is_told_the_task_as_it_was_when_the_work_began() {
-    let project = Project::new(Speaks::Claude, [done()]).in_git();
+fn verifier_gets_the_original_task_description() {
+    let project = Project::new(Dialect::Claude, [done()]).in_git();
     let task = project.add(&NewTask {
         description: "Write a parser.".to_owned(),
         ..NewTask::titled("Work")
     });
-    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let died = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     assert_eq!(died.end, None);
     let easier = TaskUpdate {
         description: Some("Write hello.txt.\n\nGuidance (2026-11-16 10:00 UTC):\nPass it.".to_owned()),
@@ -502,7 +504,7 @@ fn it_is_told_the_task_as_it_was_when_the_work_began() {
     assert_eq!(project.story(), ["Work done: task_done"]);
     let prompt = project.agent.verifications().remove(0);
     assert!(prompt.contains("Write a parser."), "{prompt}");
-    assert!(prompt.contains("has changed it since."), "{prompt}");
+    assert!(prompt.contains("It was changed since"), "{prompt}");
     for later in ["hello.txt", "Pass it", "Guidance"] {
         assert!(!prompt.contains(later), "{later}: {prompt}");
     }

@@ -1,12 +1,12 @@
-//! A wait outlives the run that began it, holds for every run with the same agent, and for no other.
+//! A wait outlives its run and applies to every run with the same agent, but to no other agent.
 
 use ralph_loop::state::{Effect, End, FirstTry, Notice};
 use ralph_model::TaskStatus;
 use ralph_testkit::scripted::{Action, exit, raw, say, write};
 
-use crate::bench::{Deed, NOON, Project, Ran, Seen, Speaks};
+use crate::bench::{Dialect, Intervention, NOON, Probe, Project, RunResult};
 
-/// A usage limit that is over so many seconds after noon.
+/// A usage limit that resets this many seconds after noon.
 fn used_up(seconds: i64) -> Vec<Action> {
     let noon: jiff::Timestamp = NOON.parse().unwrap();
     let result = format!("Claude AI usage limit reached|{}", noon.as_second() + seconds);
@@ -20,11 +20,11 @@ fn work() -> Vec<Action> {
 }
 
 fn is_wait(effect: &Effect) -> bool {
-    matches!(effect, Effect::Tell(Notice::Waits(_)))
+    matches!(effect, Effect::Notify(Notice::Waits(_)))
 }
 
-/// Of which run the pauses are that a run waited for.
-fn waited_for(ran: &Ran) -> Vec<String> {
+/// The runs that started the pauses this run waited for.
+fn waited_for(ran: &RunResult) -> Vec<String> {
     let notices = ran.seen.notices.iter();
     let pauses = notices.filter_map(|notice| match notice {
         Notice::Waits(wait) => Some(wait.pause.run.to_string()),
@@ -34,12 +34,12 @@ fn waited_for(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn a_run_that_is_killed_or_stopped_in_its_wait_leaves_the_rest_of_it_to_the_next() {
-    for deed in [Deed::Die, Deed::Interrupt] {
-        let project = Project::new(Speaks::Claude, [used_up(600), work()]);
+fn interrupted_wait_continues_in_the_next_run() {
+    for deed in [Intervention::Die, Intervention::Interrupt] {
+        let project = Project::new(Dialect::Claude, [used_up(600), work()]);
         let task = project.task("A");
-        let first = project.run_with(Seen::doing(move |effect| is_wait(effect).then_some(deed)));
-        let expected = (deed == Deed::Interrupt).then_some(End::Interrupted);
+        let first = project.run_with(Probe::with_hook(move |effect| is_wait(effect).then_some(deed)));
+        let expected = (deed == Intervention::Interrupt).then_some(End::Interrupted);
         assert_eq!((first.end.clone(), project.agent.turns()), (expected, 1));
         let second = project.run();
         assert_eq!(waited_for(&second), [first.run.to_string()]);
@@ -47,42 +47,42 @@ fn a_run_that_is_killed_or_stopped_in_its_wait_leaves_the_rest_of_it_to_the_next
         let noon: jiff::Timestamp = NOON.parse().unwrap();
         let worked = project.journal().pop().unwrap().row.created_at;
         assert!(worked.duration_since(noon).as_secs() >= 600, "{worked}");
-        // It is over for everybody then.
+        // After that no run waits.
         project.task("B");
         assert_eq!(waited_for(&project.run()), [""; 0]);
     }
 }
 
 #[test]
-fn a_turn_that_met_the_limit_and_was_not_settled_is_waited_for_by_whoever_settles_it() {
-    let project = Project::new(Speaks::Claude, [used_up(600), work()]);
+fn recovering_run_waits_for_an_unsettled_usage_limit() {
+    let project = Project::new(Dialect::Claude, [used_up(600), work()]);
     project.task("A");
-    let first = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    let first = project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
     let second = project.run();
     assert_eq!(waited_for(&second), [first.run.to_string()]);
     assert_eq!(project.story(), ["A interrupted: usage_limit", "A done: task_done"]);
 }
 
 #[test]
-fn a_limit_that_another_run_meets_while_one_is_dead_outlasts_what_the_dead_one_met() {
+fn later_limit_of_a_live_run_overrides_a_dead_runs_wait() {
     let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","api_error_status":529,"result":"Overloaded"}"#;
-    let project = Project::new(Speaks::Claude, [vec![raw(overloaded), exit(1)], used_up(100_000)]).in_git();
+    let project = Project::new(Dialect::Claude, [vec![raw(overloaded), exit(1)], used_up(100_000)]).in_git();
     project.task("A");
     project.task("B");
     let beside = project.beside("second");
-    drop(project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_)))));
-    let other = beside.run_with(Seen::dying_at(is_wait));
-    let again = project.run_with(Seen::dying_at(is_wait));
+    drop(project.run_with(Probe::dying_at(|effect| matches!(effect, Effect::RecordEnd(_)))));
+    let other = beside.run_with(Probe::dying_at(is_wait));
+    let again = project.run_with(Probe::dying_at(is_wait));
     assert_eq!(waited_for(&again), [other.run.to_string()]);
     let met = ["B interrupted: usage_limit", "A interrupted: transient"];
     assert_eq!(project.story(), met);
 }
 
 #[test]
-fn another_agent_does_not_wait_and_whoever_is_in_a_hurry_does_not_either() {
-    let mut project = Project::new(Speaks::Claude, [used_up(100_000), work()]);
+fn other_agents_and_immediate_runs_do_not_wait() {
+    let mut project = Project::new(Dialect::Claude, [used_up(100_000), work()]);
     project.task("A");
-    drop(project.run_with(Seen::dying_at(is_wait)));
+    drop(project.run_with(Probe::dying_at(is_wait)));
     let ran = project.with_plain_agent([work()]).run();
     assert_eq!((ran.code(), waited_for(&ran)), (0, Vec::new()));
     project.task("B");
@@ -92,11 +92,11 @@ fn another_agent_does_not_wait_and_whoever_is_in_a_hurry_does_not_either() {
 }
 
 #[test]
-fn a_run_in_another_worktree_does_not_run_into_the_same_limit() {
-    let project = Project::new(Speaks::Claude, [used_up(600), work()]).in_git();
+fn run_in_another_worktree_respects_the_limit() {
+    let project = Project::new(Dialect::Claude, [used_up(600), work()]).in_git();
     project.task("A");
     let beside = project.beside("second");
-    let first = project.run_with(Seen::dying_at(is_wait));
+    let first = project.run_with(Probe::dying_at(is_wait));
     let second = beside.run();
     assert_eq!(waited_for(&second), [first.run.to_string()]);
     assert_eq!(project.agent.turns(), 2);

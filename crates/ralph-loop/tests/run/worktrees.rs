@@ -10,7 +10,7 @@ use ralph_model::{NewTask, Outcome, TaskId, TaskStatus};
 use ralph_testkit::count;
 use ralph_testkit::scripted::{Action, append, run, say, write};
 
-use crate::bench::{Project, Ran, Seen};
+use crate::bench::{Probe, Project, RunResult};
 
 const DONE: &str = "<task-done>{task}</task-done>";
 
@@ -25,7 +25,7 @@ fn after(project: &Project, title: &str, task: &TaskId) -> TaskId {
     })
 }
 
-/// How often each task was done, by the journal.
+/// How often each task was done, according to the journal.
 fn times_done(project: &Project) -> BTreeMap<TaskId, usize> {
     let mut times = BTreeMap::new();
     for row in project.journal() {
@@ -47,7 +47,7 @@ fn runs_share_the_tasks_and_each_is_done_once() {
     let others: Vec<Project> = (1..runs)
         .map(|number| project.beside(&format!("beside-{number}")))
         .collect();
-    let mut ran: Vec<Ran> = Vec::new();
+    let mut ran: Vec<RunResult> = Vec::new();
     thread::scope(|scope| {
         let runs: Vec<_> = std::iter::once(&project)
             .chain(&others)
@@ -67,7 +67,7 @@ fn runs_share_the_tasks_and_each_is_done_once() {
 }
 
 #[test]
-fn what_waits_for_a_task_of_another_worktree_waits_for_its_commit_too() {
+fn dependency_from_another_worktree_needs_its_commit() {
     let mut project = Project::plain([worker()]).in_git();
     project.config.git.commit = Commit::Task;
     let first = project.task("First");
@@ -80,7 +80,7 @@ fn what_waits_for_a_task_of_another_worktree_waits_for_its_commit_too() {
         (TaskStatus::Done, TaskStatus::Pending)
     );
 
-    // It is done there, but what it made is not here yet.
+    // It is done there, but its commit is not here yet.
     let ran = beside.run();
     assert_eq!((ran.code(), ran.iterations), (4, 0), "{ran:?}");
     assert_eq!(project.status(&second), TaskStatus::Pending);
@@ -91,27 +91,27 @@ fn what_waits_for_a_task_of_another_worktree_waits_for_its_commit_too() {
     assert_eq!(beside.read(&format!("{first}.txt")), "x");
 }
 
-/// The agent goes on when a run waits for it.
-const UNTIL_SOMEBODY_WAITS: &str = "while test ! -e ../waits; do sleep 0.01; done";
+/// Blocks the agent until the other run waits for it.
+const UNTIL_OTHER_RUN_WAITS: &str = "while test ! -e ../waits; do sleep 0.01; done";
 
-/// A run beside one that holds a task: it begins when that one's agent has started. How both went.
-fn run_beside(project: &Project) -> (Ran, Ran) {
+/// Starts a second run once the agent of the first has started. Returns both results.
+fn run_beside(project: &Project) -> (RunResult, RunResult) {
     let beside = project.beside("beside");
     thread::scope(|scope| {
         let (started, is_started) = channel();
         let main = scope.spawn(move || {
-            project.run_with(Seen::doing(move |effect| {
+            project.run_with(Probe::with_hook(move |effect| {
                 if *effect == Effect::Spawn {
-                    // Only the first is waited for.
-                    let _heard: bool = started.send(()).is_ok();
+                    // No one receives after the first one.
+                    let _received: bool = started.send(()).is_ok();
                 }
                 None
             }))
         });
         is_started.recv().unwrap();
         let waits = beside.root().with_file_name("waits");
-        let other = beside.run_with(Seen::doing(move |effect| {
-            if matches!(effect, Effect::Tell(Notice::Busy(_))) {
+        let other = beside.run_with(Probe::with_hook(move |effect| {
+            if matches!(effect, Effect::Notify(Notice::Busy(_))) {
                 std::fs::File::create(&waits).unwrap();
             }
             None
@@ -121,8 +121,8 @@ fn run_beside(project: &Project) -> (Ran, Ran) {
 }
 
 #[test]
-fn a_run_with_nothing_ready_waits_for_the_one_that_holds_a_task() {
-    let slow = vec![append("{task}.txt", "x"), run(UNTIL_SOMEBODY_WAITS), say(DONE)];
+fn run_with_nothing_ready_waits_for_another_runs_task() {
+    let slow = vec![append("{task}.txt", "x"), run(UNTIL_OTHER_RUN_WAITS), say(DONE)];
     let project = Project::plain([slow]).in_git();
     let task = project.task("A");
     let (main, other) = run_beside(&project);
@@ -133,10 +133,10 @@ fn a_run_with_nothing_ready_waits_for_the_one_that_holds_a_task() {
 }
 
 #[test]
-fn a_run_that_waited_does_what_became_free() {
+fn waiting_run_picks_up_released_tasks() {
     let gives_up = vec![
         append("{task}.txt", "x"),
-        run(UNTIL_SOMEBODY_WAITS),
+        run(UNTIL_OTHER_RUN_WAITS),
         say("<promise>FAILURE</promise>"),
     ];
     let project = Project::plain([gives_up, worker()]).in_git();

@@ -1,5 +1,5 @@
-//! Cleans what comes from agents before it is kept: no control characters, nothing invisible that hides text, no secrets,
-//! no more than there is room for.
+//! Cleans text from agents before it is stored: removes control and hiding characters, masks secrets and caps the
+//! length.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -10,46 +10,46 @@ use unicode_segmentation::GraphemeCursor;
 
 use crate::secrets::{Secret, find, mask};
 
-/// The longest approach, reason or suggestion, in characters.
-pub const MOST_REASON: usize = 600;
+/// The maximum length of an approach, reason or suggestion, in characters.
+pub const MAX_REASON: usize = 600;
 
-/// The longest output of a failing program, in characters of whole lines.
-pub const MOST_ERROR_OUTPUT: usize = 500;
+/// The maximum length of a failing program's output, in characters of whole lines.
+pub const MAX_ERROR_OUTPUT: usize = 500;
 
-/// The longest title of a long note, in characters.
-pub(super) const MOST_TITLE: usize = 200;
+/// The maximum length of a knowledge entry's title, in characters.
+pub(super) const MAX_TITLE: usize = 200;
 
-/// The longest body of a long note, in characters. How many words of it are kept is decided where it is written.
-pub(super) const MOST_KNOWLEDGE: usize = 64 << 10;
+/// The maximum length of a knowledge entry's body, in characters. The writer applies the limit in words.
+pub(super) const MAX_KNOWLEDGE: usize = 64 << 10;
 
-/// The most tags, and the longest one or the longest category, in characters.
-pub(super) const MOST_TAGS: usize = 20;
-pub(super) const MOST_TAG: usize = 50;
+/// The maximum number of tags, and the maximum length of a tag or category in characters.
+pub(super) const MAX_TAGS: usize = 20;
+pub(super) const MAX_TAG: usize = 50;
 
-/// What stands at the end of a text that was cut.
-const CUT: &str = " […cut]";
+/// Marks the end of a text that was cut.
+const CUT_MARK: &str = " […cut]";
 
-/// A text as it may be kept, in at most `cap` characters: control characters but line breaks and tabs are gone, escape
-/// sequences and what hides or turns text around as well; secrets are masked; where it was cut, it says so.
+/// Cleans a text and caps it at `cap` characters. Control characters except line breaks and tabs, escape sequences and
+/// hiding characters are removed, secrets are masked, and a cut is marked.
 #[must_use]
 pub fn clean(text: &str, cap: usize) -> String {
     capped(visible_without_secrets(text).trim(), cap)
 }
 
-/// The same on one line with single spaces.
+/// Like [`clean`], on one line with single spaces.
 pub(super) fn clean_line_of(text: &str, cap: usize) -> String {
     let text = clean(text, usize::MAX);
     capped(&text.split_whitespace().collect::<Vec<_>>().join(" "), cap)
 }
 
-/// A text in at most so many characters. Signs that belong together, as an emoji with its joiners, stay together.
+/// Caps a text at this many characters without splitting a grapheme cluster.
 fn capped(text: &str, cap: usize) -> String {
     if text.len() <= cap || text.chars().nth(cap).is_none() {
         return text.to_owned();
     }
-    let mark_length = CUT.chars().count();
+    let mark_length = CUT_MARK.chars().count();
     let (room, mark) = if cap > mark_length {
-        (cap - mark_length, CUT)
+        (cap - mark_length, CUT_MARK)
     } else {
         (cap, "")
     };
@@ -60,24 +60,23 @@ fn capped(text: &str, cap: usize) -> String {
         _ => None,
     };
     let kept = text.get(..whole.unwrap_or(end)).unwrap_or_default();
-    // A joiner at the cut has lost what it joined.
+    // A joiner at the cut has nothing to join.
     format!("{}{mark}", without_invisible(kept).trim_end())
 }
 
-/// What a person would see of a text, with secrets masked: those that stand in it, and those that only show when what is
-/// invisible is gone.
+/// The visible text with secrets masked, including secrets that only appear once invisible characters are removed.
 pub(super) fn visible_without_secrets(text: &str) -> Cow<'_, str> {
     visible_without(&find(text), text, 0)
 }
 
-/// The same from `start` on, when the secrets in the text are known.
+/// The same from `start` on, given the secrets in the text.
 pub(super) fn visible_without<'a>(secrets: &[Secret], text: &'a str, start: usize) -> Cow<'a, str> {
     if start == 0 && secrets.is_empty() && is_plain(text) {
         return Cow::Borrowed(text);
     }
     let mut seen = String::with_capacity(text.len());
     let mut at = start;
-    // Each part by itself: an escape character before a secret must not take its first sign along.
+    // Each part by itself: an escape character before a secret must not swallow its first character.
     for secret in secrets.iter().filter(|secret| secret.range.end > start) {
         seen.push_str(&visible(text.get(at..secret.range.start.max(at)).unwrap_or_default()));
         seen.push_str(&secret.kind.mask());
@@ -90,12 +89,12 @@ pub(super) fn visible_without<'a>(secrets: &[Secret], text: &'a str, start: usiz
     }
 }
 
-/// Whether all of a text is visible and nothing but ASCII, as most of what agents print is.
+/// Fast path for most agent output: visible ASCII only.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }
 
-/// The characters of a text that a person would see, and its line breaks.
+/// The visible characters and line breaks of a text.
 fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -144,8 +143,8 @@ fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) {
     rest.next_if(|c| matches!(c, '@'..='~'));
 }
 
-/// Skips a string for the terminal, such as a title or a link, with its end. One without an end is text: it must not take
-/// the rest along.
+/// Skips a terminal string such as a title or a link. An unterminated one is treated as text, so that it cannot swallow
+/// the rest.
 fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {
@@ -160,7 +159,7 @@ fn skip_string(rest: &mut Peekable<Chars<'_>>) {
                 }
                 return;
             }
-            // Such a string holds none of these; and no two searches read the same characters.
+            // A string contains none of these, which also bounds the search.
             _ if c.is_control() => return,
             _ => {}
         }
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_and_escape_sequences_are_gone() {
+    fn control_characters_and_escape_sequences_are_removed() {
         check("a\tb\nc", "a\tb\nc");
         check("a\r\nb\rc\u{2028}d", "a\nb\nc\nd");
         check("a\0b\u{8}c\u{7f}d\u{85}e", "abcde");
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_sequence_without_an_end_does_not_take_the_rest_along() {
+    fn unterminated_escape_sequence_keeps_the_rest() {
         check("\u{1b}]0;title\nnext line", "0;title\nnext line");
         check("\u{1b}]0;title \u{1b}[1mbold", "0;title bold");
         check("\u{1b}[12", "");
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_or_turns_text_is_gone_and_what_scripts_and_emoji_need_stays() {
+    fn hiding_characters_are_removed_unless_scripts_need_them() {
         check("user\u{202e}nimda\u{2066}x\u{2069}", "usernimdax");
         check("pass\u{200b}word\u{feff} a\u{200d}b c\u{200c}d", "password ab cd");
         check(
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_also_when_something_invisible_splits_them() {
+    fn secrets_split_by_invisible_characters_are_masked() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         check(&format!("it is {token}."), "it is [secret: github].");
         let (start, end) = token.split_at(10);
@@ -223,21 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn fault_3_texts_are_cut_at_whole_characters_and_say_so() {
+    fn fault_3_texts_are_cut_at_whole_characters_and_marked() {
         assert_eq!(clean("0123456789abcdef", 16), "0123456789abcdef");
         assert_eq!(clean("0123456789abcdefg", 16), "012345678 […cut]");
         assert_eq!(clean("日本語日本語日本語日", 9), "日本 […cut]");
         assert_eq!(clean("ab", 1), "a");
         let family = "👨\u{200d}👩\u{200d}👧";
         assert_eq!(clean(&family.repeat(4), 15), format!("{family} […cut]"));
-        // A secret at the edge is masked before the text is cut.
+        // A secret at the edge is masked before the cut.
         let token = format!("ghp_{}", "a1B2".repeat(9));
         assert_eq!(clean(&format!("the token {token}"), 30), "the token [secret: github]");
     }
 
     proptest! {
         #[test]
-        fn anything_is_cleaned_once_and_for_all_within_its_cap(text in "(\\p{Any}|\u{1b}[\\[\\]P]|\u{200d}){0,80}", cap in 0usize..100) {
+        fn cleaning_is_idempotent_and_capped(text in "(\\p{Any}|\u{1b}[\\[\\]P]|\u{200d}){0,80}", cap in 0usize..100) {
             let cleaned = clean(&text, cap);
             prop_assert!(cleaned.chars().count() <= cap);
             prop_assert!(!cleaned.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));

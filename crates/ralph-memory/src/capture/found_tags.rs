@@ -1,33 +1,33 @@
-//! Completes tags: the files, kinds of errors and tools that texts name. By them a lesson is found at the next task that
-//! has to do with the same, and tasks are found to be alike.
+//! Infers tags from the files, error types and tools that a text names. They connect learnings with later tasks on the
+//! same subject, and similar tasks with each other.
 
 use ralph_model::ErrorCategory;
 
 use super::clean::clean;
 
-/// How many tags are found at most …
-pub const MOST_FOUND_TAGS: usize = 12;
-/// … and how many of each kind, so that none takes the place of the others. Files that were changed take what is left.
-const MOST_PATHS: usize = 5;
-const MOST_ERRORS: usize = 3;
-const MOST_TOOLS: usize = 3;
+/// The maximum number of inferred tags.
+pub const MAX_FOUND_TAGS: usize = 12;
+/// The maximum of each kind, so that no kind crowds out the others. Changed files use what is left.
+const MAX_PATHS: usize = 5;
+const MAX_ERRORS: usize = 3;
+const MAX_TOOLS: usize = 3;
 
-/// How much of each text is looked at, in characters.
-const LOOKED_AT: usize = 20_000;
-/// The longest path that is a tag, in characters. A longer one is found by nobody.
-const LONGEST_PATH: usize = 120;
-/// The longest ending of a file's name, in characters.
-const LONGEST_ENDING: usize = 10;
+/// How much of each text is scanned, in characters.
+const MAX_SCANNED: usize = 20_000;
+/// Longer paths are too specific to match anything.
+const MAX_PATH: usize = 120;
+/// The maximum length of a file extension, in characters.
+const MAX_EXTENSION: usize = 10;
 
-/// Endings by which a name without a folder is that of a file; others may be fields, methods or hosts.
-pub(super) const ENDINGS: [&str; 76] = [
+/// Extensions that make a name without a folder a file name; others may be fields, methods or hosts.
+pub(super) const EXTENSIONS: [&str; 76] = [
     "bash", "bat", "c", "cc", "cfg", "cjs", "clj", "conf", "cpp", "cs", "css", "csv", "cts", "cxx", "dart", "db",
     "diff", "erl", "ex", "exs", "fs", "go", "gradle", "h", "hpp", "hs", "html", "hxx", "ini", "ipynb", "java", "jl",
     "js", "json", "jsonl", "jsx", "kt", "kts", "less", "lock", "log", "lua", "m", "md", "mjs", "ml", "mod", "mts",
     "nix", "patch", "php", "pl", "proto", "ps1", "py", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "sqlite",
     "svelte", "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
 ];
-/// Files that have no ending.
+/// File names without extension.
 const BARE_FILES: [&str; 6] = [
     "dockerfile",
     "gemfile",
@@ -37,7 +37,7 @@ const BARE_FILES: [&str; 6] = [
     "rakefile",
 ];
 
-/// Tools whose names mean nothing else: "make" and "go" are words of every second task.
+/// Tools with unambiguous names; words like "make" and "go" are too common.
 const TOOLS: [&str; 66] = [
     "ansible",
     "apt",
@@ -107,7 +107,7 @@ const TOOLS: [&str; 66] = [
     "webpack",
 ];
 
-/// Failures of the operating system that are known by a word.
+/// Error names of the operating system.
 const SYSTEM_ERRORS: [&str; 24] = [
     "EACCES",
     "EADDRINUSE",
@@ -135,14 +135,14 @@ const SYSTEM_ERRORS: [&str; 24] = [
     "SIGSEGV",
 ];
 
-/// The files, kinds of errors and tools that texts name, then the files that were changed: in lower case, each once, at most
-/// [`MOST_FOUND_TAGS`], always in the same order.
+/// The files, error types and tools that the texts name, then the changed files: in lower case, unique, at most
+/// [`MAX_FOUND_TAGS`], in a fixed order.
 #[must_use]
 pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Vec<String> {
     TaskTags::of(texts, files, category).all()
 }
 
-/// What the texts of a task name, which is found once for all its lessons.
+/// The tags of a task's texts, computed once for all its learnings.
 #[derive(Debug, Clone)]
 pub struct TaskTags {
     named: Vec<Named>,
@@ -151,31 +151,30 @@ pub struct TaskTags {
 }
 
 impl TaskTags {
-    /// Looks for tags in texts; see [`found_tags`].
+    /// See [`found_tags`].
     #[must_use]
     pub fn of(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Self {
-        let is_tag = |file: &&String| is_a_tag(file) && !is_of_the_memory(file) && clean(file, LOOKED_AT) == **file;
+        let is_tag = |file: &&String| is_valid_tag(file) && !is_memory_file(file) && clean(file, MAX_SCANNED) == **file;
         Self {
             named: texts.iter().map(|text| Named::in_text(text)).collect(),
-            // Some may be named in the texts, and so give way to others.
-            files: files.iter().filter(is_tag).take(2 * MOST_FOUND_TAGS).cloned().collect(),
+            // Twice the limit, because some may be named in the texts already.
+            files: files.iter().filter(is_tag).take(2 * MAX_FOUND_TAGS).cloned().collect(),
             category: category.filter(|category| *category != ErrorCategory::Unknown),
         }
     }
 
-    /// All tags.
     #[must_use]
     pub fn all(&self) -> Vec<String> {
-        self.behind(&[])
+        self.combined_with(&[])
     }
 
-    /// The tags that a text and the task have, those of the text first.
+    /// The tags of a text and the task, those of the text first.
     #[must_use]
     pub fn with(&self, text: &str) -> Vec<String> {
-        self.behind(&[Named::in_text(text)])
+        self.combined_with(&[Named::in_text(text)])
     }
 
-    fn behind(&self, first: &[Named]) -> Vec<String> {
+    fn combined_with(&self, first: &[Named]) -> Vec<String> {
         let mut named = Named::default();
         if let Some(category) = self.category {
             named.errors.add(category.word());
@@ -185,7 +184,7 @@ impl TaskTags {
             named.errors.add_all(&other.errors);
             named.tools.add_all(&other.tools);
         }
-        let mut all = Kind::of_at_most(MOST_FOUND_TAGS);
+        let mut all = Kind::with_limit(MAX_FOUND_TAGS);
         for kind in [&named.paths, &named.errors, &named.tools] {
             all.add_all(kind);
         }
@@ -196,7 +195,6 @@ impl TaskTags {
     }
 }
 
-/// What a text names.
 #[derive(Debug, Clone)]
 struct Named {
     paths: Kind,
@@ -207,9 +205,9 @@ struct Named {
 impl Default for Named {
     fn default() -> Self {
         Self {
-            paths: Kind::of_at_most(MOST_PATHS),
-            errors: Kind::of_at_most(MOST_ERRORS),
-            tools: Kind::of_at_most(MOST_TOOLS),
+            paths: Kind::with_limit(MAX_PATHS),
+            errors: Kind::with_limit(MAX_ERRORS),
+            tools: Kind::with_limit(MAX_TOOLS),
         }
     }
 }
@@ -217,18 +215,18 @@ impl Default for Named {
 impl Named {
     fn in_text(text: &str) -> Self {
         let mut named = Self::default();
-        // Whoever wrote the text: what looks like a secret is no tag.
-        let text = clean(beginning(text), LOOKED_AT);
-        for token in text.split(ends_token) {
+        // Secrets are masked first, so they never become tags.
+        let text = clean(beginning(text), MAX_SCANNED);
+        for token in text.split(is_separator) {
             if let Some(path) = path_in(token) {
                 named.paths.add(path);
                 continue;
             }
-            // An address, or a path that is none of a file.
+            // A URL, or a path that is not a file.
             if token.contains('/') && token.contains(['.', ':']) {
                 continue;
             }
-            for word in token.split(|sign: char| !sign.is_ascii_alphanumeric()) {
+            for word in token.split(|c: char| !c.is_ascii_alphanumeric()) {
                 if is_error(word) {
                     named.errors.add(word);
                 } else if is_tool(&word.to_ascii_lowercase()) {
@@ -240,26 +238,25 @@ impl Named {
     }
 }
 
-/// What has to be cleaned of a text, so that what is looked at of it is clean: with so much behind it that no secret is cut.
+/// The part of a text to clean before scanning. It is longer than what is scanned, so that no secret is cut at the end.
 fn beginning(text: &str) -> &str {
-    let end = text.char_indices().nth(2 * LOOKED_AT).map(|(at, _)| at);
+    let end = text.char_indices().nth(2 * MAX_SCANNED).map(|(at, _)| at);
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// Whether a tag is the name of a tool. Half of a project's tasks may name the same one, so by it alone none is like another.
+/// Whether a tag is the name of a tool. Tools are too common to make two tasks similar.
 #[must_use]
 pub fn is_tool(tag: &str) -> bool {
     TOOLS.contains(&tag)
 }
 
-/// Whether a tag is a path. Most of these are files that happened to change in an iteration, so they say where a lesson was
-/// learned, and not always what it is about.
+/// Whether a tag is a path. Most paths are files changed in the same iteration, so they tell where something was
+/// learned rather than what it is about.
 #[must_use]
 pub fn is_path(tag: &str) -> bool {
-    tag.contains('/') || names_a_file(tag)
+    tag.contains('/') || is_file_name(tag)
 }
 
-/// Tags of one kind, each once.
 #[derive(Debug, Clone)]
 struct Kind {
     tags: Vec<String>,
@@ -267,7 +264,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of_at_most(most: usize) -> Self {
+    fn with_limit(most: usize) -> Self {
         Self { tags: Vec::new(), most }
     }
 
@@ -288,16 +285,16 @@ impl Kind {
     }
 }
 
-/// Signs that no path in a text has.
-fn ends_token(sign: char) -> bool {
-    sign.is_whitespace()
+/// Characters that no path in a text contains.
+fn is_separator(c: char) -> bool {
+    c.is_whitespace()
         || matches!(
-            sign,
+            c,
             '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '=' | '*'
         )
 }
 
-/// The path that a token is, without the line and column that may follow it.
+/// The path in a token, without line and column.
 fn path_in(token: &str) -> Option<&str> {
     if token.contains("://") || token.starts_with("www.") {
         return None;
@@ -305,10 +302,10 @@ fn path_in(token: &str) -> Option<&str> {
     let path = token.split(':').next().unwrap_or_default();
     let path = path.trim_end_matches(['.', '!', '?']);
     let path = path.strip_prefix("./").unwrap_or(path);
-    (is_a_tag(path) && names_a_file(path)).then_some(path)
+    (is_valid_tag(path) && is_file_name(path)).then_some(path)
 }
 
-fn names_a_file(path: &str) -> bool {
+fn is_file_name(path: &str) -> bool {
     let (folder, name) = match path.rsplit_once('/') {
         Some((folder, name)) => (Some(folder), name),
         None => (None, path),
@@ -316,40 +313,40 @@ fn names_a_file(path: &str) -> bool {
     if BARE_FILES.contains(&name.to_ascii_lowercase().as_str()) {
         return true;
     }
-    let Some((stem, ending)) = name.rsplit_once('.') else {
+    let Some((stem, extension)) = name.rsplit_once('.') else {
         return false;
     };
-    let is_ending = ending.chars().next().is_some_and(char::is_alphabetic)
-        && ending.chars().all(char::is_alphanumeric)
-        && ending.chars().count() <= LONGEST_ENDING;
-    let is_known = || ENDINGS.contains(&ending.to_ascii_lowercase().as_str());
+    let is_extension = extension.chars().next().is_some_and(char::is_alphabetic)
+        && extension.chars().all(char::is_alphanumeric)
+        && extension.chars().count() <= MAX_EXTENSION;
+    let is_known = || EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str());
     match folder {
-        // A host with a path behind it looks like a folder with a dot in its name.
-        Some(folder) => is_ending && (is_known() || !folder.trim_start_matches(['.', '/']).contains('.')),
-        None => is_ending && !stem.is_empty() && is_known(),
+        // A host followed by a path looks like a folder with a dot in its name.
+        Some(folder) => is_extension && (is_known() || !folder.trim_start_matches(['.', '/']).contains('.')),
+        None => is_extension && !stem.is_empty() && is_known(),
     }
 }
 
-/// Whether it can be a tag at all: of signs that paths are made of, and not too long.
-fn is_a_tag(path: &str) -> bool {
-    let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '/' | '.' | '_' | '-' | '+' | '@' | '~' | '#');
-    path.chars().any(char::is_alphanumeric) && path.chars().count() <= LONGEST_PATH && path.chars().all(is_sign)
+/// Whether it is short enough and has only path characters.
+fn is_valid_tag(path: &str) -> bool {
+    let is_path_char = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '@' | '~' | '#');
+    path.chars().any(char::is_alphanumeric) && path.chars().count() <= MAX_PATH && path.chars().all(is_path_char)
 }
 
-/// Files of the memory change with every task, so they tell nothing about one.
-fn is_of_the_memory(file: &str) -> bool {
+/// Files of ralph's memory change with every task, so they are useless as tags.
+fn is_memory_file(file: &str) -> bool {
     matches!(file.split('/').next(), Some(".agent" | ".ralph"))
 }
 
-/// Whether a word is a kind of error: a number of a compiler's, a name that ends so, or one of the operating system's.
+/// Whether a word is a compiler's error code, the name of an error type, or an operating system error.
 fn is_error(word: &str) -> bool {
     let is_numbered = |prefix: &str| {
         word.strip_prefix(prefix)
             .is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let is_named = |ending: &str| {
-        word.strip_suffix(ending)
-            .is_some_and(|name| name.starts_with(|sign: char| sign.is_ascii_uppercase()))
+    let is_named = |extension: &str| {
+        word.strip_suffix(extension)
+            .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
     };
     is_numbered("E") || is_numbered("TS") || is_named("Error") || is_named("Exception") || SYSTEM_ERRORS.contains(&word)
 }
@@ -366,36 +363,39 @@ mod tests {
     }
 
     #[test]
-    fn the_tags_of_a_task_are_found_once_for_all_its_lessons() {
+    fn task_tags_match_found_tags() {
         let files = ["src/a.rs", "src/lib.rs", ".ralph/x.md"].map(str::to_owned);
-        let texts = ["Mend src/lib.rs", "cargo says E0308 at b.rs, c.rs, d.rs, e.rs and f.rs"];
+        let texts = [
+            "Repair src/lib.rs",
+            "cargo says E0308 at b.rs, c.rs, d.rs, e.rs and f.rs",
+        ];
         let tags = TaskTags::of(&texts, &files, Some(ErrorCategory::TestFailure));
         assert_eq!(tags.all(), found_tags(&texts, &files, Some(ErrorCategory::TestFailure)));
-        for lesson in [
+        for learning in [
             "",
             "git knows README.md",
             "SRC/LIB.RS fails with ValueError under npm, git, jq and curl",
         ] {
-            let all = [lesson, texts[0], texts[1]];
+            let all = [learning, texts[0], texts[1]];
             let expected = found_tags(&all, &files, Some(ErrorCategory::TestFailure));
-            assert_eq!(tags.with(lesson), expected, "{lesson}");
+            assert_eq!(tags.with(learning), expected, "{learning}");
         }
     }
 
     #[test]
-    fn of_a_long_text_the_beginning_is_looked_at() {
+    fn only_the_beginning_of_long_texts_is_scanned() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        let (before, after) = ("x ".repeat(LOOKED_AT / 2 - 10), "y ".repeat(LOOKED_AT));
+        let (before, after) = ("x ".repeat(MAX_SCANNED / 2 - 10), "y ".repeat(MAX_SCANNED));
         check(&format!("src/a.rs {before}{token}.rs {after}src/b.rs"), &["src/a.rs"]);
-        // Nothing but the beginning is even cleaned, or what is invisible in it would be gone.
+        // If more than the beginning were cleaned, the invisible characters would be removed.
         check(
-            &format!("src/a.rs {} src/b.rs", "\u{200b}".repeat(2 * LOOKED_AT)),
+            &format!("src/a.rs {} src/b.rs", "\u{200b}".repeat(2 * MAX_SCANNED)),
             &["src/a.rs"],
         );
     }
 
     #[test]
-    fn files_are_known_by_their_endings() {
+    fn files_are_recognised_by_extension() {
         check("Fix src/lib.rs and Cargo.toml.", &["src/lib.rs", "cargo.toml"]);
         check("See `./docs/A B.md` (src/größe.rs:12:5)!", &["b.md", "src/größe.rs"]);
         check(
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_versions_and_fields_are_no_files() {
+    fn urls_versions_and_fields_are_not_files() {
         for text in [
             "https://example.com/a/b.rs",
             "http://h/x.py?y=1",
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_errors_and_tools_are_whole_words() {
+    fn errors_and_tools_are_whole_words() {
         check(
             "error[E0308]: TypeError and TS2322, ENOENT",
             &["e0308", "typeerror", "ts2322"],
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_failure_and_changed_files_follow() {
+    fn failure_category_and_changed_files_follow() {
         let files = ["src/A.rs", ".agent/memories.md", "b", "with blank.rs"].map(str::to_owned);
         assert_eq!(
             found_tags(&["git: src/a.rs"], &files, Some(ErrorCategory::TestFailure)),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_takes_the_place_of_the_others() {
+    fn no_kind_crowds_out_the_others() {
         let paths: Vec<String> = (0..20).map(|number| format!("src/{number}.rs")).collect();
         let changed: Vec<String> = (0..20).map(|number| format!("changed/{number}.rs")).collect();
         let text = format!("{} E0001 E0002 E0003 E0004 cargo npm git docker", paths.join(" "));
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_no_tag() {
+    fn secrets_are_not_tags() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         check(&format!("{token}/x.rs and lib.rs"), &["/x.rs", "lib.rs"]);
         assert_eq!(found_tags(&[], &[format!("{token}.rs")], None), [] as [&str; 0]);
@@ -484,12 +484,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gives_tags_that_are_tags(
+        fn any_text_gives_valid_tags(
             text in "(\\PC|src/a\\.rs|E0308|cargo|\\n){0,40}",
             files in proptest::collection::vec("\\PC{0,12}", 0..20),
         ) {
             let found = found_tags(&[&text], &files, Some(ErrorCategory::Timeout));
-            prop_assert!(found.len() <= MOST_FOUND_TAGS);
+            prop_assert!(found.len() <= MAX_FOUND_TAGS);
             for (at, tag) in found.iter().enumerate() {
                 prop_assert_eq!(tag, &tag.to_lowercase());
                 prop_assert!(!tag.contains([',', '|', '<', '>', '\n', ' ']), "{}", tag);

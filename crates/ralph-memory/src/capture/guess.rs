@@ -1,31 +1,30 @@
-//! Guesses from its words what a note is about, for people who do not want to say it.
+//! Guesses the type of a note from its words, if the user does not give one.
 //!
-//! A guess need not be right: it is said, and a word overrides it. So it is a short list of words that tell, not a model.
+//! The guess is reported and easily overridden, so a short word list is enough.
 
-use ralph_model::{NoteKind, Shelf};
+use ralph_model::{NoteFileKind, NoteKind};
 
-/// Guesses the kind of a note on a shelf. What gives no sign is a fact about the project or, on a shelf without such, a
-/// pattern.
+/// Guesses the type of a note. Without a matching word it is context, or a pattern in files that have no context.
 #[must_use]
-pub fn guess_kind(text: &str, shelf: Shelf) -> NoteKind {
+pub fn guess_kind(text: &str, file_kind: NoteFileKind) -> NoteKind {
     let text = Words::of(text);
-    let kind = if text.tells_of_trouble() {
+    let kind = if text.mentions_trouble() {
         NoteKind::Fix
-    } else if text.tells_of_a_choice() {
+    } else if text.mentions_a_choice() {
         NoteKind::Decision
-    } else if text.tells_what_to_do() {
+    } else if text.gives_instructions() {
         NoteKind::Pattern
     } else {
         NoteKind::Context
     };
-    if shelf.kinds().contains(&kind) {
+    if file_kind.kinds().contains(&kind) {
         kind
     } else {
         NoteKind::Pattern
     }
 }
 
-/// Something goes wrong, or is mended.
+/// Something fails or is fixed.
 const TROUBLE: &[&str] = &[
     "error",
     "errors",
@@ -78,7 +77,7 @@ const TROUBLE_PHRASES: &[&str] = &[
     "gotcha",
 ];
 
-/// Somebody weighed one thing against another.
+/// A choice between alternatives.
 const CHOICE: &[&str] = &[
     "chose", "chosen", "choose", "decided", "decision", "picked", "rejected", "adopted", "agreed", "switched",
 ];
@@ -95,10 +94,10 @@ const CHOICE_PHRASES: &[&str] = &[
     "we use",
     "we keep",
 ];
-/// A reason makes a choice of what would else be a rule or a fact.
+/// A reason turns a rule or a fact into a decision.
 const REASON: &[&str] = &["because", "since", "over"];
 
-/// Somebody is told how to do things here.
+/// An instruction.
 const RULE: &[&str] = &[
     "always",
     "never",
@@ -128,7 +127,7 @@ const RULE: &[&str] = &[
 ];
 const RULE_PHRASES: &[&str] = &["do not", "make sure", "by convention"];
 
-/// A text as words in lower case, each between single spaces.
+/// A text as lower-case words, each between single spaces.
 struct Words {
     spaced: String,
     has_error_name: bool,
@@ -151,19 +150,19 @@ impl Words {
         }
     }
 
-    fn tells_of_trouble(&self) -> bool {
+    fn mentions_trouble(&self) -> bool {
         self.has_error_name || self.has_any(TROUBLE) || self.has_any(TROUBLE_PHRASES)
     }
 
-    fn tells_of_a_choice(&self) -> bool {
+    fn mentions_a_choice(&self) -> bool {
         self.has_any(CHOICE) || self.has_any(CHOICE_PHRASES) || self.has_any(REASON)
     }
 
-    fn tells_what_to_do(&self) -> bool {
+    fn gives_instructions(&self) -> bool {
         self.has_any(RULE) || self.has_any(RULE_PHRASES)
     }
 
-    /// Whether one of these words, or phrases, stands in the text as a whole.
+    /// Whether one of these words or phrases is in the text.
     fn has_any(&self, phrases: &[&str]) -> bool {
         phrases
             .iter()
@@ -171,10 +170,11 @@ impl Words {
     }
 }
 
-/// `ECONNREFUSED`, `SIGSEGV`, `E0502`, `TypeError`, `NullPointerException`: names that errors bear.
+/// `ECONNREFUSED`, `SIGSEGV`, `E0502`, `TypeError`, `NullPointerException`.
 fn is_error_name(word: &str) -> bool {
-    let shouted = word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
-    let of_system = shouted && (word.starts_with("SIG") || SYSTEM_ERRORS.iter().any(|start| word.starts_with(start)));
+    let is_upper_case = word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+    let of_system =
+        is_upper_case && (word.starts_with("SIG") || SYSTEM_ERRORS.iter().any(|start| word.starts_with(start)));
     let numbered = word.len() == 5
         && word
             .strip_prefix('E')
@@ -185,7 +185,7 @@ fn is_error_name(word: &str) -> bool {
     of_system || numbered || of_class
 }
 
-/// How the names of errors of the operating system begin.
+/// Prefixes of operating system errors.
 const SYSTEM_ERRORS: &[&str] = &[
     "ECONN", "ENO", "EACC", "EEXIST", "EPERM", "EADDR", "ETIMED", "EHOST", "EMFILE", "EPIPE", "ERESOLVE", "EINVAL",
 ];
@@ -194,7 +194,6 @@ const SYSTEM_ERRORS: &[&str] = &[
 mod tests {
     use super::*;
 
-    /// Notes as agents and people write them.
     const NOTES: &[(NoteKind, &str)] = &[
         (NoteKind::Fix, "ECONNREFUSED on port 5432: docker compose up -d"),
         (NoteKind::Fix, "npm test fails unless npm run build ran before"),
@@ -255,34 +254,34 @@ mod tests {
     ];
 
     #[test]
-    fn the_words_of_a_note_tell_what_it_is_about() {
+    fn kinds_are_guessed_from_words() {
         let wrong: Vec<_> = NOTES
             .iter()
-            .map(|(kind, text)| (*kind, guess_kind(text, Shelf::Memories), text))
+            .map(|(kind, text)| (*kind, guess_kind(text, NoteFileKind::Memories), text))
             .filter(|(kind, guessed, _)| kind != guessed)
             .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
     #[test]
-    fn words_inside_words_tell_nothing() {
+    fn partial_words_do_not_match() {
         for text in [
             "The prefix is `unfixable`",
             "Overall status page",
             "Terrorform is a typo",
         ] {
-            assert_eq!(guess_kind(text, Shelf::Memories), NoteKind::Context, "{text}");
+            assert_eq!(guess_kind(text, NoteFileKind::Memories), NoteKind::Context, "{text}");
         }
     }
 
     #[test]
-    fn a_fact_is_a_pattern_where_there_are_no_facts() {
+    fn context_becomes_a_pattern_in_guardrails() {
         for (kind, text) in NOTES {
             let expected = match kind {
                 NoteKind::Context => NoteKind::Pattern,
                 kind => *kind,
             };
-            assert_eq!(guess_kind(text, Shelf::Guardrails), expected, "{text}");
+            assert_eq!(guess_kind(text, NoteFileKind::Guardrails), expected, "{text}");
         }
     }
 }

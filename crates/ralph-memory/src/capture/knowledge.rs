@@ -1,6 +1,6 @@
-//! Writes knowledge entries: those of agents that are in the outbox, and those that somebody hands in. An entry with the same
-//! title, or a similar one, is updated instead of getting a second file; but an agent never replaces what a person wrote. Every
-//! change is in the note log, with the whole text.
+//! Writes knowledge entries, from agents (through the outbox) and from commands. An entry with the same or a similar
+//! title is updated instead of duplicated, but an agent never replaces what a person wrote. Every change is in the note
+//! log with the full text.
 
 mod add;
 mod gate;
@@ -16,83 +16,66 @@ use ralph_model::Author;
 use ralph_notes::{FileError, KnowledgeProblem, Patience};
 use ralph_store::StoreError;
 
-use super::notebook::{LogPlace, Surroundings};
-use crate::catalogue::{CatalogueError, CataloguePlace};
+use super::note_repository::{LogPlace, ProjectEnv};
+use crate::note_index::{NoteIndexError, NoteIndexPlace};
 
 pub use add::KnowledgeWritten;
 pub use gate::{KnowledgeRefusal, accept_knowledge};
-pub use history::{GoneKnowledge, PutBack};
+pub use history::{MissingKnowledge, RestoreOutcome};
 pub use outbox::{Outboxed, Written};
 
-/// The folder of long notes.
+/// The folder of knowledge entries.
 pub struct KnowledgeFolder<'a> {
-    /// Where the folder is, and the index that tells what stands in it.
-    pub catalogue: CataloguePlace<'a>,
-    /// Where its log is kept; the file of it is the folder.
+    /// The folder and its index.
+    pub note_index: NoteIndexPlace<'a>,
+    /// The location of its log; the logged file is the folder.
     pub log: LogPlace,
-    /// Who changes entries here.
     pub author: Author,
-    /// The project around it.
-    pub surroundings: &'a dyn Surroundings,
-    /// How long to wait for others who write.
+    pub project_env: &'a dyn ProjectEnv,
+    /// How long to wait for other writers.
     pub patience: Patience<'a>,
 }
 
 impl KnowledgeFolder<'_> {
-    /// The folder itself, which need not exist.
+    /// The folder, which may not exist.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.catalogue.knowledge
+        &self.note_index.knowledge
     }
 }
 
-/// How a note came to its place.
+/// Where an entry was put.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
-    /// A file was made.
-    Made(PathBuf),
-    /// The entry with its title, or a similar one, was updated.
-    Changed(PathBuf),
-    /// The file that has its title, or nearly, says all of it already.
-    Known(PathBuf),
-    /// It had been put in its place before ralph was killed.
-    Before,
+    Created(PathBuf),
+    /// An entry with the same or a similar title was updated.
+    Updated(PathBuf),
+    /// An existing file with the same or a similar title already says it.
+    Unchanged(PathBuf),
+    /// It was already in place when ralph was killed.
+    AlreadyPlaced,
 }
 
-/// Why a note could not be written. One of the outbox stays there.
+/// Why a knowledge entry could not be written. An entry in the outbox stays there.
 #[derive(Debug, thiserror::Error)]
 pub enum KnowledgeError {
-    /// The file system said no.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What stands in the folder cannot be told.
     #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
-    /// The note that is to be brought up to date cannot be changed.
-    #[error("{name} cannot be changed: {problem}")]
-    Unchangeable {
-        /// Its file.
-        name: String,
-        /// Why.
-        problem: KnowledgeProblem,
-    },
-    /// There is no such version of an entry.
-    #[error("{name} has no such version; there are {versions}")]
+    NoteIndex(#[from] NoteIndexError),
+    #[error("cannot change {name}: {problem}")]
+    Unchangeable { name: String, problem: KnowledgeProblem },
+    #[error("{name} has no such version; it has {versions}")]
     NoVersion {
-        /// The file.
         name: String,
-        /// How many versions there are.
+        /// The number of versions.
         versions: usize,
     },
-    /// Somebody saves the file again and again, or every name is taken.
-    #[error("no place was found for {title:?}: its file keeps changing, or too many have its name")]
-    NoPlace {
-        /// The title.
-        title: String,
-    },
+    /// The file keeps changing, or every name is taken.
+    #[error("cannot write {title:?}: its file keeps changing, or too many files have its name")]
+    NoPlace { title: String },
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Loop histories in the form that another tool keeps them: `state.json`, and a file for every iteration. What is read passes
-//! the gate like everything that agents say. Keys that nobody here knows are passed over.
+//! Reads and writes loop histories in another tool's format: `state.json` and a file per iteration. Texts are cleaned
+//! like those of agents; unknown keys are ignored.
 
 use std::collections::HashSet;
 
@@ -9,35 +9,28 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::clean;
 
-/// The most characters of a text, an id or a path that are taken in.
-const MOST_TEXT: usize = 10_000;
-const MOST_NAME: usize = 500;
+/// The maximum length of a text, an id or a path, in characters.
+const MAX_TEXT: usize = 10_000;
+const MAX_NAME: usize = 500;
 
-/// Why a text is no loop history.
+/// Why a text is not a valid loop history.
 #[derive(Debug, thiserror::Error)]
 pub enum LoopHistoryError {
-    /// It is not JSON, or not of that form.
-    #[error("it is no loop history: {0}")]
+    #[error("invalid loop history: {0}")]
     Form(#[from] serde_json::Error),
-    /// Nobody can tell which loop it is of.
-    #[error("it is no loop history: its loopId is blank")]
+    /// The loop cannot be identified.
+    #[error("invalid loop history: loopId is blank")]
     NoId,
-    /// An iteration took less than no time.
-    #[error("it is no loop history: the duration of iteration {number} is {duration}")]
-    Duration {
-        /// Which one.
-        number: u32,
-        /// How long it took.
-        duration: f64,
-    },
+    #[error("invalid loop history: the duration of iteration {number} is {duration}")]
+    Duration { number: u32, duration: f64 },
 }
 
 /// A loop history as files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopFiles {
-    /// What stands in `state.json`.
+    /// The text of `state.json`.
     pub state: String,
-    /// The iterations, each with the name of its file in the folder `iterations`.
+    /// The iterations, each with its file name in the folder `iterations`.
     pub iterations: Vec<(String, String)>,
 }
 
@@ -61,7 +54,7 @@ struct Iteration {
     number: Option<u32>,
     #[serde(default)]
     status: String,
-    #[serde(default, serialize_with = "whole_if_it_is")]
+    #[serde(default, serialize_with = "whole_number")]
     duration: Option<f64>,
     #[serde(default)]
     analysis: Option<Analysis>,
@@ -69,7 +62,7 @@ struct Iteration {
     learnings: Option<Vec<String>>,
     #[serde(default)]
     files_modified: Option<Vec<String>>,
-    // The rest is ours: a run of ralph may have many tasks, and what was noted also stands among what was learned.
+    // The keys below are ours: a run of ralph has several tasks, and its notes are among the learnings too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     notes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,13 +73,13 @@ struct Iteration {
     task_title: Option<String>,
 }
 
-/// Writes a number as the other tool does, which knows no other kind: `21`, and not `21.0`.
+/// Writes whole numbers as the other tool does: `21`, not `21.0`.
 #[expect(clippy::ref_option, reason = "serde hands it over in this way")]
-fn whole_if_it_is<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    /// Up to here every whole number is told apart from its neighbours.
-    const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+fn whole_number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    /// The largest number up to which all whole numbers are exact.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     match number {
-        Some(number) if number.fract() == 0.0 && (0.0..=MOST_EXACT).contains(number) =>
+        Some(number) if number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(number) =>
         {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -106,7 +99,7 @@ struct Analysis {
     progress_made: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<String>>,
-    /// What makes each error the same as another one.
+    /// Signatures of the errors, in the same order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error_signatures: Option<Vec<Option<String>>>,
 }
@@ -114,14 +107,14 @@ struct Analysis {
 /// Reads a loop history.
 ///
 /// # Errors
-/// When the text is none.
+/// If the text is not one.
 pub fn read_loop_history(text: &str) -> Result<RunHistory, LoopHistoryError> {
     let state: State = serde_json::from_str(text)?;
-    let loop_id = clean(&state.loop_id, MOST_NAME);
+    let loop_id = clean(&state.loop_id, MAX_NAME);
     if loop_id.is_empty() {
         return Err(LoopHistoryError::NoId);
     }
-    let objective = clean(&state.objective, MOST_TEXT);
+    let objective = clean(&state.objective, MAX_TEXT);
     let of_objective = task_type_of(&objective, "");
     let iterations = (1..).zip(state.iterations);
     Ok(RunHistory {
@@ -150,17 +143,17 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
             .collect()
     };
     let errors = analysis.errors.unwrap_or_default().into_iter().zip(signatures);
-    let notes = iteration.notes.map(|notes| clean(&notes, MOST_TEXT));
+    let notes = iteration.notes.map(|notes| clean(&notes, MAX_TEXT));
     let notes = notes.filter(|notes| !notes.is_empty());
-    let mut learned = texts(iteration.learnings, MOST_TEXT);
+    let mut learned = texts(iteration.learnings, MAX_TEXT);
     if let Some(place) = learned.iter().rposition(|text| Some(text) == notes.as_ref()) {
         learned.remove(place);
     }
     Ok(PastIteration {
         number,
         journal: None,
-        task: iteration.task_id.map(|task| clean(&task, MOST_NAME)),
-        title: clean(&iteration.task_title.unwrap_or_default(), MOST_TEXT),
+        task: iteration.task_id.map(|task| clean(&task, MAX_NAME)),
+        title: clean(&iteration.task_title.unwrap_or_default(), MAX_TEXT),
         task_type: iteration
             .task_type
             .and_then(|word| TaskType::parse(&word))
@@ -176,57 +169,56 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
         notes,
         errors: errors
             .map(|(text, signature)| PastError {
-                text: clean(&text, MOST_TEXT),
+                text: clean(&text, MAX_TEXT),
                 signature: signature.and_then(|signature| Signature::parse(&signature)),
             })
             .collect(),
-        files: texts(iteration.files_modified, MOST_NAME),
+        files: texts(iteration.files_modified, MAX_NAME),
     })
 }
 
-/// Whether a run has come to its end.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoopProgress {
-    /// It goes on, or was killed and nobody has noticed yet.
+    /// It is running, or was killed unnoticed.
     Running,
-    /// It is over.
     Over,
-    /// It went through all that could be done, and something is left for a person.
-    WentThrough,
-    /// It was ended before all was done: by a limit, by a person, by a fault.
+    /// It finished what it could; something needs attention.
+    NeedsAttention,
+    /// It ended early: by a limit, a person or an error.
     Stopped,
 }
 
-/// Writes a run in that form.
+/// Writes a run in this format.
 ///
 /// # Errors
-/// Never, as far as anybody knows: what is written is plain.
+/// If serialisation fails, which is not expected.
 pub fn write_loop_history(history: &RunHistory, progress: LoopProgress) -> Result<LoopFiles, LoopHistoryError> {
     let written = |iteration: &Iteration| -> Result<(String, String), LoopHistoryError> {
         let name = format!("iteration-{:03}.json", iteration.number.unwrap_or_default());
-        Ok((name, page(iteration)?))
+        Ok((name, to_pretty_json(iteration)?))
     };
     let state = State {
         loop_id: history.loop_id.clone(),
         objective: history.objective.clone(),
         status: Some(status(history, progress).to_owned()),
         current_iteration: history.iterations.last().map(|last| last.number.into()),
-        iterations: history.iterations.iter().map(form_of).collect(),
+        iterations: history.iterations.iter().map(to_json_iteration).collect(),
     };
     Ok(LoopFiles {
         iterations: state.iterations.iter().map(written).collect::<Result<_, _>>()?,
-        state: page(&state)?,
+        state: to_pretty_json(&state)?,
     })
 }
 
-fn page(value: &impl Serialize) -> Result<String, LoopHistoryError> {
+fn to_pretty_json(value: &impl Serialize) -> Result<String, LoopHistoryError> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// How a run ended, by the last of its iterations that says anything about the work; where it went through all tasks, by the
-/// last of each. Where none does, nothing was completed, and neither was it where something was left to do.
+/// The status of a run, from the last iteration that says anything about the work or, if it went through all tasks,
+/// from the last iteration of each.
 fn status(history: &RunHistory, progress: LoopProgress) -> &'static str {
-    if progress == LoopProgress::WentThrough {
+    if progress == LoopProgress::NeedsAttention {
         return if has_failed_task(history) {
             "failed"
         } else {
@@ -242,19 +234,19 @@ fn status(history: &RunHistory, progress: LoopProgress) -> &'static str {
     }
 }
 
-/// Whether the last that is known of one of its tasks is a failure.
+/// Whether the last known result of any task is a failure.
 fn has_failed_task(history: &RunHistory) -> bool {
     let mut seen = HashSet::new();
-    let told = history
+    let ended = history
         .iterations
         .iter()
         .rev()
         .filter(|iteration| iteration.end != PastEnd::Other);
-    let mut last_of_each = told.filter(|iteration| seen.insert(iteration.task.as_deref()));
+    let mut last_of_each = ended.filter(|iteration| seen.insert(iteration.task.as_deref()));
     last_of_each.any(|iteration| iteration.end == PastEnd::Failed)
 }
 
-fn form_of(iteration: &PastIteration) -> Iteration {
+fn to_json_iteration(iteration: &PastIteration) -> Iteration {
     let errors = &iteration.errors;
     let has_signatures = errors.iter().any(|error| error.signature.is_some());
     let signature = |error: &PastError| error.signature.as_ref().map(ToString::to_string);

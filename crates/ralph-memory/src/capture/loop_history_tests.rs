@@ -1,4 +1,4 @@
-//! Loop histories, read and written.
+//! Tests of reading and writing loop histories.
 
 use super::*;
 
@@ -30,7 +30,7 @@ const EXAMPLE: &str = r#"{
 }"#;
 
 #[test]
-fn a_loop_history_is_read_and_cleaned() {
+fn loop_history_is_read_and_cleaned() {
     let history = read_loop_history(EXAMPLE).unwrap();
     assert_eq!(history.loop_id, "ralph-001");
     let ends: Vec<(u32, PastEnd, bool)> = history
@@ -60,29 +60,23 @@ fn a_loop_history_is_read_and_cleaned() {
 }
 
 #[test]
-fn what_is_no_loop_history_is_refused_in_a_line() {
+fn invalid_loop_history_is_refused_in_one_line() {
     for (text, expected) in [
-        (
-            "",
-            "it is no loop history: EOF while parsing a value at line 1 column 0",
-        ),
-        ("[]", "it is no loop history: invalid length 0"),
-        ("{}", "it is no loop history: missing field `loopId`"),
-        (
-            r#"{"loopId": "a"}"#,
-            "it is no loop history: missing field `iterations`",
-        ),
+        ("", "invalid loop history: EOF while parsing a value at line 1 column 0"),
+        ("[]", "invalid loop history: invalid length 0"),
+        ("{}", "invalid loop history: missing field `loopId`"),
+        (r#"{"loopId": "a"}"#, "invalid loop history: missing field `iterations`"),
         (
             r#"{"loopId": " ", "iterations": []}"#,
-            "it is no loop history: its loopId is blank",
+            "invalid loop history: loopId is blank",
         ),
         (
             r#"{"loopId": "a", "iterations": [{"duration": "long"}]}"#,
-            "it is no loop history: invalid type: string \"long\", expected f64",
+            "invalid loop history: invalid type: string \"long\", expected f64",
         ),
         (
             r#"{"loopId": "a", "iterations": [{"duration": -1}]}"#,
-            "it is no loop history: the duration of iteration 1 is -1",
+            "invalid loop history: the duration of iteration 1 is -1",
         ),
     ] {
         let error = read_loop_history(text).unwrap_err().to_string();
@@ -92,7 +86,7 @@ fn what_is_no_loop_history_is_refused_in_a_line() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn loop_history_round_trips() {
     let mut history = read_loop_history(EXAMPLE).unwrap();
     if let Some(error) = history
         .iterations
@@ -129,7 +123,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn only_what_was_completed_is_called_so() {
+fn only_completed_runs_have_status_completed() {
     let history = read_loop_history(EXAMPLE).unwrap();
     let status = |history: &RunHistory, progress: LoopProgress| -> serde_json::Value {
         let files = write_loop_history(history, progress).unwrap();
@@ -153,11 +147,11 @@ fn only_what_was_completed_is_called_so() {
     };
     let mut tasks = history.clone();
     tasks.iterations = vec![of("a", &failed), of("b", &done)];
-    assert_eq!(status(&tasks, LoopProgress::WentThrough), "failed");
+    assert_eq!(status(&tasks, LoopProgress::NeedsAttention), "failed");
     assert_eq!(status(&tasks, LoopProgress::Stopped), "interrupted");
     tasks.iterations.push(of("a", &done));
     assert_eq!(
-        status(&tasks, LoopProgress::WentThrough),
+        status(&tasks, LoopProgress::NeedsAttention),
         "interrupted",
         "something else is left"
     );

@@ -1,13 +1,13 @@
-//! Capture: the one gate through which everything is written.
+//! Capture: validates and cleans everything that is written.
 //!
-//! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
+//! Text from commands is accepted or refused, never changed except for its line breaks.
 
 mod clean;
 mod found_tags;
 mod guess;
 mod knowledge;
 mod loop_history;
-mod notebook;
+mod note_repository;
 mod report;
 mod scratchpad;
 mod sigils;
@@ -20,69 +20,54 @@ use crate::secrets;
 use ralph_model::without_invisible;
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
-pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
-pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags, is_path, is_tool};
+pub use clean::{MAX_ERROR_OUTPUT, MAX_REASON, clean};
+pub use found_tags::{MAX_FOUND_TAGS, TaskTags, found_tags, is_path, is_tool};
 pub use guess::guess_kind;
 pub use knowledge::{
-    GoneKnowledge, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, KnowledgeWritten, Outboxed, Placement, PutBack,
-    Written, accept_knowledge,
+    KnowledgeError, KnowledgeFolder, KnowledgeRefusal, KnowledgeWritten, MissingKnowledge, Outboxed, Placement,
+    RestoreOutcome, Written, accept_knowledge,
 };
 pub use loop_history::{LoopFiles, LoopHistoryError, LoopProgress, read_loop_history, write_loop_history};
-pub use notebook::{
-    Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
-    TakenIn, Vanished,
+pub use note_repository::{
+    Draft, Findings, History, ImportedNotes, LogPlace, NoteRepository, NoteRepositoryError, ProjectEnv, Promoted,
+    Reading, Start, Stored, Vanished,
 };
 pub use report::{
-    WhyLines, category_of, failure_of, may_tell, named_files, normalised, signature, tells_of_failure, why_lines,
+    WhyLines, category_of, failure_of, may_report_failure, named_files, normalised, reports_failure, signature,
+    why_lines,
 };
 pub use scratchpad::{ClearedScratchpad, Moved, Scratchpad};
-pub use sigils::{EXAMPLE_TASK_ID, MOST_LEARNING, last_words, read_captured, read_control, read_verdict};
+pub use sigils::{EXAMPLE_TASK_ID, MAX_LEARNING, last_words, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};
 
-/// The largest text that one note may hold.
+/// The maximum size of a note.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;
 
 /// Whether a text that looks like a secret may be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretPolicy {
-    /// It is refused.
     Refuse,
-    /// The user said that it is none, or that it may be stored.
+    /// The user allowed it.
     Allow,
 }
 
 /// Why a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is nothing in it.
-    #[error("the text is blank, so there is nothing to store")]
+    #[error("the text is blank")]
     Blank,
-    /// It holds a NUL.
-    #[error("the text holds a NUL character at byte {at}, which no note can hold")]
-    Nul {
-        /// Where.
-        at: usize,
-    },
-    /// It is too large.
-    #[error("the text has {bytes} bytes; a note holds at most {MAX_NOTE_BYTES}")]
-    TooLarge {
-        /// How large it is.
-        bytes: usize,
-    },
-    /// It holds a secret.
-    #[error("line {line} of the text looks like it holds a secret ({kind}), so it was not stored")]
-    Secret {
-        /// On which line.
-        line: usize,
-        /// What it looks like.
-        kind: secrets::SecretKind,
-    },
+    #[error("the text contains a NUL character at byte {at}")]
+    Nul { at: usize },
+    #[error("the text has {bytes} bytes; the maximum is {MAX_NOTE_BYTES}")]
+    TooLarge { bytes: usize },
+    #[error("line {line} of the text looks like a secret ({kind}); nothing was stored")]
+    Secret { line: usize, kind: secrets::SecretKind },
 }
 
-/// Accepts a text as it is, with LF at the ends of its lines, or refuses it.
+/// Accepts a text with LF line endings, or refuses it.
 ///
 /// # Errors
-/// When it is blank, too large, holds a NUL, or holds what looks like a secret.
+/// If it is blank, too large, has a NUL or what looks like a secret.
 pub fn accept(text: &str, policy: SecretPolicy) -> Result<Cow<'_, str>, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::Blank);
@@ -95,7 +80,7 @@ pub fn accept(text: &str, policy: SecretPolicy) -> Result<Cow<'_, str>, Refusal>
     }
     if policy == SecretPolicy::Refuse {
         refuse_secret(text)?;
-        // A token that an invisible character splits is copied with it from web pages.
+        // Text copied from web pages may have tokens split by invisible characters.
         if let Cow::Owned(visible) = without_invisible(text) {
             refuse_secret(&visible)?;
         }
@@ -114,9 +99,9 @@ fn refuse_secret(text: &str) -> Result<(), Refusal> {
     })
 }
 
-/// Keeps a file beside it as `.bak` before it is changed for good, and returns the name. An earlier try that did not come
-/// to its end may have done so already.
-fn keep_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+/// Keeps a file as `.bak` before an irreversible change, and returns the backup's path. An earlier attempt may have
+/// kept it already.
+fn keep_backup(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
     const SUFFIX: &str = ".bak";
     let file = resolve(path)?;
     let mut name = file.clone().into_os_string();
@@ -134,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_accepted_as_they_are_or_refused() {
+    fn texts_are_accepted_unchanged_or_refused() {
         let token = format!("ghp_{}", "a1B2".repeat(9));
         let accept = |text: &str| accept(text, SecretPolicy::Refuse).map(Cow::into_owned);
         assert_eq!(accept("  kept exactly \n"), Ok("  kept exactly \n".to_owned()));

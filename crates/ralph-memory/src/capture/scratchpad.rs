@@ -1,52 +1,48 @@
-//! The scratchpad: the state of the current work, as text without entries. It is appended to, read from its end, cleared.
+//! The scratchpad: the state of the current work, as text without entries.
 
 use std::path::{Path, PathBuf};
 
 use ralph_notes::{LockedFile, Patches, Patience, read_file, write_new_file};
 
-use super::notebook::{NotebookError, Surroundings};
-use super::{SecretPolicy, accept, keep_beside};
+use super::note_repository::{NoteRepositoryError, ProjectEnv};
+use super::{SecretPolicy, accept, keep_backup};
 
-/// A file of working notes.
 pub struct Scratchpad<'a> {
-    /// The file.
     pub path: PathBuf,
-    /// The project around it.
-    pub surroundings: &'a dyn Surroundings,
-    /// How long to wait for others who write.
+    pub project_env: &'a dyn ProjectEnv,
+    /// How long to wait for other writers.
     pub patience: Patience<'a>,
 }
 
 impl Scratchpad<'_> {
-    /// The scratchpad of the same project in another file.
     #[must_use]
     pub fn at(&self, path: PathBuf) -> Self {
         Self {
             path,
-            surroundings: self.surroundings,
+            project_env: self.project_env,
             patience: self.patience,
         }
     }
 
-    /// What it says; nothing where there is none. Bytes that are no text are shown as such.
+    /// Its text; empty if there is no file. Invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub fn read(&self) -> Result<String, NotebookError> {
+    /// If it cannot be read.
+    pub fn read(&self) -> Result<String, NoteRepositoryError> {
         let bytes = read_file(&self.path)?.map(|text| text.bytes).unwrap_or_default();
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Adds a text at the end, on lines of its own, durably.
+    /// Appends a text on lines of its own, durably.
     ///
     /// # Errors
-    /// When the gate refuses it, or the file cannot be written; it is then as it was.
-    pub fn append(&self, text: &str, secrets: SecretPolicy) -> Result<(), NotebookError> {
-        let text = accept(text, secrets).map_err(|refusal| NotebookError::Refused {
+    /// If the text is refused or the file cannot be written; it is then unchanged.
+    pub fn append(&self, text: &str, secrets: SecretPolicy) -> Result<(), NoteRepositoryError> {
+        let text = accept(text, secrets).map_err(|refusal| NoteRepositoryError::Refused {
             part: String::new(),
             refusal,
         })?;
-        self.surroundings.prepare_note_folder(&self.path)?;
+        self.project_env.prepare_note_folder(&self.path)?;
         self.update(|bytes| {
             let mut patches = Patches::none();
             patches.insert(bytes.len(), on_lines_of_its_own(bytes, &text));
@@ -54,11 +50,11 @@ impl Scratchpad<'_> {
         })
     }
 
-    /// Empties it. The old text is kept beside it; nothing is done where there is none.
+    /// Empties it and keeps the old text as a backup; does nothing if it is empty.
     ///
     /// # Errors
-    /// When a file cannot be written; the scratchpad is then as it was.
-    pub fn clear(&self) -> Result<Option<ClearedScratchpad>, NotebookError> {
+    /// If a file cannot be written; the scratchpad is then unchanged.
+    pub fn clear(&self) -> Result<Option<ClearedScratchpad>, NoteRepositoryError> {
         if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
             return Ok(None);
         }
@@ -68,7 +64,7 @@ impl Scratchpad<'_> {
                 return Ok(Patches::none());
             }
             cleared = Some(ClearedScratchpad {
-                kept: keep_beside(&self.path, bytes)?,
+                kept: keep_backup(&self.path, bytes)?,
                 text: String::from_utf8_lossy(bytes).into_owned(),
             });
             Ok(Patches::whole(bytes, Vec::new()))
@@ -76,12 +72,11 @@ impl Scratchpad<'_> {
         Ok(cleared)
     }
 
-    /// Removes a text that was appended. One that is not there any more, on lines of its own, is left alone: the scratchpad
-    /// of a complete run is moved away.
+    /// Removes an appended text. Does nothing if it is no longer there: the scratchpad of a complete run is moved away.
     ///
     /// # Errors
-    /// When the file cannot be written; it is then as it was.
-    pub fn remove(&self, text: &str) -> Result<(), NotebookError> {
+    /// If the file cannot be written; it is then unchanged.
+    pub fn remove(&self, text: &str) -> Result<(), NoteRepositoryError> {
         self.update(|bytes| {
             let lines = on_lines_of_its_own(b"", text);
             let starts_line = |at: &usize| *at == 0 || bytes.get(at - 1) == Some(&b'\n');
@@ -93,12 +88,12 @@ impl Scratchpad<'_> {
         })
     }
 
-    /// Puts a text back that was there before what is there now.
+    /// Restores an old text before the current one.
     ///
     /// # Errors
-    /// When the file cannot be written; it is then as it was.
-    pub fn put_in_front(&self, text: &str) -> Result<(), NotebookError> {
-        self.surroundings.prepare_note_folder(&self.path)?;
+    /// If the file cannot be written; it is then unchanged.
+    pub fn put_in_front(&self, text: &str) -> Result<(), NoteRepositoryError> {
+        self.project_env.prepare_note_folder(&self.path)?;
         self.update(|bytes| {
             let mut patches = Patches::none();
             if !bytes.starts_with(text.as_bytes()) {
@@ -108,16 +103,16 @@ impl Scratchpad<'_> {
         })
     }
 
-    /// Moves what it says to another file, which must be nobody else's, and says whether there was anything to move.
+    /// Moves its text to a file that nothing else uses.
     ///
     /// # Errors
-    /// When a file cannot be written; the scratchpad is then as it was.
-    pub fn move_to(&self, place: &Path) -> Result<Moved, NotebookError> {
+    /// If a file cannot be written; the scratchpad is then unchanged.
+    pub fn move_to(&self, place: &Path) -> Result<Moved, NoteRepositoryError> {
         if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
             return Ok(Moved::Nothing);
         }
         self.update(|bytes| {
-            // What an earlier try wrote there is older than this. Where it cannot go, the next line says why.
+            // An earlier attempt may have left an older file. If it cannot be removed, the write below fails.
             drop(std::fs::remove_file(place));
             write_new_file(place, bytes)?;
             Ok(Patches::whole(bytes, Vec::new()))
@@ -125,31 +120,31 @@ impl Scratchpad<'_> {
         Ok(Moved::Everything)
     }
 
-    fn update(&self, edit: impl FnMut(&[u8]) -> Result<Patches, NotebookError>) -> Result<(), NotebookError> {
+    fn update(
+        &self,
+        edit: impl FnMut(&[u8]) -> Result<Patches, NoteRepositoryError>,
+    ) -> Result<(), NoteRepositoryError> {
         let mut locked = LockedFile::lock(&self.path, &self.patience)?;
         locked.update(b"", edit).map(drop)
     }
 }
 
-/// What was cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClearedScratchpad {
-    /// The file that keeps it.
+    /// The backup file.
     pub kept: PathBuf,
-    /// The text.
     pub text: String,
 }
 
-/// Whether the scratchpad had anything to move.
+/// Whether there was anything to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moved {
-    /// It had, and is empty now.
+    /// The scratchpad is empty now.
     Everything,
-    /// It said nothing.
     Nothing,
 }
 
-/// The text with the line breaks that set it apart from what stands before and what will follow.
+/// The text with line breaks that separate it from the text around it.
 fn on_lines_of_its_own(before: &[u8], text: &str) -> Vec<u8> {
     let mut added = String::with_capacity(text.len() + 2);
     if !before.is_empty() && !before.ends_with(b"\n") {

@@ -1,8 +1,8 @@
-//! Transcripts: every line that an agent prints, cleaned before it reaches the disk.
+//! Transcripts: cleans every line of an agent's output before it is written to disk.
 //!
-//! A line of JSON stays one: its strings are read, cleaned and written again, everything else stays byte for byte. A private
-//! key over several lines of text, or over several pieces of a message, is masked piece by piece. So is a token: a piece that
-//! ends in the beginning of one loses it, because the piece is written before the next one comes.
+//! A JSON line stays valid: its strings are decoded, cleaned and encoded again, and all other bytes are kept. A private
+//! key over several lines or message pieces is masked piece by piece. A piece that ends with the start of a token loses
+//! that part, because the piece is written before the next one arrives.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use super::clean::{visible_without, visible_without_secrets};
 use crate::secrets::{Secret, SecretKind, find, is_rest_of_line, open_token};
 
-/// The keys under which agents send their messages in pieces.
+/// The keys under which agents send message pieces.
 const PIECE_KEYS: [&str; 8] = [
     "text",
     "delta",
@@ -28,15 +28,15 @@ const PIECE_KEYS: [&str; 8] = [
     "data",
 ];
 
-static KEY_BEGINNINGS: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("-----BEGIN "));
+static KEY_HEADERS: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("-----BEGIN "));
 
-/// The end of a piece that may be the beginning of a secret, in bytes.
-const MOST_TAIL: usize = 2048;
+/// The maximum length of a piece's end that may start a secret, in bytes.
+const MAX_TAIL: usize = 2048;
 
-/// The most bytes between the line that begins a key and the key itself.
-const MOST_BEGINNING: usize = 2048;
+/// The maximum distance between a key's BEGIN line and the key itself, in bytes.
+const MAX_HEADER: usize = 2048;
 
-/// How a key looks that goes on: a line that begins it, and base64.
+/// A stand-in for an unfinished key: a BEGIN line and base64.
 fn key_so_far(pieces: Pieces) -> String {
     let end = match pieces {
         Pieces::AreJoined => "",
@@ -45,29 +45,26 @@ fn key_so_far(pieces: Pieces) -> String {
     format!("{0}BEGIN PRIVATE KEY{0}\n{1}{end}", "-".repeat(5), "A".repeat(64))
 }
 
-/// Cleans the lines of one transcript, in order.
+/// Cleans the lines of a transcript, in order.
 #[derive(Debug, Default)]
 pub struct TranscriptCleaner {
     lines: Stream,
     pieces: HashMap<&'static str, Stream>,
 }
 
-/// A line that was cleaned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CleanLine<'a> {
-    /// It is JSON, as it was before.
+    /// Still valid JSON.
     Json(Cow<'a, str>),
-    /// It is text.
     Text(Cow<'a, str>),
 }
 
 impl TranscriptCleaner {
-    /// A line without control characters and secrets. A line that is JSON stays JSON. Most lines are clean already, and
-    /// those are not copied.
+    /// Cleans a line. JSON stays JSON, and clean lines are not copied.
     pub fn clean_line<'a>(&mut self, line: &'a str) -> CleanLine<'a> {
         let line = line.trim_end_matches(['\n', '\r']);
         if serde_json::from_str::<IgnoredAny>(line).is_ok() {
-            // Between its strings a line break means nothing, and inside there is none.
+            // A line break is only white space between strings and cannot occur inside them.
             let line = replaced(Cow::Borrowed(line), ['\n', '\r']);
             let cleaned = match self.clean_strings(&line) {
                 Some(cleaned) => Cow::Owned(cleaned),
@@ -78,19 +75,19 @@ impl TranscriptCleaner {
                 None => cleaned,
             })
         } else {
-            // A line break inside would make two lines of one.
+            // A line break would split the line.
             let cleaned = self.lines.clean_line(line);
             CleanLine::Text(replaced(cleaned, ['\n', '\n']))
         }
     }
 
-    /// The same of a text that comes in pieces, of which this is the next.
+    /// The same for the next piece of a streamed text.
     pub fn clean_text<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
         let stream = self.pieces.entry("text").or_default();
         stream.clean(piece, Pieces::AreJoined)
     }
 
-    /// A line of JSON with each of its strings cleaned by itself; none when all of them are clean.
+    /// A JSON line with its strings cleaned; `None` if all are clean.
     fn clean_strings(&mut self, line: &str) -> Option<String> {
         let mut cleaned: Option<String> = None;
         let mut at = 0;
@@ -117,11 +114,11 @@ impl TranscriptCleaner {
         cleaned
     }
 
-    /// A string of JSON, cleaned; none when it is clean already.
+    /// A cleaned JSON string; `None` if it is clean.
     fn clean_string(&mut self, literal: &str, stream: Option<&'static str>) -> Option<String> {
         let inside = literal.trim_matches('"');
         let text = if literal.contains('\\') {
-            // Half of a pair of surrogates is no text. What is written in ASCII around it still is.
+            // An unpaired surrogate cannot be decoded; its ASCII surroundings are still cleaned.
             let text = serde_json::from_str::<String>(literal);
             Cow::Owned(text.unwrap_or_else(|_| inside.to_owned()))
         } else {
@@ -138,37 +135,37 @@ impl TranscriptCleaner {
     }
 }
 
-/// A text with a space for each of these signs.
-fn replaced(text: Cow<'_, str>, signs: [char; 2]) -> Cow<'_, str> {
-    if text.contains(signs) {
-        Cow::Owned(text.replace(signs, " "))
+/// Replaces these characters with spaces.
+fn replaced(text: Cow<'_, str>, chars: [char; 2]) -> Cow<'_, str> {
+    if text.contains(chars) {
+        Cow::Owned(text.replace(chars, " "))
     } else {
         text
     }
 }
 
-/// How the pieces of a stream stand to one another.
+/// How the pieces of a stream are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pieces {
-    /// One after the other, with nothing between.
+    /// Consecutive parts of one text.
     AreJoined,
-    /// Each is a line, without its end, and only a key goes over several.
+    /// Lines without their ends; only a key extends over several.
     AreLines,
 }
 
-/// A text that comes in pieces: what of the pieces so far matters for the next one.
+/// A streamed text: keeps what is needed to clean the next piece.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     before: String,
 }
 
 impl Stream {
-    /// The next line of a text, cleaned, with its secrets masked, also those that began in a line before it.
+    /// Cleans the next line, including secrets that began in earlier lines.
     pub(super) fn clean_line<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
         self.clean(line, Pieces::AreLines)
     }
 
-    /// The next piece, cleaned, with its secrets masked, also those that began before it.
+    /// Cleans the next piece, including secrets that began in earlier pieces.
     fn clean<'a>(&mut self, piece: &'a str, pieces: Pieces) -> Cow<'a, str> {
         let start = self.before.len();
         if start == 0 {
@@ -180,7 +177,7 @@ impl Stream {
         Cow::Owned(visible_without(&found, &joined, start).into_owned())
     }
 
-    /// The secrets in a text, with the one that may go on in the next piece, and keeps what matters for that piece.
+    /// The secrets in a text, including one that may continue in the next piece. Updates what is kept for that piece.
     fn find(&mut self, text: &str, pieces: Pieces) -> Vec<Secret> {
         let mut found = find(text);
         self.before = next_before(text, &found, pieces);
@@ -194,13 +191,13 @@ impl Stream {
     }
 }
 
-/// What of a text, in which these secrets are, matters for what follows it.
+/// What the next piece needs to know about this text.
 fn next_before(joined: &str, found: &[Secret], pieces: Pieces) -> String {
     let end_of_line = match pieces {
         Pieces::AreJoined => "",
         Pieces::AreLines => "\n",
     };
-    let begin = KEY_BEGINNINGS.rfind(joined.as_bytes());
+    let begin = KEY_HEADERS.rfind(joined.as_bytes());
     let open_key = begin.filter(|begin| {
         let after = joined.get(*begin..).unwrap_or_default();
         !after.contains("-----END ")
@@ -214,22 +211,22 @@ fn next_before(joined: &str, found: &[Secret], pieces: Pieces) -> String {
     let rest = |at: usize| joined.get(at..).unwrap_or_default();
     match (open_key, key_end) {
         (Some(_), Some(end)) if is_rest_of_line(rest(end)) => key_so_far(pieces),
-        (Some(begin), None) if joined.len() - begin <= MOST_BEGINNING => format!("{}{end_of_line}", rest(begin)),
+        (Some(begin), None) if joined.len() - begin <= MAX_HEADER => format!("{}{end_of_line}", rest(begin)),
         _ if pieces == Pieces::AreJoined => tail(joined).to_owned(),
         _ => String::new(),
     }
 }
 
-/// The last word of a text, if it is not too long to be a part of a secret.
+/// The last word of a text, if it may be a part of a secret.
 fn tail(text: &str) -> &str {
     let last = text
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\''))
         .next()
         .unwrap_or_default();
-    if last.len() <= MOST_TAIL { last } else { "" }
+    if last.len() <= MAX_TAIL { last } else { "" }
 }
 
-/// Where the strings of a line of JSON stand, with their quotes.
+/// The ranges of a JSON line's strings, including quotes.
 fn strings(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut bytes = line.bytes().enumerate();
     std::iter::from_fn(move || {
@@ -244,8 +241,8 @@ fn strings(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Masks what only the key before a string gives away, as in `"SecretAccessKey": "…"`; none when there is no such thing.
-/// Escapes are masked whole or not at all, so that JSON stays JSON.
+/// Masks secrets that only the key reveals, as in `"SecretAccessKey": "…"`; `None` if there are none. An escape is
+/// masked as a whole, so the JSON stays valid.
 fn mask_in_strings(line: &str) -> Option<String> {
     let plain = unescaped(line);
     let found = find(&plain);
@@ -272,8 +269,8 @@ fn mask_in_strings(line: &str) -> Option<String> {
     Some(masked)
 }
 
-/// A line of JSON in which characters that need no escape have none: a secret may hold a slash, which some programs write
-/// as `\/`, or a plus, which others write as `\u002B`.
+/// A JSON line without unnecessary escapes: some programs write a slash as `\/` or a plus as `\u002B`, and a secret may
+/// contain both.
 fn unescaped(line: &str) -> Cow<'_, str> {
     let mut text: Option<String> = None;
     let mut at = 0;
@@ -295,7 +292,7 @@ fn unescaped(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// The escapes of a line: where each stands in the text without the needless ones, and in the line.
+/// The escapes of a line: their ranges in the unescaped text and in the line.
 fn escapes(line: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
     let mut at = 0;
     let mut saved = 0;
@@ -310,7 +307,7 @@ fn escapes(line: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
     })
 }
 
-/// Finds places of the text without needless escapes in its line, one after the other.
+/// Maps ranges of the unescaped text to the line, in order.
 struct Places<I: Iterator<Item = (Range<usize>, Range<usize>)>> {
     escapes: Peekable<I>,
     last: Option<(Range<usize>, Range<usize>)>,
@@ -326,8 +323,7 @@ impl Places<std::iter::Empty<(Range<usize>, Range<usize>)>> {
 }
 
 impl<I: Iterator<Item = (Range<usize>, Range<usize>)>> Places<I> {
-    /// Where a part of the text stands in the line, with the whole of every escape that it holds a part of. Parts are asked
-    /// for in their order.
+    /// The range in the line, extended to whole escapes. Ranges must be requested in order.
     fn in_line(&mut self, range: &Range<usize>) -> Range<usize> {
         while let Some(next) = self.escapes.next_if(|(text, _)| text.start <= range.start) {
             self.last = Some(next);
@@ -348,7 +344,7 @@ impl<I: Iterator<Item = (Range<usize>, Range<usize>)>> Places<I> {
     }
 }
 
-/// The escape that begins at a backslash.
+/// The escape at a backslash.
 fn escape_at(line: &str, start: usize) -> &str {
     let rest = line.get(start..).unwrap_or_default();
     let length = match rest.chars().nth(1) {
@@ -365,7 +361,7 @@ fn escape_at(line: &str, start: usize) -> &str {
     rest.get(..length).unwrap_or(rest)
 }
 
-/// The character of an escape that could have done without.
+/// The character of an unnecessary escape.
 fn needless(escape: &str) -> Option<char> {
     if escape == "\\/" {
         return Some('/');
@@ -412,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_json_keep_every_byte_that_is_no_secret() {
+    fn json_lines_keep_every_other_byte() {
         let clean = r#" { "a" : [1.0, 1e400, "\u00e9\/x", "b\\"], "z":"\ud83d\ude00", "n": 12345678901234567890123 } "#;
         check(clean, clean);
         let token = token();
@@ -431,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_json_are_masked_however_often_they_are_escaped() {
+    fn keys_in_repeatedly_escaped_json_are_masked() {
         let mut line = json!({"content": [{"text": format!("see\n{}\nthere \"quoted\"", private_key())}]}).to_string();
         for _ in 0..3 {
             let cleaned = clean_lines(&[line.clone()]).concat();
@@ -446,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_cut_off_does_not_take_the_next_string_along() {
+    fn truncated_key_does_not_affect_the_next_string() {
         let key = private_key();
         let (begin, _) = key.split_at(120);
         let line = json!({"a": begin, "b": base64(), "c": 1}).to_string();
@@ -457,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_that_only_their_key_gives_away_are_masked() {
+    fn secrets_revealed_by_their_key_are_masked() {
         let secret: String = base64().chars().take(40).collect();
         check(
             &format!(r#"{{"SecretAccessKey": "{secret}", "x": true}}"#),
@@ -476,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_text_lose_control_characters_and_secrets() {
+    fn text_lines_are_cleaned() {
         check(
             &format!("\u{1b}[1mtoken\u{1b}[0m: {}\u{7}", token()),
             "token: [secret: github]",
@@ -490,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_over_several_lines_of_text_is_masked_and_what_follows_is_not() {
+    fn only_the_key_in_several_lines_is_masked() {
         let lines: Vec<String> = format!("$ cat key\n{}\nand then some prose", private_key())
             .lines()
             .map(str::to_owned)
@@ -512,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_behind_the_prefixes_of_logs_and_code_is_masked_line_by_line() {
+    fn prefixed_key_lines_are_masked() {
         for (before, after) in [
             ("E   ", ""),
             ("E     + ", ""),
@@ -544,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_many_pieces_of_a_message_is_masked_in_each_of_them() {
+    fn secret_in_many_pieces_is_masked() {
         let line = |text: &str| json!({"type": "delta", "delta": {"text": text}}).to_string();
         let token = token();
         let (first, second) = token.split_at(12);
@@ -586,7 +582,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn json_stays_json_and_one_line_stays_one(
+        fn json_stays_valid_on_one_line(
             texts in prop::collection::vec("(\\p{Any}|[\"\\\\]){0,30}", 0..4), plain in "\\p{Any}{0,40}"
         ) {
             let key = private_key();

@@ -1,58 +1,64 @@
-//! Our lessons as the earlier tool would have written them. One that came from there goes back as it came, but for what has
-//! changed since.
+//! Exports learnings in the earlier tool's format. Imported ones are returned unchanged except for what has changed
+//! since.
 
 use jiff::Timestamp;
-use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estimate_of, moment_text};
-use ralph_store::{ForeignLearning, ForeignStanding};
+use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estimate_of, format_timestamp};
+use ralph_store::{ForeignLearning, ForeignLearningStatus};
+use serde_json::Value;
 
-use super::javascript::{JsObject, JsValue, compact, parse};
-use super::lesson::{REASON, SAMPLED, STATUS, read_lesson, text_name, word_of};
+use super::json::{JsonObject, compact, object_of, parse};
+use super::learning::{REASON, SAMPLED, STATUS, read_learning, text_name, word_of};
 
-/// A lesson, with all that was said of it where it comes from.
+/// A learning, with all fields of its imported original.
 #[must_use]
-pub fn exported(learning: &Learning, original: Option<&str>) -> JsValue {
+pub fn exported(learning: &Learning, original: Option<&str>) -> Value {
     let original = original.and_then(|original| parse(original.as_bytes()).ok());
     let patched = original.and_then(|original| match original {
-        JsValue::Object(object) => patched(object, learning),
+        Value::Object(object) => patched(object, learning),
         _ => None,
     });
     let mut object = patched.unwrap_or_else(|| made(learning));
-    say_standing(&mut object, learning);
+    set_status(&mut object, learning);
     object.into()
 }
 
-/// Says how far a lesson has come. The other tool has no word for it in its store, where everything holds; we read ours again.
-fn say_standing(object: &mut JsObject, learning: &Learning) {
+/// Sets the status. The other tool's store has no field for it, because every entry is active there; we read ours
+/// again.
+fn set_status(object: &mut JsonObject, learning: &Learning) {
     let said = word_of(object, STATUS).and_then(|word| LearningStatus::parse(&word));
-    // What we said of it before holds no longer. Another word is somebody else's.
+    // Our own earlier status is outdated. Any other value was written by another tool.
     let is_ours = said.is_some_and(|said| said != LearningStatus::Promoted);
     if learning.status != LearningStatus::Promoted {
-        object.set(STATUS, learning.status.word().into());
+        object.insert(STATUS.to_owned(), learning.status.word().into());
     } else if is_ours {
-        object.remove(STATUS);
+        object.shift_remove(STATUS);
     }
     match &learning.reason {
-        Some(reason) if learning.status != LearningStatus::Promoted => object.set(REASON, reason.as_str().into()),
-        _ if is_ours => object.remove(REASON),
+        Some(reason) if learning.status != LearningStatus::Promoted => {
+            object.insert(REASON.to_owned(), reason.as_str().into());
+        }
+        _ if is_ours => {
+            object.shift_remove(REASON);
+        }
         _ => {}
     }
 }
 
-/// A lesson of another project as one of another store; none where nobody there wants it any more.
+/// A learning to pass to another project's store; `None` if it is no longer wanted.
 #[must_use]
-pub fn handed_over(learning: &Learning, original: Option<&str>) -> Option<ForeignLearning> {
+pub fn transferred(learning: &Learning, original: Option<&str>) -> Option<ForeignLearning> {
     let standing = match learning.status {
         _ if learning.superseded_by.is_some() => return None,
         LearningStatus::Rejected | LearningStatus::Pruned => return None,
-        LearningStatus::Promoted => ForeignStanding::Promoted,
-        LearningStatus::Validated => ForeignStanding::Validated,
-        LearningStatus::Pending => ForeignStanding::Pending,
+        LearningStatus::Promoted => ForeignLearningStatus::Promoted,
+        LearningStatus::Validated => ForeignLearningStatus::Validated,
+        LearningStatus::Pending => ForeignLearningStatus::Pending,
     };
     Some(ForeignLearning {
         id: Some(id_of(learning).to_owned()),
         kind: learning.kind,
         category: learning.category.clone(),
-        // What is good for every kind of work is good for work in general.
+        // A learning for every kind of work becomes one for general work.
         task_type: learning.task_type.or(Some(TaskType::General)),
         content: learning.content.clone(),
         tags: learning.tags.clone(),
@@ -65,19 +71,19 @@ pub fn handed_over(learning: &Learning, original: Option<&str>) -> Option<Foreig
         original: original.map(|original| compact(&exported(learning, Some(original)))),
         created_at: learning.created_at,
         updated_at: learning.updated_at,
-        retold: None,
+        paraphrase: None,
     })
 }
 
-/// What was said of it, with what has changed since; none where that is no lesson.
-fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
-    // The time does not matter: it is not compared.
-    let was = read_lesson(&object, Timestamp::UNIX_EPOCH).ok()?;
-    // Another lesson may have had the id that it came with.
+/// The original with later changes; `None` if it is not a valid learning.
+fn patched(mut object: JsonObject, learning: &Learning) -> Option<JsonObject> {
+    // The time is not compared.
+    let was = read_learning(&object, Timestamp::UNIX_EPOCH).ok()?;
+    // The original id may have been taken by another learning.
     if was.id.as_deref() != Some(id_of(learning)) {
-        object.set("id", id_of(learning).into());
+        object.insert("id".to_owned(), id_of(learning).into());
     }
-    let mut changes: Vec<(&str, JsValue)> = Vec::new();
+    let mut changes: Vec<(&str, Value)> = Vec::new();
     if learning.kind != was.kind {
         changes.push(("type", learning.kind.word().into()));
     }
@@ -87,7 +93,7 @@ fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     if learning.content != was.content || learning.facts != was.facts {
         changes.push(("content", patched_content(&object, learning, &was)));
     }
-    // What was no share went in as one.
+    // Values outside 0 to 1 were clamped on import.
     let is_other = |now: f64, then: f64| now.to_bits() != (then.clamp(0.0, 1.0) + 0.0).to_bits() && !then.is_nan();
     if is_other(learning.confidence, was.confidence) {
         changes.push(("confidence", learning.confidence.into()));
@@ -110,41 +116,41 @@ fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     if !changes.is_empty() {
         changes.push(("updatedAt", time(learning.updated_at)));
     }
-    // The other tool ranks a learning by these, and a staged one may lack them.
+    // The other tool ranks by these, and a staged learning may lack them.
     let needed = [
         ("createdAt", time(learning.created_at)),
         ("updatedAt", time(learning.updated_at)),
         ("useCount", learning.use_count.into()),
     ];
-    let missing = needed.into_iter().filter(|(name, _)| object.get(name).is_none());
+    let missing = needed.into_iter().filter(|(name, _)| !object.contains_key(*name));
     changes.extend(missing.collect::<Vec<_>>());
     for (name, value) in changes {
-        object.set(name, value);
+        object.insert(name.to_owned(), value);
     }
     Some(object)
 }
 
-/// What it says, with whatever else stands there.
-fn patched_content(object: &JsObject, learning: &Learning, was: &ForeignLearning) -> JsValue {
-    let Some(JsValue::Object(parts)) = object.get("content") else {
+/// The content, with its other fields kept.
+fn patched_content(object: &JsonObject, learning: &Learning, was: &ForeignLearning) -> Value {
+    let Some(Value::Object(parts)) = object.get("content") else {
         return content(learning);
     };
     let mut parts = parts.clone();
     if learning.content != was.content {
         let name = text_name(&parts, was.kind).unwrap_or_else(|| name_of_text(learning.kind));
-        parts.set(name, learning.content.as_str().into());
+        parts.insert(name.to_owned(), learning.content.as_str().into());
     }
     if learning.facts != was.facts {
         for (name, value) in learning.facts.iter().flat_map(numbers) {
-            parts.set(name, value);
+            parts.insert(name.to_owned(), value);
         }
     }
     parts.into()
 }
 
-/// A lesson that the other tool has never seen.
-fn made(learning: &Learning) -> JsObject {
-    let mut object = JsObject::from_pairs([
+/// A learning that did not come from the other tool.
+fn made(learning: &Learning) -> JsonObject {
+    let mut object = object_of([
         ("id", id_of(learning).into()),
         ("type", learning.kind.word().into()),
         ("taskType", task_type(learning)),
@@ -156,29 +162,29 @@ fn made(learning: &Learning) -> JsObject {
         ("useCount", learning.use_count.into()),
         ("successRate", learning.success_rate.into()),
     ]);
-    // Names that only we know, which others keep.
+    // Fields of our own, which other tools preserve.
     if learning.category != learning.kind.word() {
-        object.set("category", learning.category.as_str().into());
+        object.insert("category".to_owned(), learning.category.as_str().into());
     }
     if !learning.tags.is_empty() {
-        object.set("tags", texts(&learning.tags));
+        object.insert("tags".to_owned(), texts(&learning.tags));
     }
     object
 }
 
-fn content(learning: &Learning) -> JsValue {
-    let mut parts = JsObject::default();
-    if !is_told_by_numbers(learning) {
-        parts.set(name_of_text(learning.kind), learning.content.as_str().into());
+fn content(learning: &Learning) -> Value {
+    let mut parts = JsonObject::new();
+    if !is_derived_from_numbers(learning) {
+        parts.insert(name_of_text(learning.kind).to_owned(), learning.content.as_str().into());
     }
     for (name, value) in learning.facts.iter().flat_map(numbers) {
-        parts.set(name, value);
+        parts.insert(name.to_owned(), value);
     }
     parts.into()
 }
 
-/// Whether what a lesson says can be read from its numbers alone.
-fn is_told_by_numbers(learning: &Learning) -> bool {
+/// Whether the text can be derived from the numbers alone.
+fn is_derived_from_numbers(learning: &Learning) -> bool {
     match &learning.facts {
         Some(Facts::Estimate { complexity, .. }) => {
             let task_type = learning.task_type.unwrap_or(TaskType::General);
@@ -188,8 +194,8 @@ fn is_told_by_numbers(learning: &Learning) -> bool {
     }
 }
 
-/// The numbers behind a lesson, by the names that the other tool has for them.
-fn numbers(facts: &Facts) -> Vec<(&'static str, JsValue)> {
+/// The numbers of a learning, by the other tool's names.
+fn numbers(facts: &Facts) -> Vec<(&'static str, Value)> {
     match facts {
         Facts::Strategy {
             effectiveness,
@@ -226,20 +232,20 @@ fn name_of_text(kind: LearningKind) -> &'static str {
     }
 }
 
-/// Its id where it comes from, else its own.
+/// Its imported id, else its own.
 pub(super) fn id_of(learning: &Learning) -> &str {
     learning.foreign_id.as_deref().unwrap_or(learning.id.as_str())
 }
 
-/// The other tool wants one; what is good for every kind of work is for none in particular.
-fn task_type(learning: &Learning) -> JsValue {
+/// The other tool requires one; learnings for every kind of work become general.
+fn task_type(learning: &Learning) -> Value {
     learning.task_type.unwrap_or(TaskType::General).word().into()
 }
 
-fn texts(texts: &[String]) -> JsValue {
-    JsValue::List(texts.iter().map(|text| text.as_str().into()).collect())
+fn texts(texts: &[String]) -> Value {
+    Value::Array(texts.iter().map(|text| text.as_str().into()).collect())
 }
 
-fn time(at: Timestamp) -> JsValue {
-    moment_text(at).as_str().into()
+fn time(at: Timestamp) -> Value {
+    format_timestamp(at).as_str().into()
 }

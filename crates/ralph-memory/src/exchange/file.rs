@@ -1,31 +1,29 @@
-//! The two files of the earlier tool: the store of lessons, and the staging area of those that nobody has judged to the end.
+//! The two files of the earlier tool: the store of learnings, and the staging area of those not yet fully reviewed.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_model::{LearningKind, moment_text};
+use ralph_model::{LearningKind, format_timestamp};
 use ralph_notes::{FileError, read_file};
 
-use super::javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
+use serde_json::Value;
 
-/// What stands behind the name of a file in that of its backup.
+use super::json::{JsonObject, JsonProblem, compact, indented, kind_of, object_of, parse, sha256};
+
+/// Suffix of backup files.
 pub(super) const BACKUP: &str = ".bak";
-/// The version of the files that are written, and …
+/// The version that is written, and …
 const VERSION: &str = "1.0.0";
-/// … how those begin that are read.
+/// … the prefix of versions that are read.
 const KNOWN_VERSIONS: &str = "1.";
 
-/// Which of the two files it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// The store.
     Store,
-    /// The staging area.
     Staging,
 }
 
 impl FileKind {
-    /// How it is called in its folder.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -34,7 +32,7 @@ impl FileKind {
         }
     }
 
-    /// How its list is called.
+    /// The name of its list.
     fn list(self) -> &'static str {
         match self {
             Self::Store => "learnings",
@@ -42,56 +40,52 @@ impl FileKind {
         }
     }
 
-    /// Which of the two a value is meant to be, by its lists.
+    /// Detects the kind of a value by its lists.
     #[must_use]
-    pub fn of(value: &JsValue) -> Option<Self> {
+    pub fn of(value: &Value) -> Option<Self> {
         let object = value.as_object()?;
         let has = |kind: &Self| object.get(kind.list()).is_some();
         [Self::Store, Self::Staging].into_iter().find(has)
     }
 }
 
-/// Why a file cannot be taken for what it should be.
+/// Why a file is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileProblem {
-    /// It is not there.
-    #[error("it is not there")]
+    #[error("it is missing")]
     Missing,
-    /// It is no JSON.
     #[error(transparent)]
     Json(#[from] JsonProblem),
-    /// It is JSON of another form.
     #[error("{0}")]
     Shape(String),
-    /// It is not what was written.
-    #[error("its checksum does not fit what it holds, so something has changed it")]
+    #[error("checksum mismatch")]
     Checksum,
 }
 
-/// One of the two files, as it was read.
+/// One of the two files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignFile {
     kind: FileKind,
-    whole: JsObject,
+    whole: JsonObject,
 }
 
 impl ForeignFile {
-    /// A store of these lessons, with its checksum and its figures.
+    /// A store of these learnings, with checksum and statistics.
     #[must_use]
-    pub fn store(learnings: Vec<JsValue>, updated: Timestamp) -> Self {
-        let kinds: Vec<JsText> = LearningKind::ALL.iter().map(|kind| kind.word().into()).collect();
+    pub fn store(learnings: Vec<Value>, updated: Timestamp) -> Self {
+        let kinds: Vec<&str> = LearningKind::ALL.iter().map(|kind| kind.word()).collect();
         let by_type = tally(&learnings, "type", &kinds);
         let by_task_type = tally(&learnings, "taskType", &[]);
-        let stats = JsObject::from_pairs([
+        let stats = object_of([
             ("totalLearnings", number(learnings.len())),
             ("byType", by_type.into()),
             ("byTaskType", by_task_type.into()),
         ]);
-        let learnings = JsValue::List(learnings);
-        let whole = JsObject::from_pairs([
+        let learnings = Value::Array(learnings);
+        let whole = object_of([
             ("version", VERSION.into()),
             ("checksum", sha256(compact(&learnings)).as_str().into()),
-            ("lastUpdated", moment_text(updated).as_str().into()),
+            ("lastUpdated", format_timestamp(updated).as_str().into()),
             ("learnings", learnings),
             ("stats", stats.into()),
         ]);
@@ -101,145 +95,132 @@ impl ForeignFile {
         }
     }
 
-    /// Reads a file. What has the right form and is wrong in another way is handed back with the reason: a person may want
-    /// it all the same.
+    /// Reads a file. A well-formed file with another problem is returned with the error, because a user may want it
+    /// anyway.
     ///
     /// # Errors
     /// When it is not what it should be.
     pub fn read(kind: FileKind, bytes: &[u8]) -> Result<Self, (FileProblem, Option<Self>)> {
         let value = parse(bytes).map_err(|problem| (problem.into(), None))?;
         let shape = |what: String| (FileProblem::Shape(what), None);
-        let JsValue::Object(whole) = value else {
-            return Err(shape(format!("it holds {} instead of an object", value.kind())));
+        let Value::Object(whole) = value else {
+            return Err(shape(format!("it holds {} instead of an object", kind_of(&value))));
         };
         let name = kind.list();
         match whole.get(name) {
-            Some(JsValue::List(_)) => {}
-            Some(other) => return Err(shape(format!("its \"{name}\" is {} instead of a list", other.kind()))),
+            Some(Value::Array(_)) => {}
+            Some(other) => return Err(shape(format!("its \"{name}\" is {} instead of a list", kind_of(other)))),
             None => return Err(shape(format!("it has no \"{name}\""))),
         }
         let file = Self { kind, whole };
-        match file.doubt() {
+        match file.problem() {
             Some(problem) => Err((problem, Some(file))),
             None => Ok(file),
         }
     }
 
-    /// What speaks against a file that has the right form.
-    fn doubt(&self) -> Option<FileProblem> {
-        if let Some(JsValue::Text(version)) = self.whole.get("version")
-            && !version.to_text().starts_with(KNOWN_VERSIONS)
+    /// The problem of a well-formed file, if any.
+    fn problem(&self) -> Option<FileProblem> {
+        if let Some(Value::String(version)) = self.whole.get("version")
+            && !version.starts_with(KNOWN_VERSIONS)
         {
-            let version = version.to_text();
-            return Some(FileProblem::Shape(format!(
-                "it is of version {version}, which is not known"
-            )));
+            return Some(FileProblem::Shape(format!("unsupported version {version}")));
         }
-        match self.whole.get("checksum").and_then(JsValue::as_text) {
-            Some(said) => (!said.is(&self.checksum())).then_some(FileProblem::Checksum),
-            // The staging area has done without in the past; a store never has.
+        match self.whole.get("checksum").and_then(Value::as_str) {
+            Some(said) => (said != self.checksum()).then_some(FileProblem::Checksum),
+            // Older staging areas have none; a store always does.
             None if self.kind == FileKind::Staging => None,
             None => Some(FileProblem::Shape("it has no checksum".to_owned())),
         }
     }
 
-    /// Which of the two it is.
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
-    /// What stands in its list.
+    /// The entries of its list.
     #[must_use]
-    pub fn entries(&self) -> &[JsValue] {
+    pub fn entries(&self) -> &[Value] {
         let list = self.whole.get(self.kind.list());
-        list.and_then(JsValue::as_list).unwrap_or_default()
+        list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// When it was last written, if it says so.
     #[must_use]
     pub fn updated_at(&self) -> Option<Timestamp> {
-        self.whole.get("lastUpdated")?.as_text()?.to_text().parse().ok()
+        self.whole.get("lastUpdated")?.as_str()?.parse().ok()
     }
 
     /// The checksum of its list.
     #[must_use]
     pub fn checksum(&self) -> String {
-        let list = self.whole.get(self.kind.list()).unwrap_or(&JsValue::Null);
+        let list = self.whole.get(self.kind.list()).unwrap_or(&Value::Null);
         sha256(compact(list))
     }
 
     /// The text of the file.
     #[must_use]
     pub fn text(&self) -> String {
-        indented(&JsValue::Object(self.whole.clone()))
+        indented(&Value::Object(self.whole.clone()))
     }
 }
 
 /// How many learnings have each word under a name; words of `always` are listed even if the count is 0.
-fn tally(learnings: &[JsValue], name: &str, always: &[JsText]) -> JsObject {
-    let mut counts: Vec<(JsText, usize)> = always.iter().map(|word| (word.clone(), 0)).collect();
-    for learning in learnings {
-        let word = learning.as_object().and_then(|object| object.get(name)?.as_text());
-        let Some(word) = word else { continue };
-        match counts.iter_mut().find(|(known, _)| known == word) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((word.clone(), 1)),
-        }
+fn tally(learnings: &[Value], name: &str, always: &[&str]) -> JsonObject {
+    let mut counts: JsonObject = always.iter().map(|word| ((*word).to_owned(), number(0))).collect();
+    for word in learnings.iter().filter_map(|learning| learning.get(name)?.as_str()) {
+        let count = counts.get(word).and_then(Value::as_u64).unwrap_or_default();
+        counts.insert(word.to_owned(), (count + 1).into());
     }
-    JsObject::of(counts.into_iter().map(|(word, count)| (word, number(count))).collect())
+    counts
 }
 
-fn number(count: usize) -> JsValue {
+fn number(count: usize) -> Value {
     u32::try_from(count).unwrap_or(u32::MAX).into()
 }
 
-/// What could be had of a file.
+/// The result of loading a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Loaded {
-    /// It is as it should be.
+    /// The file is good.
     Good(ForeignFile),
-    /// It is not, but its backup is.
+    /// The file is bad, but its backup is good.
     Recovered {
-        /// What the backup holds.
         file: ForeignFile,
-        /// The backup.
         from_backup: PathBuf,
-        /// What is wrong with the file itself.
         why: FileProblem,
-        /// What stands in the file itself, if it has the right form.
-        as_it_stands: Option<ForeignFile>,
+        /// The file itself, if it is well-formed.
+        damaged_file: Option<ForeignFile>,
     },
-    /// Neither is it, nor its backup.
+    /// Both are bad.
     Bad {
-        /// What is wrong with the file itself.
         why: FileProblem,
-        /// What is wrong with its backup; none where there is none.
+        /// What is wrong with its backup; `None` if there is none.
         backup: Option<FileProblem>,
-        /// What stands in the file itself, if it has the right form.
-        as_it_stands: Option<ForeignFile>,
+        /// The file itself, if it is well-formed.
+        damaged_file: Option<ForeignFile>,
     },
 }
 
-/// Reads a file, or its backup where it is no good; none where there is neither.
+/// Reads a file, or its backup if the file is bad; `None` if there is neither.
 ///
 /// # Errors
 /// When a file that is there cannot be read.
 pub fn load(kind: FileKind, path: &Path) -> Result<Option<Loaded>, FileError> {
-    let standing = read_file(path)?.map(|text| text.bytes);
+    let current = read_file(path)?.map(|text| text.bytes);
     let backup_path = backup_of(path);
-    if let Some(Ok(file)) = standing.as_deref().map(|bytes| ForeignFile::read(kind, bytes)) {
+    if let Some(Ok(file)) = current.as_deref().map(|bytes| ForeignFile::read(kind, bytes)) {
         return Ok(Some(Loaded::Good(file)));
     }
     let backup = read_file(&backup_path)?.map(|text| text.bytes);
-    Ok(load_bytes(kind, standing.as_deref(), (backup.as_deref(), &backup_path)))
+    Ok(load_bytes(kind, current.as_deref(), (backup.as_deref(), &backup_path)))
 }
 
-/// The same of what was read before.
+/// The same for bytes already read.
 #[must_use]
-pub fn load_bytes(kind: FileKind, standing: Option<&[u8]>, backup: (Option<&[u8]>, &Path)) -> Option<Loaded> {
+pub fn load_bytes(kind: FileKind, current: Option<&[u8]>, backup: (Option<&[u8]>, &Path)) -> Option<Loaded> {
     let (backup, backup_path) = backup;
-    let (why, as_it_stands) = match standing.map(|bytes| ForeignFile::read(kind, bytes)) {
+    let (why, damaged_file) = match current.map(|bytes| ForeignFile::read(kind, bytes)) {
         Some(Ok(file)) => return Some(Loaded::Good(file)),
         Some(Err(problem)) => problem,
         None => (FileProblem::Missing, None),
@@ -249,18 +230,17 @@ pub fn load_bytes(kind: FileKind, standing: Option<&[u8]>, backup: (Option<&[u8]
             file,
             from_backup: backup_path.to_owned(),
             why,
-            as_it_stands,
+            damaged_file,
         }),
-        None if standing.is_none() => None,
+        None if current.is_none() => None,
         backup => Some(Loaded::Bad {
             why,
             backup: backup.and_then(Result::err).map(|(problem, _)| problem),
-            as_it_stands,
+            damaged_file,
         }),
     }
 }
 
-/// The name of a file's backup.
 #[must_use]
 pub fn backup_of(path: &Path) -> PathBuf {
     let mut name = path.to_owned().into_os_string();

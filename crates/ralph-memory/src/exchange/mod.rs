@@ -1,17 +1,17 @@
-//! Exchange of lessons with an earlier tool, which keeps them in two JSON files: a store with a checksum, and a staging area.
-//! Both are read and written as that tool, a JavaScript program, does it; neither is ever trusted to be whole. What comes in
-//! passes the gate of [`crate::capture`] like everything else.
+//! Exchanges learnings with an earlier tool (a JavaScript program), which keeps them in two JSON files: a store with a
+//! checksum, and a staging area. Neither is trusted to be intact. Imported text passes the gate of [`crate::capture`]
+//! like all input.
 
 mod export;
 mod file;
-mod javascript;
-mod lesson;
+mod json;
+mod learning;
 mod save;
 mod tables;
 
-pub use export::{exported, handed_over};
+pub use export::{exported, transferred};
 pub use file::{FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, load_bytes};
-pub use javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
-pub use lesson::{EntryProblem, ReadLessons, read_candidates, read_lessons};
+pub use json::{JsonObject, JsonProblem, compact, indented, parse, sha256};
+pub use learning::{EntryProblem, ReadLearnings, read_candidates, read_learnings};
 pub use save::{Kept, save};
 pub use tables::{csv, markdown};

@@ -1,5 +1,4 @@
-//! Writes a store over another one. The old one becomes the backup, but only if it is good: what is broken never takes the
-//! place of what is not.
+//! Overwrites a store. The old one becomes the backup only if it is good: a broken file never replaces a good one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,57 +6,57 @@ use ralph_notes::{FileError, LockedFile, Patches, Patience, link_beside};
 
 use super::file::{ForeignFile, backup_of};
 
-/// What stands behind the name of a file that was broken.
+/// Suffix of broken files.
 const BROKEN: &str = ".broken";
 
-/// What was kept of the file that stood there before.
+/// What happened to the previous file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// There was none, or it held the same.
+    /// There was none, or it was identical.
     Nothing,
-    /// It is the backup now.
+    /// It is now the backup.
     AsBackup(PathBuf),
-    /// It was broken, and lies here; the backup is as it was.
+    /// It was broken and was moved here; the backup is unchanged.
     AsBroken(PathBuf),
 }
 
-/// Writes a file durably, and whole or not at all.
+/// Writes a file durably and atomically.
 ///
 /// # Errors
 /// When the file system says no; the file and its backup are then good where they were.
 pub fn save(file: &ForeignFile, path: &Path, patience: &Patience<'_>) -> Result<Kept, FileError> {
     let text = file.text().into_bytes();
     let mut kept = Kept::Nothing;
-    replace(path, patience, |standing| {
-        if standing == text {
+    replace(path, patience, |current| {
+        if current == text {
             return Ok(Patches::none());
         }
-        kept = keep(file, path, standing, patience)?;
-        Ok(Patches::whole(standing, text.clone()))
+        kept = keep(file, path, current, patience)?;
+        Ok(Patches::whole(current, text.clone()))
     })?;
     Ok(kept)
 }
 
-/// Keeps what stands in a file before another text takes its place.
-fn keep(file: &ForeignFile, path: &Path, standing: &[u8], patience: &Patience<'_>) -> Result<Kept, FileError> {
-    if standing.is_empty() {
+/// Preserves the current file before it is overwritten.
+fn keep(file: &ForeignFile, path: &Path, current: &[u8], patience: &Patience<'_>) -> Result<Kept, FileError> {
+    if current.is_empty() {
         return Ok(Kept::Nothing);
     }
-    if ForeignFile::read(file.kind(), standing).is_err() {
+    if ForeignFile::read(file.kind(), current).is_err() {
         return link_beside(path, BROKEN).map(Kept::AsBroken);
     }
     let backup = backup_of(path);
     replace(&backup, patience, |old| {
-        Ok(if old == standing {
+        Ok(if old == current {
             Patches::none()
         } else {
-            Patches::whole(old, standing.to_vec())
+            Patches::whole(old, current.to_vec())
         })
     })?;
     Ok(Kept::AsBackup(backup))
 }
 
-/// Changes a file under its lock, which is gone afterwards.
+/// Changes a file under its lock, and removes the lock file.
 fn replace(
     path: &Path,
     patience: &Patience<'_>,

@@ -1,15 +1,14 @@
-//! Our lessons for spreadsheets and for people.
+//! Exports learnings as CSV and Markdown.
 
-use ralph_model::{Learning, LearningKind, LearningStatus, TaskType, count, moment_text};
+use ralph_model::{Learning, LearningKind, LearningStatus, TaskType, count, format_timestamp};
 
 use super::export::id_of;
-use super::javascript::compact;
-use crate::inject::prompt::lesson_item;
+use super::json::compact;
+use crate::inject::prompt::learning_item;
 
-/// The names of the columns.
 const COLUMNS: &str = "id,type,taskType,confidence,successRate,useCount,createdAt";
 
-/// Lessons as a table whose fields are set apart by commas. A field that a spreadsheet would take for a formula is text.
+/// Learnings as CSV. A field that a spreadsheet would take for a formula is escaped.
 #[must_use]
 pub fn csv<'l>(learnings: impl Iterator<Item = &'l Learning>) -> String {
     let mut table = format!("{COLUMNS}\n");
@@ -21,7 +20,7 @@ pub fn csv<'l>(learnings: impl Iterator<Item = &'l Learning>) -> String {
             compact(&learning.confidence.into()),
             compact(&learning.success_rate.into()),
             learning.use_count.to_string(),
-            moment_text(learning.created_at),
+            format_timestamp(learning.created_at),
         ];
         let fields: Vec<String> = fields.iter().map(|text| field(text)).collect();
         table.push_str(&fields.join(","));
@@ -44,7 +43,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Lessons as a page, by their kinds; each as it stands in prompts, with what is known of it below.
+/// Learnings as a Markdown page by kind; each as in prompts, with its details below.
 #[must_use]
 pub fn markdown(learnings: &[&Learning]) -> String {
     let mut page = "# Learnings\n".to_owned();
@@ -84,7 +83,7 @@ fn item(learning: &Learning) -> String {
     if !learning.tags.is_empty() {
         details.push(format!("tags {}", learning.tags.join(", ")));
     }
-    format!("{}  {}\n", lesson_item(learning), details.join(" · "))
+    format!("{}  {}\n", learning_item(learning), details.join(" · "))
 }
 
 #[cfg(test)]
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_and_are_no_formulas() {
+    fn fields_are_quoted_and_formulas_escaped() {
         for (text, expected) in [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),

@@ -1,4 +1,4 @@
-//! Lessons that stand in a prompt, so that none stands there that contradicts one of them.
+//! Keeps conflicting learnings out of the same prompt.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,55 +6,57 @@ use std::rc::Rc;
 
 use ralph_model::{Learning, LearningId};
 
-use crate::contradiction::Reading;
+use crate::similarity::LearningFeatures;
 
-/// Lessons that stand in a prompt.
+/// The learnings already in a prompt.
 #[derive(Debug, Clone)]
 pub(super) struct Claims<'a> {
-    standing: Vec<(&'a LearningId, Rc<Reading>)>,
-    /// What was read so far. The same lessons are looked at again and again while a prompt is put together.
-    read: Rc<RefCell<HashMap<&'a LearningId, Rc<Reading>>>>,
-    /// Pairs that seem to contradict each other, and both hold, each with the lower id first.
-    settled: &'a [(LearningId, LearningId)],
+    active: Vec<(&'a LearningId, Rc<LearningFeatures>)>,
+    /// Parsed learnings; the same ones are compared repeatedly.
+    read: Rc<RefCell<HashMap<&'a LearningId, Rc<LearningFeatures>>>>,
+    /// Pairs that are known not to conflict although they seem to, each with the lower id first.
+    settled_pairs: &'a [(LearningId, LearningId)],
 }
 
 impl<'a> Claims<'a> {
-    /// None yet. Of the pairs that seem to contradict each other these are known to hold both.
-    pub(super) fn none(settled: &'a [(LearningId, LearningId)]) -> Self {
+    /// No learnings yet, with the pairs that are known not to conflict.
+    pub(super) fn new(settled_pairs: &'a [(LearningId, LearningId)]) -> Self {
         Self {
-            standing: Vec::new(),
+            active: Vec::new(),
             read: Rc::default(),
-            settled,
+            settled_pairs,
         }
     }
 
-    /// Notes that a lesson stands there.
+    /// Adds a learning to the prompt.
     pub(super) fn add(&mut self, learning: &'a Learning) {
-        self.standing.push((&learning.id, self.reading_of(learning)));
+        self.active.push((&learning.id, self.features_of(learning)));
     }
 
-    /// Whether a lesson contradicts one that stands there.
-    pub(super) fn refute(&self, learning: &'a Learning) -> bool {
-        if self.standing.is_empty() {
+    /// Whether a learning conflicts with one in the prompt.
+    pub(super) fn conflict_with(&self, learning: &'a Learning) -> bool {
+        if self.active.is_empty() {
             return false;
         }
-        let reading = self.reading_of(learning);
-        let refutes = |(id, standing): &(&LearningId, Rc<Reading>)| {
-            standing.contradicts(&reading).is_some() && !self.is_settled(id, &learning.id)
+        let features = self.features_of(learning);
+        let conflicts = |(id, active): &(&LearningId, Rc<LearningFeatures>)| {
+            active.conflict(&features).is_some() && !self.is_settled(id, &learning.id)
         };
-        self.standing.iter().any(refutes)
+        self.active.iter().any(conflicts)
     }
 
-    fn reading_of(&self, learning: &'a Learning) -> Rc<Reading> {
+    fn features_of(&self, learning: &'a Learning) -> Rc<LearningFeatures> {
         let mut read = self.read.borrow_mut();
-        let reading = read
+        let features = read
             .entry(&learning.id)
-            .or_insert_with(|| Rc::new(Reading::of(learning)));
-        Rc::clone(reading)
+            .or_insert_with(|| Rc::new(LearningFeatures::of(learning)));
+        Rc::clone(features)
     }
 
     fn is_settled(&self, one: &LearningId, other: &LearningId) -> bool {
         let (lower, higher) = if one < other { (one, other) } else { (other, one) };
-        self.settled.iter().any(|(one, other)| (one, other) == (lower, higher))
+        self.settled_pairs
+            .iter()
+            .any(|(one, other)| (one, other) == (lower, higher))
     }
 }

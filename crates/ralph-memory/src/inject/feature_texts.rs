@@ -1,5 +1,4 @@
-//! What is written about a feature: `spec.md` says what is wanted, `plan.md` how it is built. Both are a person's files, in
-//! the worktree; here they are only read.
+//! Reads a feature's `spec.md` and `plan.md` from the worktree. People write them; nothing here changes them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,64 +7,53 @@ use std::path::PathBuf;
 use ralph_model::{FeatureName, size};
 use ralph_notes::{Boundary, normalise_line_breaks};
 
-/// The most that is read of one file.
+/// The maximum number of bytes read from a file.
 pub const MAX_FEATURE_FILE_BYTES: usize = 1 << 20;
 
-/// The folder of all features; each has one of its name below it.
+/// The folder of all features, with a subfolder for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeaturesFolder {
-    /// The folder.
     pub path: PathBuf,
-    /// The same from the project's root, as a person or an agent reads it.
+    /// The path relative to the project root, for display.
     pub shown: String,
-    /// What its files must stay in.
+    /// The boundary that its files must not leave.
     pub boundary: Boundary,
 }
 
-/// A file of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeatureFile {
-    /// What is wanted.
     Spec,
-    /// How it is built.
     Plan,
 }
 
-/// What stands in a file of a feature.
+/// The content of a feature file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeatureFileText {
-    /// There is no such file.
     Missing,
-    /// Nothing, or what ralph put there: nobody has written anything.
+    /// Empty or the unchanged template.
     Unwritten,
-    /// This.
     Written(String),
-    /// The beginning of more than is read.
+    /// The beginning of a file that is too long.
     Beginning(String),
-    /// Nobody can tell: why, as the end of a sentence that begins with the file.
+    /// Why it cannot be read, as a clause that follows the file name.
     Unreadable(String),
 }
 
-/// What is written about a feature, as far as it could be read.
+/// The texts of a feature, as far as they could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeatureTexts {
-    /// The name of the feature.
     pub name: String,
-    /// Its folder, from the project's root.
+    /// Relative to the project root.
     pub folder: String,
-    /// What is wanted, if somebody has written it.
     pub spec: Option<String>,
-    /// How it is built, if somebody has written it.
     pub plan: Option<String>,
-    /// What could not be read, a sentence each.
+    /// What could not be read, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl FeatureFile {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Spec, Self::Plan];
 
-    /// The name of the file.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -74,7 +62,7 @@ impl FeatureFile {
         }
     }
 
-    /// What it begins with where nobody has written anything yet.
+    /// The initial content.
     #[must_use]
     pub fn template(self, feature: &FeatureName) -> String {
         let text = match self {
@@ -86,41 +74,38 @@ impl FeatureFile {
 }
 
 impl FeaturesFolder {
-    /// The folder of a feature.
     #[must_use]
     pub fn folder_of(&self, feature: &FeatureName) -> PathBuf {
         self.path.join(feature.as_str())
     }
 
-    /// The same from the project's root.
+    /// The folder relative to the project root.
     #[must_use]
     pub fn shown_folder(&self, feature: &FeatureName) -> String {
         format!("{}/{feature}", self.shown)
     }
 
-    /// A file of a feature.
     #[must_use]
     pub fn file(&self, feature: &FeatureName, file: FeatureFile) -> PathBuf {
         self.folder_of(feature).join(file.file_name())
     }
 
-    /// The same from the project's root.
+    /// The file relative to the project root.
     #[must_use]
     pub fn shown_file(&self, feature: &FeatureName, file: FeatureFile) -> String {
         format!("{}/{}", self.shown_folder(feature), file.file_name())
     }
 
-    /// What stands in a file of a feature.
     #[must_use]
     pub fn text(&self, feature: &FeatureName, file: FeatureFile) -> FeatureFileText {
         let path = self.file(feature, file);
         if let Some(leads_to) = self.boundary.outside(&path) {
             return FeatureFileText::Unreadable(format!("leads outside the project, to {}", leads_to.display()));
         }
-        // A pipe would be waited for, for ever.
+        // Reading a pipe would block forever.
         match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => {}
-            Ok(_) => return FeatureFileText::Unreadable("is no file".to_owned()),
+            Ok(_) => return FeatureFileText::Unreadable("is not a file".to_owned()),
             Err(error) => return missing_or_unreadable(&error),
         }
         let mut bytes = Vec::new();
@@ -131,7 +116,7 @@ impl FeaturesFolder {
         of_bytes(bytes, &file.template(feature))
     }
 
-    /// What is written about a feature. What cannot be read is left out, and said.
+    /// The texts of a feature. Unreadable files are reported as problems.
     #[must_use]
     pub fn read(&self, feature: &FeatureName) -> FeatureTexts {
         let mut problems = Vec::new();
@@ -145,7 +130,7 @@ impl FeaturesFolder {
             }
             FeatureFileText::Unreadable(why) => {
                 problems.push(format!(
-                    "{} {why}, so no agent is shown it.",
+                    "{} {why}, so agents do not get it.",
                     self.shown_file(feature, file)
                 ));
                 None
@@ -173,7 +158,7 @@ fn of_bytes(mut bytes: Vec<u8>, template: &str) -> FeatureFileText {
     let is_whole = bytes.len() <= MAX_FEATURE_FILE_BYTES;
     if !is_whole {
         bytes.truncate(MAX_FEATURE_FILE_BYTES);
-        // By whole lines where there are any; a character is never cut in two.
+        // Cut at a line break if there is one, never inside a character.
         if let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') {
             bytes.truncate(end + 1);
         } else if let Err(error) = std::str::from_utf8(&bytes)
@@ -190,7 +175,7 @@ fn of_bytes(mut bytes: Vec<u8>, template: &str) -> FeatureFileText {
         }
     };
     if text.contains('\0') {
-        return FeatureFileText::Unreadable("holds a NUL and is no text".to_owned());
+        return FeatureFileText::Unreadable("contains a NUL character".to_owned());
     }
     let text = normalise_line_breaks(text.strip_prefix('\u{feff}').unwrap_or(&text)).into_owned();
     match text.trim_end() {
@@ -229,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_written_is_nothing() {
+    fn unchanged_template_is_unwritten() {
         let template = FeatureFile::Spec.template(&name());
         let with_breaks = template.replace('\n', "\r\n");
         for unwritten in [
@@ -246,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_said() {
+    fn unreadable_files_are_reported() {
         let (_folder, features) = folder();
         write(&features.file(&name(), FeatureFile::Spec), b"Gr\xf6\xdfe");
         std::fs::create_dir(features.file(&name(), FeatureFile::Plan)).unwrap();
@@ -255,8 +240,8 @@ mod tests {
         assert_eq!(
             texts.problems,
             [
-                "features/search/spec.md is not UTF-8 text (byte 2), so no agent is shown it.",
-                "features/search/plan.md is no file, so no agent is shown it."
+                "features/search/spec.md is not UTF-8 text (byte 2), so agents do not get it.",
+                "features/search/plan.md is not a file, so agents do not get it."
             ]
         );
         assert!(matches!(text_of(b"a\0b"), FeatureFileText::Unreadable(_)));
@@ -265,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_3_a_long_file_is_cut_between_lines_or_characters() {
+    fn fault_3_long_files_are_cut_at_lines_or_characters() {
         let (_folder, features) = folder();
         let line = "äöü\n";
         write(&features.file(&name(), FeatureFile::Spec), line.repeat(200_000));

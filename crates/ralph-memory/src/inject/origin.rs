@@ -1,25 +1,22 @@
-//! Who an injected entry comes from. Entries carry it as one short mark, so that an agent can weigh what it reads.
+//! The author of an injected entry, shown as a short mark so that an agent can judge it.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use ralph_model::{AuthorKind, Learning, LearningSource};
 
-/// Who wrote the text of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A person.
     Human,
     /// An agent, in an iteration.
     Agent,
-    /// ralph or another tool extracted it from finished runs.
+    /// Extracted from finished runs, by ralph or another tool.
     Extracted,
-    /// Its file was edited directly while an agent was at work.
+    /// The file was edited directly while an agent was at work.
     Unknown,
 }
 
 impl Origin {
-    /// The origin of a learning.
     #[must_use]
     pub fn of_learning(learning: &Learning) -> Self {
         match learning.source {
@@ -29,7 +26,6 @@ impl Origin {
         }
     }
 
-    /// One word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -41,7 +37,7 @@ impl Origin {
     }
 }
 
-/// The mark in front of a text within a line: `(by agent)`.
+/// The mark before a text: `(by agent)`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -51,13 +47,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Who wrote which notes: the ids of memories and guardrails, and the file names of knowledge entries, whose present text was
-/// written in an iteration. All others count as a person's.
+/// The authors of notes written in iterations, by memory id, guardrail id or knowledge file name. All others count as
+/// human.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origins(HashMap<String, AuthorKind>);
 
 impl Origins {
-    /// The origin of a note by its id or file name.
+    /// The origin of a note by id or file name.
     #[must_use]
     pub fn of(&self, id: &str) -> Origin {
         match self.0.get(id) {

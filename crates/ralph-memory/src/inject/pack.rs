@@ -1,34 +1,33 @@
-//! Chooses whole items for a budget: a share for each group first, so that no group starves another, then the rest in
-//! the order of preference. An item that does not fit is passed over and the next is tried.
+//! Packs whole items into a budget: first a share for each group, so that no group starves another, then the rest in
+//! order of preference. An item that does not fit is skipped, and the next is tried.
 
 use ralph_model::Budget;
 
-/// An item that may be chosen; items come in the order of preference.
+/// A candidate; items are in order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// The group it belongs to, counted from 0.
+    /// Counted from 0.
     pub group: usize,
-    /// How many characters it takes.
+    /// In characters.
     pub size: usize,
 }
 
-/// What everything around the items takes, in characters.
+/// Sizes of the text around the items, in characters.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes<'a> {
-    /// What stands once when there is any item.
+    /// Once, if there is any item.
     pub frame: usize,
-    /// What stands once for each group that has an item.
+    /// Once for each group with an item.
     pub group: &'a [usize],
-    /// What stands at the end when an item was left out.
+    /// At the end, if an item was left out.
     pub note: usize,
 }
 
-/// What was chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Packed {
     /// The positions of the chosen items, ascending.
     pub chosen: Vec<usize>,
-    /// Whether there is room for the note that items were left out.
+    /// Whether the note about items left out fits.
     pub note_fits: bool,
 }
 
@@ -59,7 +58,6 @@ pub fn pack(items: &[Item], sizes: &Sizes<'_>, budget: Budget) -> Packed {
     choice.packed(note_fits)
 }
 
-/// A choice under way.
 struct Choice<'a> {
     items: &'a [Item],
     sizes: &'a Sizes<'a>,
@@ -79,7 +77,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// What a first item of a group costs beyond itself.
+    /// The overhead of the first item of a group.
     fn opening(&self, group: usize) -> usize {
         let frame = if self.opened.is_empty() { self.sizes.frame } else { 0 };
         if self.opened.contains(&group) {
@@ -89,7 +87,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Takes an item if it fits; one that was taken before stays taken.
+    /// Takes an item if it fits or was taken before.
     fn take(&mut self, position: usize) -> bool {
         let (Some(item), Some(chosen)) = (self.items.get(position), self.chosen.get(position)) else {
             return false;
@@ -148,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_stands_while_it_fits() {
+    fn everything_is_included_while_it_fits() {
         assert_eq!(chosen(&[(0, 40), (1, 40), (2, 40)], 35), [0, 1, 2]);
         assert_eq!(chosen(&[(0, 4000), (1, 4000)], 0), [0, 1], "0 is unlimited");
     }
@@ -167,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_budget_is_never_exceeded_and_nothing_that_fits_is_left_out(
+        fn packing_respects_the_budget_and_fills_it(
             items in prop::collection::vec((0usize..3, 0usize..200), 0..30), tokens in 1u32..200
         ) {
             let kept = chosen(&items, tokens);

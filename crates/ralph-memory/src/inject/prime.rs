@@ -1,132 +1,126 @@
-//! Notes for the beginning of a session: the most fitting ones, whole, within a budget.
+//! Selects notes for the start of a session: the most relevant ones, whole, within a budget.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use ralph_model::{Budget, InjectionReason, Note, NoteOrSign, Shelf, count, show_invisible};
+use ralph_model::{Budget, InjectionReason, Note, NoteFileKind, NoteOrSign, count, show_invisible};
 use ralph_notes::{entry_text_by, item_text};
 use ralph_store::index::{Age, IndexError};
 
 use super::origin::{Origin, Origins};
 use super::pack::{Item, Packed, Sizes, pack};
 use super::prompt::{OPENING, quote, without_controls};
-use super::said::{Fact, Said};
-use crate::catalogue::Catalogue;
-use crate::recall::{LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
+use super::seen_texts::{Fact, SeenTexts};
+use crate::note_index::NoteIndex;
+use crate::recall::{KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, recall};
 
-/// How many notes that fit a text go before the others.
-const MOST_FITTING: usize = 200;
-/// So many more notes of a kind than the budget holds are looked at: one that does not fit is passed over, and a later one
-/// may be shorter.
-const LOOK_BEYOND: usize = 32;
+/// How many relevant notes precede the others.
+const MAX_RELEVANT: usize = 200;
+/// How many notes of a type are read beyond the budget: one that does not fit is skipped, and a later one may be
+/// shorter.
+const READ_AHEAD: usize = 32;
 
-/// How the notes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrimeFormat {
-    /// As they stand in their file.
+    /// As in the file.
     Markdown,
-    /// As an array of objects.
+    /// As a JSON array of objects.
     Json,
     /// As a section of a prompt.
     Section,
 }
 
-/// What is wanted for the beginning of a session.
+/// A request for notes.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'a> {
-    /// The shelf.
-    pub shelf: Shelf,
-    /// Which notes are wanted.
-    pub wanted: &'a Wanted,
-    /// The text that they should fit.
+pub struct PrimeRequest<'a> {
+    pub file_kind: NoteFileKind,
+    pub wanted: &'a NoteFilter,
+    /// The text that they should be relevant to.
     pub about: Option<&'a str>,
-    /// How much room there is.
     pub budget: Budget,
-    /// How they are written.
     pub format: PrimeFormat,
-    /// Who wrote which of them. Notes in their file's form are marked unless a person wrote them.
+    /// The notes' authors. In Markdown only those not written by a person are marked.
     pub origins: &'a Origins,
 }
 
-/// Notes that were chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Primed {
-    /// The text; empty when there is nothing to say.
+    /// Empty without notes.
     pub text: String,
-    /// How many notes stand in it.
+    /// The number of notes in it.
     pub shown: usize,
-    /// How many did not fit.
+    /// The number that did not fit.
     pub left_out: usize,
 }
 
-/// Notes that were chosen, and what became of each that was looked at.
+/// The selected notes, and the decision about each candidate.
 #[derive(Debug, Default)]
 pub(super) struct Selected {
     pub(super) primed: Primed,
-    /// In the order of preference.
+    /// In order of preference.
     pub(super) decisions: Vec<Decision>,
 }
 
-/// What became of a note.
+/// The decision about a note.
 #[derive(Debug)]
 pub(super) struct Decision {
     pub(super) item: NoteOrSign,
-    /// As it is written, or would be.
+    /// As written in the output, even if left out.
     pub(super) text: String,
-    /// How well it fits the text; none where it shares no telling word with it.
+    /// The relevance; `None` if it only shares common words.
     pub(super) score: Option<f64>,
     pub(super) reason: InjectionReason,
 }
 
-/// A note that may be chosen.
 struct Choice {
     item: NoteOrSign,
     age: Age,
-    /// The section it stands in.
+    /// The section it belongs to.
     group: usize,
-    /// As it is written, after a line break.
+    /// As written in the output, after a line break.
     text: String,
     score: Option<f64>,
 }
 
-/// Chooses notes for a budget: those that fit the text best or, without one, the newest. Superseded ones never stand.
+/// Selects notes for a budget: the most relevant to the text or, without a text, the newest. Superseded notes are never
+/// included.
 ///
 /// # Errors
-/// When the index cannot be read.
-pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, IndexError> {
-    Ok(select(catalogue, occasion, Repetitions::AllStand)?.primed)
+/// If the index cannot be read.
+pub fn prime(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Primed, IndexError> {
+    Ok(select(note_index, request, Duplicates::KeepAll)?.primed)
 }
 
-/// What becomes of notes that say the same.
+/// How duplicates are treated.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Repetitions<'a> {
-    /// All stand: whoever asks for a shelf gets what is on it.
-    AllStand,
-    /// The first of them stands, unless it is said already.
-    StandOnce(&'a Said),
+pub(super) enum Duplicates<'a> {
+    /// All are included, because the user asked for the file.
+    KeepAll,
+    /// Only the first is included, unless the prompt already says it.
+    KeepFirst(&'a SeenTexts),
 }
 
-/// The same, with what became of each note.
+/// Like [`prime`], with the decision about each note.
 pub(super) fn select(
-    catalogue: &Catalogue,
-    occasion: &Occasion<'_>,
-    repetitions: Repetitions<'_>,
+    note_index: &NoteIndex,
+    request: &PrimeRequest<'_>,
+    duplicates: Duplicates<'_>,
 ) -> Result<Selected, IndexError> {
-    let preferred = preferred(catalogue, occasion)?;
-    let total = catalogue.count(&newest(occasion, None))?.max(preferred.len());
-    let mut here = Said::default();
+    let preferred = preferred(note_index, request)?;
+    let total = note_index.count(&newest(request, None))?.max(preferred.len());
+    let mut here = SeenTexts::default();
     let (repeated, choices): (Vec<Choice>, Vec<Choice>) = preferred.into_iter().partition(|choice| {
-        let Repetitions::StandOnce(already) = repetitions else {
+        let Duplicates::KeepFirst(already) = duplicates else {
             return false;
         };
         let fact = Fact::of(choice.item.content());
-        let is_said = already.holds(fact) || here.holds(fact);
+        let is_seen = already.contains(fact) || here.contains(fact);
         here.add(fact);
-        is_said
+        is_seen
     });
     let total = total - repeated.len();
-    let packed = packed(&choices, total, occasion);
-    let primed = written(&choices, &packed, total, occasion);
+    let packed = packed(&choices, total, request);
+    let primed = written(&choices, &packed, total, request);
     let chosen: HashSet<usize> = packed.chosen.iter().copied().collect();
     let decided = choices.into_iter().enumerate().map(|(position, choice)| {
         choice.decided(if chosen.contains(&position) {
@@ -144,21 +138,21 @@ pub(super) fn select(
     })
 }
 
-/// Those of a shelf that others have replaced, the newest first, at most so many.
+/// The superseded notes of a file, newest first, up to a number.
 pub(super) fn replaced(
-    catalogue: &Catalogue,
-    occasion: &Occasion<'_>,
+    note_index: &NoteIndex,
+    request: &PrimeRequest<'_>,
     most: usize,
 ) -> Result<Vec<Decision>, IndexError> {
-    Ok(catalogue
-        .replaced(occasion.shelf, most)?
+    Ok(note_index
+        .replaced(request.file_kind, most)?
         .into_iter()
-        .filter(|item| occasion.wanted.matches(item))
-        .map(|item| Choice::of(item, Age::default(), occasion).decided(InjectionReason::Superseded))
+        .filter(|item| request.wanted.matches(item))
+        .map(|item| Choice::of(item, Age::default(), request).decided(InjectionReason::Superseded))
         .collect())
 }
 
-fn packed(choices: &[Choice], total: usize, occasion: &Occasion<'_>) -> Packed {
+fn packed(choices: &[Choice], total: usize, request: &PrimeRequest<'_>) -> Packed {
     let items: Vec<Item> = choices
         .iter()
         .map(|choice| Item {
@@ -166,38 +160,38 @@ fn packed(choices: &[Choice], total: usize, occasion: &Occasion<'_>) -> Packed {
             size: choice.text.chars().count(),
         })
         .collect();
-    let headings: Vec<usize> = groups(occasion.shelf)
+    let headings: Vec<usize> = groups(request.file_kind)
         .iter()
-        .map(|group| heading(group.section, occasion).chars().count())
+        .map(|group| heading(group.section, request).chars().count())
         .collect();
-    let (before, after) = frame(occasion.shelf, occasion.format);
+    let (before, after) = frame(request.file_kind, request.format);
     let sizes = Sizes {
         frame: before.chars().count() + after.len(),
         group: &headings,
-        note: left_out_note(total, occasion.format).len(),
+        note: left_out_note(total, request.format).len(),
     };
-    pack(&items, &sizes, occasion.budget)
+    pack(&items, &sizes, request.budget)
 }
 
-fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasion<'_>) -> Primed {
-    let format = occasion.format;
+fn written(choices: &[Choice], packed: &Packed, total: usize, request: &PrimeRequest<'_>) -> Primed {
+    let format = request.format;
     let chosen: HashSet<usize> = packed.chosen.iter().copied().collect();
     let mut text = String::new();
-    for (group, section) in groups(occasion.shelf).iter().enumerate() {
+    for (group, section) in groups(request.file_kind).iter().enumerate() {
         let mut of_group: Vec<&Choice> = choices
             .iter()
             .enumerate()
             .filter(|(position, choice)| choice.group == group && chosen.contains(position))
             .map(|(_, choice)| choice)
             .collect();
-        // Within a section the oldest stands first, as in the file.
+        // Within a section the oldest is first, as in the file.
         of_group.sort_by(|one, other| one.age.cmp(&other.age));
         if !of_group.is_empty() {
-            text.push_str(&heading(section.section, occasion));
+            text.push_str(&heading(section.section, request));
         }
         text.extend(of_group.iter().map(|choice| choice.text.as_str()));
     }
-    let (before, after) = frame(occasion.shelf, format);
+    let (before, after) = frame(request.file_kind, format);
     if format == PrimeFormat::Json && text.is_empty() {
         text = "[]\n".to_owned();
     } else if format == PrimeFormat::Json {
@@ -217,42 +211,42 @@ fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasio
     }
 }
 
-/// The notes that may be chosen, in the order of preference: those that fit the text, then the newest.
-fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choice>, IndexError> {
-    // By their places too: a file that is not in order may have an id twice.
+/// The candidates in order of preference: the relevant ones, then the newest.
+fn preferred(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Vec<Choice>, IndexError> {
+    // Keyed by position too: a damaged file may contain an id twice.
     let mut taken: HashSet<(String, i64)> = HashSet::new();
     let mut choices = Vec::new();
-    if let Some(text) = occasion.about {
+    if let Some(text) = request.about {
         let question = Question {
             text,
-            shelves: &[occasion.shelf],
-            knowledge: LongNotes::Left,
-            wanted: occasion.wanted,
-            reach: Reach::Best(MOST_FITTING),
+            file_kinds: &[request.file_kind],
+            knowledge: KnowledgeSearch::Exclude,
+            wanted: request.wanted,
+            reach: Reach::Best(MAX_RELEVANT),
         };
-        for hit in recall(catalogue, &question)?.hits {
+        for hit in recall(note_index, &question)?.hits {
             taken.insert((hit.item.id().to_owned(), hit.age.place));
             let score = Some(hit.score.total());
-            let item = hit.item.on_shelf();
+            let item = hit.item.into_item();
             choices.extend(item.map(|item| Choice {
                 score,
-                ..Choice::of(item, hit.age, occasion)
+                ..Choice::of(item, hit.age, request)
             }));
         }
     }
     let mut rest = Vec::new();
-    for group in groups(occasion.shelf) {
-        let mut room = occasion.budget;
+    for group in groups(request.file_kind) {
+        let mut room = request.budget;
         let mut beyond = 0;
-        catalogue.walk(&newest(occasion, Some(group.kind)), |item, age| {
+        note_index.walk(&newest(request, Some(group.kind)), |item, age| {
             if !taken.contains(&(item.id().to_owned(), age.place)) {
-                let choice = Choice::of(item, age, occasion);
+                let choice = Choice::of(item, age, request);
                 if !room.take(choice.text.chars().count()) {
                     beyond += 1;
                 }
                 rest.push(choice);
             }
-            if beyond > LOOK_BEYOND {
+            if beyond > READ_AHEAD {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -264,29 +258,29 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
     Ok(choices)
 }
 
-fn newest<'a>(occasion: &Occasion<'a>, kind: Option<&'a str>) -> Newest<'a> {
+fn newest<'a>(request: &PrimeRequest<'a>, kind: Option<&'a str>) -> Newest<'a> {
     Newest {
-        shelf: occasion.shelf,
+        file_kind: request.file_kind,
         kind,
-        wanted: occasion.wanted,
+        wanted: request.wanted,
         superseded: Superseded::Hidden,
     }
 }
 
-/// A section of what is written.
+/// A section of the output.
 struct Group {
     section: &'static str,
-    /// The word for the kind of what stands in it.
+    /// The note type in it.
     kind: &'static str,
 }
 
-/// The sections of a shelf in their order; the Signs of old guardrails stand last.
-fn groups(shelf: Shelf) -> Vec<Group> {
-    let kinds = shelf.kinds().iter().map(|kind| Group {
+/// The sections in order; legacy Signs come last.
+fn groups(file_kind: NoteFileKind) -> Vec<Group> {
+    let kinds = file_kind.kinds().iter().map(|kind| Group {
         section: kind.section(),
         kind: kind.word(),
     });
-    let signs = (shelf == Shelf::Guardrails).then_some(Group {
+    let signs = (file_kind == NoteFileKind::Guardrails).then_some(Group {
         section: "Signs",
         kind: NoteOrSign::SIGN,
     });
@@ -294,24 +288,24 @@ fn groups(shelf: Shelf) -> Vec<Group> {
 }
 
 impl Choice {
-    fn of(item: NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
+    fn of(item: NoteOrSign, age: Age, request: &PrimeRequest<'_>) -> Self {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
-        let text = match (occasion.format, &item) {
-            (PrimeFormat::Section, item) => format!("\n{}", section_text(item, occasion.origins)),
-            (PrimeFormat::Markdown, item) if occasion.origins.of(item.id()) != Origin::Human => {
-                format!("\n{}", section_text(item, occasion.origins))
+        let text = match (request.format, &item) {
+            (PrimeFormat::Section, item) => format!("\n{}", section_text(item, request.origins)),
+            (PrimeFormat::Markdown, item) if request.origins.of(item.id()) != Origin::Human => {
+                format!("\n{}", section_text(item, request.origins))
             }
             (PrimeFormat::Markdown, item) => format!("\n{}", item_text(item)),
-            // What has only texts in it can always be written.
+            // Serializing strings cannot fail.
             (PrimeFormat::Json, item) => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
         };
-        // Agents read it: it shows what a person would not see. JSON is data and stays exact.
-        let text = match occasion.format {
+        // Agents read this, so invisible characters are made visible. JSON is data and stays exact.
+        let text = match request.format {
             PrimeFormat::Section | PrimeFormat::Markdown => show_invisible(&text).into_owned(),
             PrimeFormat::Json => text,
         };
         Self {
-            group: groups(occasion.shelf)
+            group: groups(request.file_kind)
                 .iter()
                 .position(|group| group.kind == kind)
                 .unwrap_or_default(),
@@ -332,7 +326,7 @@ impl Choice {
     }
 }
 
-/// A note as an entry of a prompt's section. No line of it can be taken for the prompt's own.
+/// A note as an entry of a prompt section. No line of it can be mistaken for the prompt's structure.
 fn section_text(item: &NoteOrSign, origins: &Origins) -> String {
     let origin = origins.of(item.id()).word();
     match item {
@@ -350,25 +344,25 @@ fn section_text(item: &NoteOrSign, origins: &Origins) -> String {
     }
 }
 
-/// The heading over the notes of a kind. Among the sections of a prompt guardrails have none: their ids say the kind.
-fn heading(section: &str, occasion: &Occasion<'_>) -> String {
-    match (occasion.format, occasion.shelf) {
-        (PrimeFormat::Json, _) | (PrimeFormat::Section, Shelf::Guardrails) => String::new(),
-        (PrimeFormat::Markdown, _) | (PrimeFormat::Section, Shelf::Memories) => format!("\n## {section}\n"),
+/// The heading of a note type. Guardrails in a prompt have none, because their ids contain the type.
+fn heading(section: &str, request: &PrimeRequest<'_>) -> String {
+    match (request.format, request.file_kind) {
+        (PrimeFormat::Json, _) | (PrimeFormat::Section, NoteFileKind::Guardrails) => String::new(),
+        (PrimeFormat::Markdown, _) | (PrimeFormat::Section, NoteFileKind::Memories) => format!("\n## {section}\n"),
     }
 }
 
-fn frame(shelf: Shelf, format: PrimeFormat) -> (String, &'static str) {
-    let title = shelf.title();
-    match (format, shelf) {
+fn frame(file_kind: NoteFileKind, format: PrimeFormat) -> (String, &'static str) {
+    let title = file_kind.title();
+    match (format, file_kind) {
         (PrimeFormat::Markdown, _) => (format!("# {title}\n"), ""),
-        (PrimeFormat::Section, Shelf::Memories) => (format!("# {title}\n\n{OPENING}"), ""),
-        (PrimeFormat::Section, Shelf::Guardrails) => (format!("## {title}\n\n{OPENING}"), ""),
+        (PrimeFormat::Section, NoteFileKind::Memories) => (format!("# {title}\n\n{OPENING}"), ""),
+        (PrimeFormat::Section, NoteFileKind::Guardrails) => (format!("## {title}\n\n{OPENING}"), ""),
         (PrimeFormat::Json, _) => ("[".to_owned(), "\n]\n"),
     }
 }
 
-/// What stands where something was left out.
+/// The note about entries left out.
 pub(super) fn left_out_note(left_out: usize, format: PrimeFormat) -> String {
     match format {
         PrimeFormat::Markdown | PrimeFormat::Section => {

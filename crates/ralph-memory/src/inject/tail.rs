@@ -1,24 +1,24 @@
-//! The end of a text that grows: what was written last matters most.
+//! The end of a growing text, whose latest part matters most.
 
 use ralph_model::Budget;
 
-/// The end of a text, and how much of it was left out.
+/// The end of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tail {
-    /// What to show: all of the text or, after a line that says so, its end.
+    /// The whole text, or its end after a line that says so.
     pub text: String,
-    /// How many characters of the text are not in it.
+    /// The number of characters left out.
     pub left_out: usize,
 }
 
-/// The end of a text within a budget, beginning with a whole line. Only a last line that is too long by itself is cut,
-/// between two characters. Where there is no room for anything beside the line that says what was left out, nothing is shown.
+/// The end of a text within a budget, starting with a whole line. Only a last line that is too long by itself is cut,
+/// between characters. If nothing fits beside the note, the text is empty.
 #[must_use]
 pub fn tail(text: &str, budget: Budget) -> Tail {
     marked_tail(text, "", budget)
 }
 
-/// The same with every line behind `>`.
+/// The same as a block quote.
 pub(super) fn quoted_tail(text: &str, budget: Budget) -> String {
     marked_tail(text, "> ", budget).text
 }
@@ -70,7 +70,7 @@ fn marked_tail(text: &str, mark: &str, mut budget: Budget) -> Tail {
     }
 }
 
-/// A line behind a mark; a blank one behind the mark without its space.
+/// A line with a mark; a blank line gets the mark without its space.
 fn marked(mark: &str, line: &str) -> String {
     match line {
         "\n" => format!("{}\n", mark.trim_end()),
@@ -78,7 +78,7 @@ fn marked(mark: &str, line: &str) -> String {
     }
 }
 
-/// As many characters from the end of a line as there is room for.
+/// As many characters from the end of a line as fit.
 fn end_of_line<'a>(line: &'a str, budget: &mut Budget) -> &'a str {
     let fitting = line.char_indices().rev().take_while(|_| budget.take(1)).last();
     fitting.and_then(|(start, _)| line.get(start..)).unwrap_or_default()
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_kept_by_whole_lines() {
+    fn end_is_kept_by_whole_lines() {
         check("", 1, "");
         check("all of it\n", 0, "all of it\n");
         check("fits", 1, "fits");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_3_a_last_line_that_is_too_long_is_cut_between_characters() {
+    fn fault_3_long_last_line_is_cut_between_characters() {
         check(
             &"日本語".repeat(100),
             15,
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fault_3_the_budget_is_never_exceeded_and_what_is_kept_is_the_end(text in "(\\PC|\n){0,300}", tokens in 0u32..60) {
+        fn fault_3_tail_fits_and_is_the_end(text in "(\\PC|\n){0,300}", tokens in 0u32..60) {
             let shown = tail(&text, Budget::of(Tokens(tokens)));
             let most = if tokens == 0 { usize::MAX } else { tokens as usize * 4 };
             prop_assert!(shown.text.chars().count() <= most);

@@ -1,4 +1,4 @@
-//! Lessons that contradict each other in a database on disk.
+//! Conflicting learnings in a database on disk.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use ralph_model::{LearningKind, SplitMix64, TaskType};
 use ralph_store::{AddedLearning, Judgement, NewLearning};
-use ralph_testkit::known_lesson;
+use ralph_testkit::run_learning;
 
 use super::*;
 
@@ -40,7 +40,7 @@ impl Bench {
             content: content.to_owned(),
             tags: vec!["make".to_owned()],
             task_type: None,
-            retold: None,
+            paraphrase: None,
         };
         let now = self.now();
         match self.store.add_learning(&new, &mut self.bits, now).unwrap() {
@@ -62,22 +62,8 @@ fn pair(one: &str, other: &str) -> (String, String) {
     (one.to_owned(), other.to_owned())
 }
 
-/// Neither shares two thirds of its words with the other; without their reasons they share all.
 #[test]
-fn reasons_keep_no_two_from_being_compared() {
-    let mut bench = Bench::new();
-    let (one, other) = (
-        "Keep the lock while you write notes, or another process reads half a file and stops",
-        "Never keep the lock while you write notes. Editors, hooks and watchers wait for it.",
-    );
-    bench.add(one);
-    bench.add("Read the log first, or you look at the wrong process");
-    bench.add(other);
-    assert_eq!(bench.found(), [pair(one, other)]);
-}
-
-#[test]
-fn those_with_the_newest_come_first_and_the_older_is_named_first() {
+fn newest_conflict_first_older_learning_first() {
     let mut bench = Bench::new();
     assert_eq!(bench.found(), []);
     bench.add("Build with -j 4");
@@ -98,7 +84,7 @@ fn those_with_the_newest_come_first_and_the_older_is_named_first() {
 }
 
 #[test]
-fn what_is_settled_or_taken_out_is_no_conflict() {
+fn settled_or_retired_learnings_do_not_conflict() {
     let mut bench = Bench::new();
     let four = bench.add("Build with -j 4");
     let eight = bench.add("Build with -j 8");
@@ -126,7 +112,7 @@ fn what_is_settled_or_taken_out_is_no_conflict() {
 }
 
 #[test]
-fn nothing_is_missed_among_many() {
+fn no_conflict_is_missed_among_many() {
     let mut bits = SplitMix64::new(3);
     let words: Vec<String> = (0..60).map(|word| format!("w{word}word")).collect();
     let mut texts = Vec::new();
@@ -137,7 +123,7 @@ fn nothing_is_missed_among_many() {
         } else {
             String::new()
         };
-        // Few first words, so that some are nearly the same.
+        // Few first words, so that some are near-duplicates.
         for _ in 0..length {
             let next = usize::try_from(ralph_model::Entropy::next_bits(&mut bits) % 12).unwrap();
             text.push_str(&words[next]);
@@ -156,7 +142,7 @@ fn nothing_is_missed_among_many() {
     let mut expected: Vec<(String, String)> = Vec::new();
     for (place, one) in learnings.iter().enumerate() {
         for other in &learnings[place + 1..] {
-            if crate::contradiction::contradiction(one, other).is_some() {
+            if crate::similarity::conflict(one, other).is_some() {
                 expected.push(pair(&one.content, &other.content));
             }
         }
@@ -169,9 +155,9 @@ fn nothing_is_missed_among_many() {
 }
 
 proptest! {
-    /// Which two are compared at all is decided by their words; that must not miss any that contradict each other.
+    /// Only learnings with common words are compared; this must not miss any conflict.
     #[test]
-    fn those_found_by_their_words_are_those_found_by_comparing_all(
+    fn lookup_by_words_equals_full_comparison(
         texts in vec(
             (
                 vec(select(vec![
@@ -184,19 +170,19 @@ proptest! {
         )
     ) {
         let (kind, task_type) = (LearningKind::Strategy, TaskType::BugFix);
-        let lesson = |(number, (words, tags)): (u64, &(Vec<&str>, Vec<String>))| Learning {
+        let learning = |(number, (words, tags)): (u64, &(Vec<&str>, Vec<String>))| Learning {
             tags: tags.clone(),
-            ..known_lesson(number, kind, task_type, &words.join(" "))
+            ..run_learning(number, kind, task_type, &words.join(" "))
         };
-        let learnings: Vec<Learning> = (1..).zip(&texts).map(lesson).collect();
+        let learnings: Vec<Learning> = (1..).zip(&texts).map(learning).collect();
         let mut all = Vec::new();
         for (older, one) in learnings.iter().enumerate() {
             for (newer, other) in learnings.iter().enumerate().take(older) {
-                let why = Reading::of(one).contradicts(&Reading::of(other));
+                let why = LearningFeatures::of(one).conflict(&LearningFeatures::of(other));
                 all.extend(why.map(|why| (newer, older, why)));
             }
         }
         all.sort_by_key(|(newer, older, _)| (*newer, *older));
-        prop_assert_eq!(contradicting(&learnings), all);
+        prop_assert_eq!(conflicting_pairs(&learnings), all);
     }
 }

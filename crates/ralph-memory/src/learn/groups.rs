@@ -1,47 +1,44 @@
-//! Which lessons are so alike that one can stand for all of them: they are about the same, share enough tags, and say
-//! something of the same.
+//! Groups learnings that are similar enough to be merged into one: same subject, enough common tags, and common words.
 //!
-//! Enough tags are half of those of the lesson that has fewer, but at least two, or all of both: a single tool in common
-//! says little. And tags alone are not enough, because all lessons of an iteration have those that were found in its task.
-//! Two that contradict each other are never alike: whoever reads the one has to know of the other.
+//! Enough tags are half of those of the learning with fewer, but at least two, or all of both: a single common tool is
+//! not enough. Tags alone are not enough either, because all learnings of an iteration have the tags found in its task.
+//! Two conflicting learnings are never grouped: a reader of one must know of the other.
 //!
-//! Lessons are gone through once, the newest first. Each either joins a group that it shares a tag with, or begins one. Only
-//! the latest groups of each of its tags are looked at, so that the work grows with the number of lessons and not with its
-//! square; a pair that is missed so is no loss.
+//! Learnings are processed once, newest first. Each either joins a group that it shares a tag with, or starts one. Only
+//! the latest groups of each of its tags are considered, so that the cost is linear; pairs missed this way are no loss.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use ralph_model::{LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskId};
+use ralph_model::{LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES, TaskId};
 use ralph_store::{MergeCandidate, MergeGroup};
 
-use crate::contradiction::Reading;
-use crate::telling::tells;
+use crate::similarity::LearningFeatures;
+use crate::term_rarity::is_distinctive;
 
-/// How many groups are looked at for each tag of a lesson.
+/// How many groups are considered per tag of a learning.
 const MOST_LOOKED_AT: usize = 64;
-/// So many tags two lessons have in common, unless they have the same ones.
+/// Minimum number of common tags, unless all are common.
 const LEAST_TAGS: usize = 2;
-/// One in so many telling words of the lesson that has fewer stands in the other one, too.
+/// One in this many distinctive words of the learning with fewer must be in the other one.
 const WORDS_FOR_EACH_SHARED: usize = 4;
 
-/// The groups of lessons that can become one; the candidates come with the newest first. Lessons without tags are like no
-/// other.
+/// The groups of learnings to merge; candidates are ordered newest first. Learnings without tags are never grouped.
 #[must_use]
-pub fn alike(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
+pub fn merge_groups(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
     let mut holding: HashMap<&str, u64> = HashMap::new();
     for word in candidates.iter().flat_map(words_of) {
         *holding.entry(word).or_default() += 1;
     }
     let all = candidates.len() as u64;
-    let is_telling = |word: &&str| holding.get(word).is_some_and(|holding| tells(*holding, all));
+    let is_distinctive_word = |word: &&str| holding.get(word).is_some_and(|holding| is_distinctive(*holding, all));
     let mut groups = Groups::default();
     for candidate in candidates.iter().filter(|candidate| !candidate.tags.is_empty()) {
-        groups.take(Lesson {
+        groups.add(Learning {
             candidate,
             tags: set(candidate.tags.iter().map(String::as_str)),
-            words: set(words_of(candidate).filter(is_telling)),
-            reading: OnceCell::new(),
+            words: set(words_of(candidate).filter(is_distinctive_word)),
+            features: OnceCell::new(),
         });
     }
     let whole = groups.groups.into_iter().filter(|group| !group.others.is_empty());
@@ -57,7 +54,7 @@ fn words_of(candidate: &MergeCandidate) -> impl Iterator<Item = &str> {
     candidate.words.split_ascii_whitespace()
 }
 
-/// Words in their order, each once.
+/// Sorted unique words.
 fn set<'w>(words: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
     let mut words: Vec<&str> = words.collect();
     words.sort_unstable();
@@ -65,31 +62,35 @@ fn set<'w>(words: impl Iterator<Item = &'w str>) -> Vec<&'w str> {
     words
 }
 
-/// What is compared of a lesson.
-struct Lesson<'c> {
+/// The compared features of a learning.
+struct Learning<'c> {
     candidate: &'c MergeCandidate,
-    /// Its tags and the telling words of its text, each once, in order.
+    /// Sorted unique tags, and distinctive words of its text.
     tags: Vec<&'c str>,
     words: Vec<&'c str>,
-    /// What it says, where somebody has asked for it.
-    reading: OnceCell<Reading>,
+    features: OnceCell<LearningFeatures>,
 }
 
-impl Lesson<'_> {
-    /// Whether another one has enough of its tags, of which it shares so many.
+impl Learning<'_> {
+    /// Whether the `shared` common tags are enough.
     fn shares_tags(&self, other: &Self, shared: usize) -> bool {
         let fewer = self.tags.len().min(other.tags.len());
         self.tags == other.tags || shared >= LEAST_TAGS && shared * 2 >= fewer
     }
 
-    fn reading(&self) -> &Reading {
+    fn features(&self) -> &LearningFeatures {
         let MergeCandidate {
-            kind, tags, content, ..
+            kind,
+            category,
+            tags,
+            content,
+            ..
         } = self.candidate;
-        self.reading.get_or_init(|| Reading::new(*kind, tags, content))
+        self.features
+            .get_or_init(|| LearningFeatures::new(*kind, category, tags, content))
     }
 
-    /// Whether another one says something of the same.
+    /// Whether enough words are common.
     fn shares_words(&self, other: &Self) -> bool {
         let is_shared = |word: &&&str| other.words.binary_search(word).is_ok();
         let shared = self.words.iter().filter(is_shared).count();
@@ -98,8 +99,8 @@ impl Lesson<'_> {
     }
 }
 
-/// What lessons must have in common before their tags are looked at. What waits is shown only to its own task, so it is not
-/// merged with that of another.
+/// What learnings must have in common before tags are compared. A proposed learning is shown only to its own task, so
+/// it is not merged with that of another.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Subject<'c> {
     kind: LearningKind,
@@ -122,19 +123,17 @@ impl<'c> Subject<'c> {
     }
 }
 
-/// A group while it grows.
 struct Group<'c> {
-    newest: Lesson<'c>,
-    others: Vec<Lesson<'c>>,
-    /// How many texts fit in yet.
+    newest: Learning<'c>,
+    others: Vec<Learning<'c>>,
+    /// How many more texts fit.
     room: usize,
 }
 
 impl Group<'_> {
-    /// Whether one of its lessons contradicts another one.
-    fn contradicts(&self, lesson: &Lesson<'_>) -> bool {
+    fn conflicts_with(&self, learning: &Learning<'_>) -> bool {
         let mut members = std::iter::once(&self.newest).chain(&self.others);
-        members.any(|member| member.reading().contradicts(lesson.reading()).is_some())
+        members.any(|member| member.features().conflict(learning.features()).is_some())
     }
 }
 
@@ -142,39 +141,39 @@ impl Group<'_> {
 struct Groups<'c> {
     groups: Vec<Group<'c>>,
     subjects: HashMap<Subject<'c>, usize>,
-    /// The groups of a subject whose newest lesson has a tag, in the order in which they began.
+    /// The groups of a subject whose newest learning has a tag, in the order of creation.
     by_tag: HashMap<(usize, &'c str), Vec<usize>>,
 }
 
 impl<'c> Groups<'c> {
-    /// Puts a lesson into the group that it is most like, or into one of its own.
-    fn take(&mut self, lesson: Lesson<'c>) {
-        let candidate = lesson.candidate;
+    /// Adds a learning to the most similar group, or to a new one.
+    fn add(&mut self, learning: Learning<'c>) {
+        let candidate = learning.candidate;
         let next = self.subjects.len();
         let subject = *self.subjects.entry(Subject::of(candidate)).or_insert(next);
         let needs = 1 + candidate.examples as usize;
         if let Some(group) = self
-            .most_alike(subject, &lesson, needs)
+            .most_alike(subject, &learning, needs)
             .and_then(|at| self.groups.get_mut(at))
         {
-            group.others.push(lesson);
+            group.others.push(learning);
             group.room -= needs;
             return;
         }
-        for tag in &lesson.tags {
+        for tag in &learning.tags {
             self.by_tag.entry((subject, *tag)).or_default().push(self.groups.len());
         }
         self.groups.push(Group {
-            newest: lesson,
+            newest: learning,
             others: Vec::new(),
-            room: MOST_EXAMPLES.saturating_sub(candidate.examples as usize),
+            room: MAX_EXAMPLES.saturating_sub(candidate.examples as usize),
         });
     }
 
-    /// The group with room that shares most tags, and enough to be alike; of several the one that began last.
-    fn most_alike(&self, subject: usize, lesson: &Lesson<'c>, needs: usize) -> Option<usize> {
+    /// The similar group with room that shares most tags; of several the newest.
+    fn most_alike(&self, subject: usize, learning: &Learning<'c>, needs: usize) -> Option<usize> {
         let mut shared: HashMap<usize, usize> = HashMap::new();
-        for tag in &lesson.tags {
+        for tag in &learning.tags {
             let groups = self.by_tag.get(&(subject, *tag)).into_iter().flatten();
             for at in groups.rev().take(MOST_LOOKED_AT) {
                 *shared.entry(*at).or_default() += 1;
@@ -184,9 +183,9 @@ impl<'c> Groups<'c> {
             let group = self.groups.get(*at);
             group.is_some_and(|group| {
                 group.room >= needs
-                    && lesson.shares_tags(&group.newest, *shared)
-                    && lesson.shares_words(&group.newest)
-                    && !group.contradicts(lesson)
+                    && learning.shares_tags(&group.newest, *shared)
+                    && learning.shares_words(&group.newest)
+                    && !group.conflicts_with(learning)
             })
         };
         let found = shared

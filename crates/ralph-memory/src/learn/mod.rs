@@ -1,15 +1,13 @@
-//! Learn: what whole runs teach, and what becomes of lessons when they are many or old. Alike ones are merged, unused ones
-//! pruned, and the long texts of old reports dropped; nothing of it cannot be brought back but those texts. And which of them
-//! contradict each other.
+//! Learning extraction from whole runs, and upkeep of stored learnings: similar ones are merged, unused ones pruned,
+//! and the long texts of old reports dropped (only these cannot be restored). Also finds conflicts.
 
 mod conflicts;
 mod extract;
 mod groups;
 mod upkeep;
 
-pub use crate::contradiction::{Contradiction, Reading, contradiction};
+pub use crate::similarity::{Difference, conflict};
 pub use conflicts::{Conflict, conflicts};
-pub(crate) use extract::answer_of;
-pub use extract::{Learned, Lessons, draw, learn_from, learn_from_run, learn_from_runs};
-pub use groups::alike;
+pub use extract::{Learned, Learnings, extract_learnings, learn_from, learn_from_run, learn_from_runs};
+pub use groups::merge_groups;
 pub use upkeep::{LIFECYCLE_TIME, Upkeep, keep_up, prune_rules};

@@ -1,5 +1,5 @@
-//! The upkeep at the end of a run, piece by piece, until it is done or its time is up. Every piece is whole by itself: what
-//! is not done waits for the next run.
+//! Upkeep at the end of a run, in small batches, until it is done or its time is up. Each batch is atomic; the rest is
+//! left to the next run.
 
 use std::time::Duration;
 
@@ -7,44 +7,41 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Learning;
 use ralph_store::{PruneRules, Store, StoreError};
 
-use super::groups::alike;
+use super::groups::merge_groups;
 
-/// How long the upkeep may take at the end of a run. It is looked at between pieces, each of which takes little.
+/// Time limit for the upkeep at the end of a run, checked between batches.
 pub const LIFECYCLE_TIME: Duration = Duration::from_secs(2);
 
-/// How old a lesson must be to be pruned, how long unused, and how long one may stand that another has taken the place of.
+/// Learnings are pruned when old and unused for a while, or superseded for a while.
 const OLD: SignedDuration = SignedDuration::from_hours(90 * 24);
 const UNUSED: SignedDuration = SignedDuration::from_hours(30 * 24);
 const SUPERSEDED: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long the long texts of reports are kept when their task is done.
+/// How long the long texts of reports are kept after their task is done.
 const REPORTS: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 const UNUSED_REASON: &str = "It is older than 90 days, and nothing used it for 30.";
 const SUPERSEDED_REASON: &str = "Another took its place more than 30 days ago.";
 
-/// How many iterations have to end between two merges.
+/// Minimum number of iterations between two merges.
 const ITERATIONS_BETWEEN_MERGES: u64 = 10;
-/// How many lessons a merge looks at, the newest: they are compared in one piece.
+/// How many learnings a merge compares, newest first; this is not interruptible.
 const MOST_CANDIDATES: u32 = 10_000;
-/// How many lessons or reports a piece of the upkeep is about.
+/// Learnings or reports per batch.
 const PIECE: u32 = 200;
-/// How many groups are merged in a piece; each has up to ten lessons.
+/// Groups merged per batch; each has up to ten learnings.
 const GROUPS_IN_PIECE: usize = 25;
 
-/// What the upkeep did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Upkeep {
-    /// How many lessons were merged into others.
+    /// Learnings merged into others.
     pub merged: usize,
-    /// Into how many.
     pub into: usize,
-    /// How many were pruned.
     pub pruned: usize,
-    /// How many reports were shortened.
+    /// Reports shortened.
     pub shortened: usize,
 }
 
-/// By which rules lessons are pruned at this moment.
+/// The pruning rules as of now.
 #[must_use]
 pub fn prune_rules(now: Timestamp) -> PruneRules<'static> {
     PruneRules {
@@ -56,8 +53,7 @@ pub fn prune_rules(now: Timestamp) -> PruneRules<'static> {
     }
 }
 
-/// Keeps lessons and reports in order as long as there is time. What was done is added to `done`, also where something goes
-/// wrong later.
+/// Prunes, shortens and merges while there is time. Results are added to `done` even if a later step fails.
 ///
 /// # Errors
 /// When the database cannot be used.
@@ -101,8 +97,7 @@ fn shorten(
     Ok(())
 }
 
-/// Merges alike lessons where there are too many, and not too often. A merge that did not come to its end goes on with the
-/// next run: only what is done is on record.
+/// Merges similar learnings if there are too many, and not too often. An interrupted merge continues in the next run.
 fn merge(
     store: &mut Store,
     above: Option<u32>,
@@ -116,7 +111,7 @@ fn merge(
     if store.active_learnings()? <= u64::from(above) || store.iterations_since_merge()?.is_some_and(is_too_early) {
         return Ok(());
     }
-    let groups = alike(&store.merge_candidates(MOST_CANDIDATES)?);
+    let groups = merge_groups(&store.merge_candidates(MOST_CANDIDATES)?);
     for piece in groups.chunks(GROUPS_IN_PIECE) {
         if !has_time() {
             return Ok(());
@@ -128,7 +123,7 @@ fn merge(
     store.record_merge(now)
 }
 
-/// The moment so long ago; the first of all times where there is none.
+/// The moment `time` ago.
 fn before(now: Timestamp, time: SignedDuration) -> Timestamp {
     now.checked_sub(time).unwrap_or(Timestamp::MIN)
 }

@@ -1,4 +1,4 @@
-//! The upkeep on a database on disk, with the time handed in.
+//! The upkeep on a database on disk, with simulated time.
 
 use std::cell::Cell;
 
@@ -45,7 +45,7 @@ impl Bench {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            retold: None,
+            paraphrase: None,
         };
         match self.store.add_learning(&new, &mut self.bits, at).unwrap() {
             AddedLearning::Stored(learning)
@@ -81,10 +81,10 @@ impl Bench {
 }
 
 #[test]
-fn alike_lessons_are_merged_only_when_there_are_too_many_and_not_too_often() {
+fn merge_needs_enough_learnings_and_iterations() {
     let mut bench = Bench::new();
     for number in 0..6 {
-        bench.add(&format!("lesson {number}"), &["cargo", "tests"], day(number));
+        bench.add(&format!("learning {number}"), &["cargo", "tests"], day(number));
     }
     let always = || true;
     assert_eq!(bench.keep_up(&merge_above(6), day(7), &always), Upkeep::default());
@@ -100,12 +100,12 @@ fn alike_lessons_are_merged_only_when_there_are_too_many_and_not_too_often() {
     };
     assert_eq!(bench.keep_up(&merge_above(5), day(7), &always), merged);
     let [one] = bench.standing().try_into().unwrap();
-    assert_eq!(one.content, "lesson 5", "the newest text stays");
+    assert_eq!(one.content, "learning 5", "the newest text stays");
     assert_eq!(
         one.examples,
-        ["lesson 4", "lesson 3", "lesson 2", "lesson 1", "lesson 0"]
+        ["learning 4", "learning 3", "learning 2", "learning 1", "learning 0"]
     );
-    bench.add("a later lesson", &["cargo", "tests"], day(8));
+    bench.add("a later learning", &["cargo", "tests"], day(8));
     bench.iterate(9);
     assert_eq!(
         bench.keep_up(&merge_above(1), day(8), &always),
@@ -120,18 +120,23 @@ fn alike_lessons_are_merged_only_when_there_are_too_many_and_not_too_often() {
     };
     assert_eq!(bench.keep_up(&merge_above(1), day(8), &always), merged);
     let [one] = bench.standing().try_into().unwrap();
-    assert_eq!((one.content.as_str(), one.examples.len()), ("a later lesson", 6));
+    assert_eq!((one.content.as_str(), one.examples.len()), ("a later learning", 6));
 }
 
 #[test]
-fn what_is_not_done_in_time_waits_for_the_next_run() {
+fn unfinished_upkeep_is_left_to_the_next_run() {
     let mut bench = Bench::new();
     for number in 0..600 {
         let tags = [format!("tag {}", number / 10)];
         let part = char::from(b'a' + u8::try_from(number / 10 % 20).unwrap());
-        bench.add(&format!("lesson {number} of part{part}"), &[&tags[0]], day(0));
+        let own: String = number
+            .to_string()
+            .bytes()
+            .map(|digit| char::from(digit - b'0' + b'k'))
+            .collect();
+        bench.add(&format!("learning x{own} of part{part}"), &[&tags[0]], day(0));
     }
-    // Time for looking at what is to be pruned, shortened and merged, and for one piece of the merge.
+    // Time for the checks before pruning, shortening and merging, and for one batch of the merge.
     let looks = Cell::new(0);
     let little = || {
         looks.set(looks.get() + 1);
@@ -140,7 +145,7 @@ fn what_is_not_done_in_time_waits_for_the_next_run() {
     let first = bench.keep_up(&merge_above(10), day(1), &little);
     assert_eq!((first.merged, first.into), (225, 25));
     let rest = bench.keep_up(&merge_above(10), day(1), &|| true);
-    assert_eq!((rest.merged, rest.into), (315, 35), "the merge had not come to its end");
+    assert_eq!((rest.merged, rest.into), (315, 35), "the merge was not finished");
     assert_eq!(bench.standing().len(), 60);
     assert_eq!(bench.keep_up(&merge_above(10), day(1), &|| true), Upkeep::default());
     let none = Bench::new().keep_up(&merge_above(0), day(1), &|| false);
@@ -148,7 +153,7 @@ fn what_is_not_done_in_time_waits_for_the_next_run() {
 }
 
 #[test]
-fn lessons_are_pruned_after_ninety_days_when_unused_for_thirty() {
+fn old_unused_learnings_are_pruned() {
     let mut bench = Bench::new();
     bench.add("old", &[], day(0));
     bench.add("old and supported", &[], day(0));
@@ -166,7 +171,7 @@ fn lessons_are_pruned_after_ninety_days_when_unused_for_thirty() {
     assert_eq!(standing, ["old and supported", "young"]);
     let many = 2 * PIECE + 1;
     for number in 0..many {
-        bench.add(&format!("lesson {number}"), &[], day(0));
+        bench.add(&format!("learning {number}"), &[], day(0));
     }
     assert_eq!(bench.keep_up(&settings, now, &|| true).pruned, many as usize);
     let (old, reason) = (bench.store.learnings().unwrap(), Some(UNUSED_REASON));

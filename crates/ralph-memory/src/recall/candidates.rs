@@ -1,32 +1,31 @@
-//! Candidates: the entries that share the most telling words with a question.
+//! Candidate retrieval: the entries that share the most distinctive words with a question.
 //!
-//! Walking through the list of a term costs as much as the list is long, and a task of two hundred words has many common
-//! ones. So the rarest terms are walked through, up to a limit; the others are counted when the candidates are weighed.
+//! Reading a term's postings costs as much as the list is long, and a task of two hundred words has many common terms.
+//! So only the rarest terms are read, up to a limit; the others count when the candidates are scored.
 
-use ralph_store::index::Outline;
+use ralph_store::index::DocFeatures;
 
 use super::Reach;
 use super::corpus::Corpus;
 use super::numbers::NumberMap;
 use super::question::Terms;
 
-/// So many terms are looked for however common they are.
+/// Terms that are looked up however common they are.
 const LEAST_TERMS: usize = 2;
 
-/// The entries that may fit a question, those first that share most.
-pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<Vec<Outline>, C::Error> {
+/// The candidates for a question, those that share most with it first.
+pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<Vec<DocFeatures>, C::Error> {
     let shared = sharing(corpus, reach, terms)?;
     let mut ranked: Vec<(i64, f64)> = shared.into_iter().collect();
     ranked.sort_unstable_by(|(number, weight), (later, heavier)| heavier.total_cmp(weight).then(later.cmp(number)));
     let most = match reach {
-        Reach::Best(most) => most.max(C::MOST_CANDIDATES),
+        Reach::Best(most) => most.max(C::MAX_CANDIDATES),
         Reach::All => usize::MAX,
     };
     let mut chosen = Vec::new();
-    // Those that share the same terms are taken together, as far as the corpus says that their numbers mean nothing: which
-    // of them is the best is seen only when they are weighed.
+    // Ties are taken together where entry numbers carry no meaning: which of them is best is known only after scoring.
     for alike in ranked.chunk_by(|(_, one), (_, other)| one.total_cmp(other).is_eq()) {
-        for batch in alike.chunks(C::ALIKE) {
+        for batch in alike.chunks(C::TIE_BATCH) {
             if chosen.len() >= most {
                 return Ok(chosen);
             }
@@ -37,13 +36,13 @@ pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> 
     Ok(chosen)
 }
 
-/// The numbers of the entries that share telling words with a question, each with what these tell together.
+/// The entries that share distinctive words with a question, with the summed weight of these words.
 pub(super) fn sharing<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<NumberMap<i64, f64>, C::Error> {
     let mut shared: NumberMap<i64, f64> = NumberMap::default();
     let mut places = 0;
-    for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
+    for (position, asked) in terms.known.iter().filter(|asked| asked.distinctive).enumerate() {
         places += asked.known.entries;
-        if reach != Reach::All && position >= LEAST_TERMS && places > C::MOST_PLACES {
+        if reach != Reach::All && position >= LEAST_TERMS && places > C::MAX_POSTINGS {
             break;
         }
         corpus.entries_with(&asked.known, &mut |entry| {

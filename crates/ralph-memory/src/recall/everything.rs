@@ -1,44 +1,41 @@
-//! Notes and lessons together as one body of texts: a word is as rare as it is among all of them, so that what fits best
-//! stands first, wherever it is kept.
+//! Notes and learnings as one corpus: term rarity is computed over both, so their scores are comparable.
 
-use ralph_store::index::{IndexError, KnownTerm, Outline, Totals};
+use ralph_store::index::{DocFeatures, IndexError, KnownTerm, Totals};
 use ralph_store::{Store, StoreError};
 
-use super::corpus::{Corpus, Forgiving};
+use super::corpus::{Corpus, FuzzyCorpus};
 use super::learnings::{LEARNINGS_SOURCE, Learnings};
 use super::notes::Notes;
 use super::{Found, Question};
 
-/// The first number of a lesson; those below are notes'.
+/// The first number of a learning; lower numbers belong to notes.
 const FIRST_LEARNING: i64 = 1 << 62;
 
-/// Which of the two bodies cannot be read.
+/// Which of the two cannot be read.
 #[derive(Debug)]
-pub(super) enum Unreadable {
-    /// The notes.
+pub(super) enum CorpusError {
     Notes(IndexError),
-    /// The lessons.
     Learnings(StoreError),
 }
 
-impl From<IndexError> for Unreadable {
+impl From<IndexError> for CorpusError {
     fn from(error: IndexError) -> Self {
         Self::Notes(error)
     }
 }
 
-impl From<StoreError> for Unreadable {
+impl From<StoreError> for CorpusError {
     fn from(error: StoreError) -> Self {
         Self::Learnings(error)
     }
 }
 
-/// Notes and, where there are any, lessons.
+/// Notes and, if there are any, learnings.
 pub(super) struct Everything<'q> {
     notes: Notes<'q>,
     learnings: Option<Learnings<'q>>,
     question: &'q Question<'q>,
-    /// Where entries may stand, in the order of the question.
+    /// The searched sources, in the order of the question.
     pub(super) sources: Vec<i64>,
 }
 
@@ -47,7 +44,7 @@ impl<'q> Everything<'q> {
         notes: Notes<'q>,
         store: Option<&'q Store>,
         question: &'q Question<'q>,
-    ) -> Result<Self, Unreadable> {
+    ) -> Result<Self, CorpusError> {
         let learnings = store.map(Learnings::of);
         let learnings = match learnings {
             Some(learnings) if learnings.totals()?.entries > 0 => Some(learnings),
@@ -63,13 +60,12 @@ impl<'q> Everything<'q> {
         })
     }
 
-    /// Whether there is anything to be found.
     pub(super) fn has_any(&self) -> bool {
         self.notes.has_any || self.learnings.is_some()
     }
 
-    /// What an outline is of; nothing where it is gone by now.
-    pub(super) fn found(&self, outline: &Outline) -> Result<Option<Found>, Unreadable> {
+    /// The entry behind an outline; `None` if it was deleted meanwhile.
+    pub(super) fn found(&self, outline: &DocFeatures) -> Result<Option<Found>, CorpusError> {
         match self.learning_at(outline.number) {
             Some((learnings, number)) => {
                 let learning = learnings.learning(number)?;
@@ -79,13 +75,13 @@ impl<'q> Everything<'q> {
         }
     }
 
-    /// The lessons, and which of them a number is of; none where it is a note's.
+    /// The learnings and the number of one among them; `None` for a note's number.
     fn learning_at(&self, number: i64) -> Option<(&Learnings<'q>, i64)> {
         let learnings = self.learnings.as_ref().filter(|_| number >= FIRST_LEARNING)?;
         Some((learnings, number - FIRST_LEARNING))
     }
 
-    fn outlines_of_learnings(&self, learnings: &Learnings<'_>, numbers: &[i64]) -> Result<Vec<Outline>, Unreadable> {
+    fn learning_docs(&self, learnings: &Learnings<'_>, numbers: &[i64]) -> Result<Vec<DocFeatures>, CorpusError> {
         let mut found = learnings.outlines(numbers)?;
         let wanted = self.question.wanted;
         if !wanted.is_everything() {
@@ -105,9 +101,9 @@ impl<'q> Everything<'q> {
     }
 }
 
-impl Forgiving for Everything<'_> {
-    /// First those of notes, then those of lessons.
-    fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), Unreadable> {
+impl FuzzyCorpus for Everything<'_> {
+    /// Those of notes first, then those of learnings.
+    fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), CorpusError> {
         self.notes.all_terms(&mut |known| visit(&known.term, known.entries))?;
         if let Some(learnings) = &self.learnings {
             learnings.all_terms(visit)?;
@@ -117,11 +113,11 @@ impl Forgiving for Everything<'_> {
 }
 
 impl Corpus for Everything<'_> {
-    type Error = Unreadable;
+    type Error = CorpusError;
 
-    const ALIKE: usize = usize::MAX;
+    const TIE_BATCH: usize = usize::MAX;
 
-    fn totals(&self) -> Result<Totals, Unreadable> {
+    fn totals(&self) -> Result<Totals, CorpusError> {
         let notes = self.notes.totals()?;
         let Some(learnings) = &self.learnings else {
             return Ok(notes);
@@ -133,7 +129,7 @@ impl Corpus for Everything<'_> {
         })
     }
 
-    fn term(&self, term: &str) -> Result<Option<KnownTerm>, Unreadable> {
+    fn term(&self, term: &str) -> Result<Option<KnownTerm>, CorpusError> {
         let of_notes = self.notes.term(term)?;
         let Some(learnings) = &self.learnings else {
             return Ok(of_notes);
@@ -141,13 +137,13 @@ impl Corpus for Everything<'_> {
         let Some(mut known) = of_notes else {
             return Ok(learnings.term(term)?);
         };
-        // A word has one number, whoever holds it.
+        // A word has the same number in both.
         learnings.rows.set_number(term, known.number);
         known.entries += learnings.rows.holding(term)?;
         Ok(Some(known))
     }
 
-    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), Unreadable> {
+    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), CorpusError> {
         self.notes.entries_with(term, visit)?;
         if let Some(learnings) = &self.learnings {
             learnings.entries_with(term, &mut |number| visit(FIRST_LEARNING + number))?;
@@ -155,7 +151,7 @@ impl Corpus for Everything<'_> {
         Ok(())
     }
 
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, Unreadable> {
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, CorpusError> {
         let Some(learnings) = &self.learnings else {
             return Ok(self.notes.outlines(numbers)?);
         };
@@ -163,16 +159,16 @@ impl Corpus for Everything<'_> {
             numbers.iter().partition(|number| **number >= FIRST_LEARNING);
         let mut found = self.notes.outlines(&of_notes)?;
         let of_learnings: Vec<i64> = of_learnings.iter().map(|number| number - FIRST_LEARNING).collect();
-        found.extend(self.outlines_of_learnings(learnings, &of_learnings)?);
+        found.extend(self.learning_docs(learnings, &of_learnings)?);
         Ok(found)
     }
 
-    /// What is kept in two places is kept there for a reason: neither stands for the other.
-    fn may_stand_for_both(&self, one: i64, other: i64) -> Result<bool, Unreadable> {
+    /// A note and a learning that say the same are both shown.
+    fn may_collapse(&self, one: i64, other: i64) -> Result<bool, CorpusError> {
         Ok(self.learning_at(one).is_some() == self.learning_at(other).is_some())
     }
 
-    fn text(&self, number: i64) -> Result<String, Unreadable> {
+    fn text(&self, number: i64) -> Result<String, CorpusError> {
         match self.learning_at(number) {
             Some((learnings, number)) => Ok(learnings.text(number)?),
             None => Ok(self.notes.text(number)?),

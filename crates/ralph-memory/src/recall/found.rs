@@ -1,99 +1,91 @@
-//! What can be found: a note on a shelf, a long note, or a lesson.
+//! What a search can find: a note, a knowledge entry or a learning.
 
-use ralph_model::{Learning, NoteOrSign, Shelf};
-use ralph_store::index::KnowledgeOutline;
+use ralph_model::{Learning, NoteFileKind, NoteOrSign};
+use ralph_store::index::KnowledgeMetadata;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// What stands on a shelf.
-    OnShelf {
-        /// The shelf.
-        shelf: Shelf,
-        /// What stands there.
+    /// A memory or guardrail.
+    Note {
+        file_kind: NoteFileKind,
         item: NoteOrSign,
     },
-    /// A long note.
     Knowledge(Box<FoundKnowledge>),
-    /// A lesson.
     Learning(Box<Learning>),
 }
 
-/// A long note that was found.
+/// A knowledge entry that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundKnowledge {
-    /// What stands in front of it.
-    pub outline: KnowledgeOutline,
-    /// The day it was made; empty where nobody knows.
+    /// Its front matter.
+    pub outline: KnowledgeMetadata,
+    /// The day it was created; empty if unknown.
     pub day: String,
-    /// What it says.
     pub body: String,
 }
 
 impl Found {
-    /// The word for what a long note is.
+    /// The word for a knowledge entry.
     pub const KNOWLEDGE: &'static str = "knowledge";
-    /// The word for what a lesson is.
+    /// The word for a learning.
     pub const LEARNING: &'static str = "learning";
 
-    /// The id it is named by; that of a long note is the name of its file.
+    /// Its id; for a knowledge entry, the file name.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
-            Self::OnShelf { item, .. } => item.id(),
+            Self::Note { item, .. } => item.id(),
             Self::Knowledge(note) => &note.outline.file,
             Self::Learning(learning) => learning.id.as_str(),
         }
     }
 
-    /// What it says.
     #[must_use]
     pub fn content(&self) -> &str {
         match self {
-            Self::OnShelf { item, .. } => item.content(),
+            Self::Note { item, .. } => item.content(),
             Self::Knowledge(note) => &note.body,
             Self::Learning(learning) => &learning.content,
         }
     }
 
-    /// What stands on a shelf, if it does.
+    /// The memory or guardrail, if it is one.
     #[must_use]
-    pub fn on_shelf(self) -> Option<NoteOrSign> {
+    pub fn into_item(self) -> Option<NoteOrSign> {
         match self {
-            Self::OnShelf { item, .. } => Some(item),
+            Self::Note { item, .. } => Some(item),
             Self::Knowledge(_) | Self::Learning(_) => None,
         }
     }
 
-    /// Where it is kept, in a word.
+    /// The word for where it is stored.
     #[must_use]
-    pub fn shelf_word(&self) -> &'static str {
+    pub fn source_word(&self) -> &'static str {
         match self {
-            Self::OnShelf { shelf, .. } => shelf.words().many,
+            Self::Note { file_kind, .. } => file_kind.words().many,
             Self::Knowledge(_) => Self::KNOWLEDGE,
             Self::Learning(_) => "learnings",
         }
     }
 }
 
-/// The day on which a lesson was learned.
 #[must_use]
 pub fn day_of(learning: &Learning) -> String {
     learning.created_at.strftime("%Y-%m-%d").to_string()
 }
 
-/// Long notes and lessons have the keys of a memory, and those that only they have.
+/// Knowledge entries and learnings have the keys of a memory plus their own.
 impl Serialize for Found {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = match self {
-            Self::OnShelf { item, .. } => return item.serialize(serializer),
+            Self::Note { item, .. } => return item.serialize(serializer),
             Self::Knowledge(_) | Self::Learning(_) => serializer.serialize_map(None)?,
         };
         map.serialize_entry("id", self.id())?;
         match self {
-            Self::OnShelf { .. } => {}
+            Self::Note { .. } => {}
             Self::Knowledge(note) => {
                 let outline = &note.outline;
                 map.serialize_entry("memory_type", Self::KNOWLEDGE)?;

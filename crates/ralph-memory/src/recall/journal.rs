@@ -1,9 +1,9 @@
-//! The journal as a body of texts that can be asked: what happened before that fits a task.
+//! The journal as a searchable corpus: earlier iterations that are relevant to a task.
 
 use std::collections::HashMap;
 
 use ralph_model::{JournalRow, RunId};
-use ralph_store::index::{Age, KnownTerm, Outline, Totals};
+use ralph_store::index::{Age, DocFeatures, KnownTerm, Totals};
 use ralph_store::{Searched, Store, StoreError};
 
 use super::corpus::Corpus;
@@ -11,8 +11,8 @@ use super::question::{CommonWords, Terms};
 use super::rows::Rows;
 use super::{Reach, best};
 
-/// The rows of other runs that fit a text, the best first, each with how well it fits. A row that shares only common words
-/// with it is not among them, and of a task's rows that ended alike and say the same the newest stands for all.
+/// Journal entries of other runs that are relevant to a text, best first, with scores. Entries that share only common
+/// words are left out, and of a task's entries with the same outcome and text only the newest is kept.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -24,19 +24,19 @@ pub fn related_rows(
 ) -> Result<Vec<(JournalRow, f64)>, StoreError> {
     let journal = Journal {
         except,
-        repetitions: Repetitions::StandOnce,
+        duplicates: Duplicates::KeepNewest,
         ..Journal::of(store)
     };
-    ask(&journal, text, most, CommonWords::TellNothing)
+    ask(&journal, text, most, CommonWords::Ignore)
 }
 
-/// The rows that a person looks for, the best first, each with how well it fits. All of them: how often something was
-/// tried is a part of the answer.
+/// Search results for a user, best first, with scores. Duplicates are kept: how often something was tried is part of
+/// the answer.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub fn search_rows(store: &Store, text: &str, most: usize) -> Result<Vec<(JournalRow, f64)>, StoreError> {
-    ask(&Journal::of(store), text, most, CommonWords::AreMeant)
+    ask(&Journal::of(store), text, most, CommonWords::Search)
 }
 
 fn ask(
@@ -58,23 +58,21 @@ fn ask(
         .collect())
 }
 
-/// The journal has no files; all of it counts as one.
+/// The journal has no files; all of it counts as one source.
 const JOURNAL: i64 = 0;
 
-/// What becomes of rows that say the same.
+/// How entries with the same text are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Repetitions {
-    /// All are found.
-    AllStand,
-    /// One stands for those of the same task that ended alike.
-    StandOnce,
+enum Duplicates {
+    KeepAll,
+    /// Keep one of those of the same task with the same outcome.
+    KeepNewest,
 }
 
-/// The rows that a question is about.
 struct Journal<'s> {
     rows: Rows<'s>,
     except: Option<&'s RunId>,
-    repetitions: Repetitions,
+    duplicates: Duplicates,
 }
 
 impl<'s> Journal<'s> {
@@ -82,7 +80,7 @@ impl<'s> Journal<'s> {
         Self {
             rows: Rows::of(store, Searched::Journal),
             except: None,
-            repetitions: Repetitions::AllStand,
+            duplicates: Duplicates::KeepAll,
         }
     }
 }
@@ -90,7 +88,7 @@ impl<'s> Journal<'s> {
 impl Corpus for Journal<'_> {
     type Error = StoreError;
 
-    const ALIKE: usize = 64;
+    const TIE_BATCH: usize = 64;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.rows.totals()
@@ -104,12 +102,12 @@ impl Corpus for Journal<'_> {
         self.rows.with(term, visit)
     }
 
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
-        let outlines = self.rows.store.journal_outlines(numbers)?;
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, StoreError> {
+        let outlines = self.rows.store.journal_docs(numbers)?;
         Ok(outlines
             .into_iter()
             .filter(|outline| self.except.is_none_or(|run| outline.run != *run))
-            .map(|outline| Outline {
+            .map(|outline| DocFeatures {
                 number: outline.id,
                 source: JOURNAL,
                 id: outline.id.to_string(),
@@ -123,8 +121,8 @@ impl Corpus for Journal<'_> {
             .collect())
     }
 
-    fn may_stand_for_both(&self, one: i64, other: i64) -> Result<bool, StoreError> {
-        if self.repetitions == Repetitions::AllStand {
+    fn may_collapse(&self, one: i64, other: i64) -> Result<bool, StoreError> {
+        if self.duplicates == Duplicates::KeepAll {
             return Ok(false);
         }
         let kind = |number| -> Result<_, StoreError> {

@@ -1,75 +1,67 @@
-//! Which long notes belong in the prompt of a task, and in which order.
+//! Selects and ranks the knowledge entries for the prompt of a task.
 //!
-//! A note scores by its tags: 2 for each that matches the task's title or description, 2 for each that matches the name of
-//! its feature, 1 for each that matches a recent file's path; a tag counts once for each of these. Then links count, in both
-//! directions. From the notes that scored by their tags every other one at one hop gets 2, at two hops 1; the best of these
-//! once, however many ways lead there. So a note that no tag speaks for may come in by a link, but leads to no further one.
-//! What has a score of 0 is left out.
+//! An entry scores by its tags: 2 for each tag that matches the task's title or description, 2 for each that matches
+//! the name of its feature, 1 for each that matches a recent file's path. Then links count, in both directions: every
+//! entry at one hop from an entry that scored by tags gets 2, at two hops 1; only the best of these counts. So an entry
+//! without matching tags can come in by a link, but leads to no further one. Entries with a score of 0 are left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ralph_store::index::{Index, IndexError, Phrase, Phrases};
 
-use crate::catalogue::Catalogue;
+use crate::note_index::NoteIndex;
 
-/// What a tag counts that matches the task, or its feature …
+/// Score of a tag that matches the task, its feature …
 const OF_TASK: u32 = 2;
 const OF_FEATURE: u32 = 2;
 /// … or a recent file.
 const OF_FILES: u32 = 1;
-/// What a link counts to a note that scored, and one over another note.
+/// Score of an entry that is one link, or two, from one that scored by tags.
 const ONE_HOP: u32 = 2;
 const TWO_HOPS: u32 = 1;
-/// What the words of a path are joined with …
-const PATH_SIGNS: [char; 4] = ['/', '.', '-', '_'];
-/// … and how long those are at most that tell nothing: endings and abbreviations.
+/// Separators between the words of a path …
+const PATH_SEPARATORS: [char; 4] = ['/', '.', '-', '_'];
+/// … and the length up to which words are ignored: extensions and abbreviations.
 const SHORT_PATH_WORD: usize = 2;
 
-/// What a task tells by which long notes are chosen.
+/// The properties of a task that knowledge entries are selected by.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TaskSignals<'a> {
-    /// Its title.
     pub title: &'a str,
-    /// Its description.
     pub description: &'a str,
-    /// The name of its feature.
     pub feature: Option<&'a str>,
-    /// The files that the last iteration changed.
+    /// Files changed by the last iteration.
     pub recent_files: &'a [String],
 }
 
-/// A long note that belongs to a task.
+/// A knowledge entry that is relevant to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relevant {
-    /// The name of its file.
     pub file: String,
-    /// What its tags count.
     pub by_tags: u32,
-    /// What its links count.
     pub by_links: u32,
     pub(crate) number: i64,
 }
 
 impl Relevant {
-    /// What it counts in all.
     #[must_use]
     pub fn score(&self) -> u32 {
         self.by_tags.saturating_add(self.by_links)
     }
 }
 
-/// The long notes that belong to a task, the best first; of equals the newest, then the first by the name of its file. They
-/// are read as they are asked for: most prompts have room for a few of many.
+/// The knowledge entries relevant to a task, best first; ties go to the newest, then by file name. They are read
+/// lazily: most prompts have a budget for a few of many.
 pub struct RelevantKnowledge<'c> {
     index: &'c Index,
     total: usize,
-    /// Those that nobody has asked for, by their scores; ascending by their numbers.
+    /// Entries not yet ordered, by score; ascending by number.
     waiting: BTreeMap<u32, Vec<Scored>>,
-    /// Those that are in order.
+    /// Entries already in order.
     next: std::vec::IntoIter<Relevant>,
 }
 
-/// A long note of which nothing is known but what it counts.
+/// A knowledge entry that has been scored but not read.
 #[derive(Debug, Clone, Copy)]
 struct Scored {
     number: i64,
@@ -77,24 +69,24 @@ struct Scored {
     by_links: u32,
 }
 
-/// Looks for the long notes that belong to a task. There are none where the catalogue was not asked about them.
+/// Finds the knowledge entries relevant to a task; none if the note index was opened without knowledge.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn relevant_knowledge<'c>(
-    catalogue: &'c Catalogue,
+    note_index: &'c NoteIndex,
     signals: &TaskSignals<'_>,
 ) -> Result<RelevantKnowledge<'c>, IndexError> {
     let mut relevant = RelevantKnowledge {
-        index: &catalogue.index,
+        index: &note_index.index,
         total: 0,
         waiting: BTreeMap::new(),
         next: Vec::new().into_iter(),
     };
-    if !catalogue.knows_knowledge() || catalogue.index.knowledge_totals()?.entries == 0 {
+    if !note_index.includes_knowledge() || note_index.index.knowledge_totals()?.entries == 0 {
         return Ok(relevant);
     }
-    let notes = Notes::of(&catalogue.index)?;
+    let notes = Notes::of(&note_index.index)?;
     let by_tags = notes.scored_by_tags(signals)?;
     let by_links = notes.scored_by_links(&by_tags)?;
     let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
@@ -112,13 +104,13 @@ pub fn relevant_knowledge<'c>(
 }
 
 impl RelevantKnowledge<'_> {
-    /// How many there are, whoever has been asked for.
+    /// How many there are in all, including those already taken.
     #[must_use]
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// Puts notes in order that count the same.
+    /// Orders entries of equal score.
     fn in_order(&self, equals: &[Scored]) -> Result<Vec<Relevant>, IndexError> {
         let mut ages = self.index.knowledge_ages(equals.iter().map(|note| note.number))?;
         ages.sort_unstable_by(|one, other| {
@@ -156,7 +148,7 @@ impl Iterator for RelevantKnowledge<'_> {
     }
 }
 
-/// The long notes of an index, without those that another note has replaced.
+/// The knowledge entries of an index, without superseded ones.
 struct Notes<'i> {
     index: &'i Index,
     superseded: HashSet<i64>,
@@ -165,13 +157,13 @@ struct Notes<'i> {
 impl<'i> Notes<'i> {
     fn of(index: &'i Index) -> Result<Self, IndexError> {
         let replaced = index.superseded()?;
-        // The ids of the other notes are no names of files.
+        // Ids of memories and guardrails are not file names.
         let files = replaced.iter().filter(|id| id.ends_with(".md"));
         let superseded = index.knowledge_numbers(files.map(String::as_str))?;
         Ok(Self { index, superseded })
     }
 
-    fn stands(&self, number: i64) -> bool {
+    fn is_current(&self, number: i64) -> bool {
         !self.superseded.contains(&number)
     }
 
@@ -183,7 +175,7 @@ impl<'i> Notes<'i> {
             (OF_FILES, Phrases::of(paths.iter().map(String::as_str))),
         ];
         let words: BTreeSet<&str> = signals.iter().flat_map(|(_, phrases)| phrases.words()).collect();
-        // A tag may be found by more than one word; it counts once.
+        // A tag may be found by more than one word; count it once.
         let mut tagged: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
         for word in words {
             self.index.knowledge_tags(word, &mut |tag, note| {
@@ -202,14 +194,14 @@ impl<'i> Notes<'i> {
             if worth == 0 {
                 continue;
             }
-            for note in notes.into_iter().filter(|note| self.stands(*note)) {
+            for note in notes.into_iter().filter(|note| self.is_current(*note)) {
                 *scores.entry(note).or_default() += worth;
             }
         }
         Ok(scores)
     }
 
-    /// What links count for the notes that are one or two of them away from a note with a score of its own, itself aside.
+    /// The link score of the entries one or two links away from an entry that scored by tags (other than itself).
     fn scored_by_links(&self, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
         let of_scored = self.pairs(scored.keys())?;
         let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
@@ -221,7 +213,7 @@ impl<'i> Notes<'i> {
             sources.several |= sources.first != *from;
         }
         let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
-        // The links of those that scored are known already.
+        // The links of those that scored are already known.
         let of_others = self.pairs(reached.keys().filter(|note| !scored.contains_key(note)))?;
         for (through, to) in of_scored.iter().chain(&of_others) {
             let sources = reached.get(through);
@@ -232,25 +224,25 @@ impl<'i> Notes<'i> {
         Ok(bonus)
     }
 
-    /// The links of these notes, in both directions, to notes that stand.
+    /// The links of these entries, in both directions, to entries that are not superseded.
     fn pairs<'n>(&self, notes: impl Iterator<Item = &'n i64>) -> Result<Vec<(i64, i64)>, IndexError> {
         let mut pairs = self.index.knowledge_pairs(notes.copied())?;
-        pairs.retain(|(_, to)| self.stands(*to));
+        pairs.retain(|(_, to)| self.is_current(*to));
         Ok(pairs)
     }
 }
 
-/// Notes with scores of their own from which a note is one link away: the first, and whether there are more.
+/// The tag-scored entries that are one link away from an entry: the first, and whether there are more.
 #[derive(Debug, Clone, Copy)]
 struct Sources {
     first: i64,
     several: bool,
 }
 
-/// The words of a path that tell something.
+/// The words of a path, without short ones.
 fn path_words(path: &str) -> String {
     let words = path
-        .split(PATH_SIGNS)
+        .split(PATH_SEPARATORS)
         .filter(|word| word.chars().count() > SHORT_PATH_WORD);
     words.collect::<Vec<_>>().join(" ")
 }
@@ -260,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_split_and_words_of_two_signs_dropped() {
+    fn paths_are_split_and_short_words_dropped() {
         assert_eq!(path_words("src/db/connection_pool-v2.rs"), "src connection pool");
         assert_eq!(path_words("größe/ßü/日本語.md"), "größe 日本語");
         assert_eq!(path_words(""), "");

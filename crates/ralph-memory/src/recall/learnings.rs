@@ -1,26 +1,26 @@
-//! Lessons as a body of texts that can be asked: those that may be found.
+//! Learnings as a searchable corpus.
 
 use ralph_model::{Learning, LearningStatus};
-use ralph_store::index::{Age, KnownTerm, Outline, Totals};
-use ralph_store::{LearningOutline, LearningQuery, Searched, Store, StoreError};
+use ralph_store::index::{Age, DocFeatures, KnownTerm, Totals};
+use ralph_store::{LearningDoc, LearningQuery, Searched, Store, StoreError};
 
-use super::corpus::{Corpus, Forgiving};
+use super::corpus::{Corpus, FuzzyCorpus};
 use super::question::Terms;
 use super::relevance::Support;
 use super::rows::Rows;
 use super::{Answer, Found, Hit, Reach, fitting};
 
-/// Lessons have no files; all of them count as one.
+/// Learnings have no files; all of them count as one source.
 pub(super) const LEARNINGS_SOURCE: i64 = i64::MIN;
 
-/// One is a match that has so many in a hundred of the words that the best match has of a question.
+/// A result must contain this percentage of the question's words that the best result contains.
 const MATCHING_PERCENT: usize = 70;
 
-/// How many lessons are weighed where only the best are wanted.
-const MOST_WEIGHED: usize = 128;
+/// Minimum number of learnings to score when only the best are wanted.
+const MAX_SCORED: usize = 128;
 
-/// Finds lessons that fit a question, of those that are wanted: all of them, or of very many the best. They are found as among
-/// all notes, but for what matches far less of the question than the best does: so they can be put in any other order.
+/// Finds learnings by a question and a filter: all of them, or the best. Unlike a search over all notes, results that
+/// match much less of the question than the best one are dropped, so the rest can be sorted in any other order.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -30,11 +30,11 @@ pub fn recall_learnings(store: &Store, text: &str, wanted: &LearningQuery, reach
         ..Learnings::of(store)
     };
     let reach = match reach {
-        Reach::Best(most) => Reach::Best(most.max(MOST_WEIGHED)),
+        Reach::Best(most) => Reach::Best(most.max(MAX_SCORED)),
         Reach::All => Reach::All,
     };
     let fitting = fitting(&learnings, &[LEARNINGS_SOURCE], reach, text)?;
-    let words = |outline: &Outline| words_in(outline, &fitting.terms);
+    let words = |outline: &DocFeatures| words_in(outline, &fitting.terms);
     let most = fitting.found.iter().map(|(_, outline)| words(outline)).max();
     let mut hits = Vec::new();
     for (score, outline) in &fitting.found {
@@ -50,13 +50,13 @@ pub fn recall_learnings(store: &Store, text: &str, wanted: &LearningQuery, reach
     }
     Ok(Answer {
         hits,
-        forgiven: fitting.forgiven,
+        fuzzy: fitting.fuzzy,
         terms: fitting.terms.all(),
         ..Answer::default()
     })
 }
 
-/// The best supported of the lessons that are wanted, so many of them, the best first and of equals the newest.
+/// The best supported learnings that match a filter, best first; ties go to the newest.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -75,7 +75,7 @@ pub fn best_supported(store: &Store, wanted: &LearningQuery, reach: Reach) -> Re
             return;
         }
         strengths.push((support, strength.number));
-        // Of many few are kept: whenever there are twice as many as are wanted, the worse half goes.
+        // Keep memory bounded: drop the worse half at twice the limit.
         if strengths.len() >= most.saturating_mul(2) {
             strengths.sort_unstable_by(better);
             strengths.truncate(most);
@@ -88,14 +88,14 @@ pub fn best_supported(store: &Store, wanted: &LearningQuery, reach: Reach) -> Re
     store.learnings_numbered(&numbers)
 }
 
-/// How many of the words of a question an entry holds, common ones too.
-fn words_in(outline: &Outline, terms: &Terms) -> usize {
+/// How many words of a question an entry contains, common ones included.
+fn words_in(outline: &DocFeatures, terms: &Terms) -> usize {
     let holds = |number: &u32| outline.terms.contains(number) || outline.tag_terms.contains(number);
     terms.known.iter().filter(|asked| holds(&asked.known.number)).count()
 }
 
-/// Whether somebody may find a lesson: what holds, and what waits.
-fn may_be_found(outline: &LearningOutline) -> bool {
+/// Whether a search may return a learning: active or proposed, and not superseded.
+fn may_be_found(outline: &LearningDoc) -> bool {
     let status = match outline.status {
         LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending => true,
         LearningStatus::Rejected | LearningStatus::Pruned => false,
@@ -103,9 +103,9 @@ fn may_be_found(outline: &LearningOutline) -> bool {
     status && !outline.is_superseded
 }
 
-/// Outlines of lessons' texts alone: which lesson it is and what tags it has is looked at elsewhere.
-pub(super) fn outlines_of_texts(rows: &Rows<'_>, texts: Vec<(i64, String)>) -> Vec<Outline> {
-    let outline = |(number, terms): (i64, String)| Outline {
+/// Outlines that cover learnings' texts only, without ids and tags.
+pub(super) fn outlines_of_texts(rows: &Rows<'_>, texts: Vec<(i64, String)>) -> Vec<DocFeatures> {
+    let outline = |(number, terms): (i64, String)| DocFeatures {
         number,
         source: LEARNINGS_SOURCE,
         id: String::new(),
@@ -116,10 +116,8 @@ pub(super) fn outlines_of_texts(rows: &Rows<'_>, texts: Vec<(i64, String)>) -> V
     texts.into_iter().map(outline).collect()
 }
 
-/// The lessons that a question is about.
 pub(super) struct Learnings<'s> {
     pub(super) rows: Rows<'s>,
-    /// Only these.
     wanted: Option<&'s LearningQuery>,
 }
 
@@ -131,23 +129,21 @@ impl<'s> Learnings<'s> {
         }
     }
 
-    /// The outlines of those that may be found.
-    fn found(&self, numbers: &[i64]) -> Result<Vec<LearningOutline>, StoreError> {
+    fn found(&self, numbers: &[i64]) -> Result<Vec<LearningDoc>, StoreError> {
         if let Some(wanted) = self.wanted {
-            return self.rows.store.wanted_outlines(numbers, wanted);
+            return self.rows.store.matching_learning_docs(numbers, wanted);
         }
-        let mut outlines = self.rows.store.learning_outlines(numbers)?;
+        let mut outlines = self.rows.store.learning_docs(numbers)?;
         outlines.retain(may_be_found);
         Ok(outlines)
     }
 
-    /// A lesson by its number.
     pub(super) fn learning(&self, number: i64) -> Result<Option<Learning>, StoreError> {
         Ok(self.rows.store.learnings_numbered(&[number])?.pop())
     }
 }
 
-impl Forgiving for Learnings<'_> {
+impl FuzzyCorpus for Learnings<'_> {
     fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), StoreError> {
         self.rows.plain_terms(visit)
     }
@@ -156,7 +152,7 @@ impl Forgiving for Learnings<'_> {
 impl Corpus for Learnings<'_> {
     type Error = StoreError;
 
-    const ALIKE: usize = 32;
+    const TIE_BATCH: usize = 32;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.rows.totals()
@@ -170,11 +166,11 @@ impl Corpus for Learnings<'_> {
         self.rows.with(term, visit)
     }
 
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
-        let day = |outline: &LearningOutline| outline.created_at.strftime("%Y-%m-%d").to_string();
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, StoreError> {
+        let day = |outline: &LearningDoc| outline.created_at.strftime("%Y-%m-%d").to_string();
         let found = self.found(numbers)?.into_iter();
         Ok(found
-            .map(|outline| Outline {
+            .map(|outline| DocFeatures {
                 number: outline.number,
                 source: LEARNINGS_SOURCE,
                 id: outline.id.to_string(),
@@ -189,8 +185,8 @@ impl Corpus for Learnings<'_> {
             .collect())
     }
 
-    /// Whoever asks for lessons by themselves wants to see each: it may be the one to reject.
-    fn may_stand_for_both(&self, _one: i64, _other: i64) -> Result<bool, StoreError> {
+    /// A search of learnings alone shows each: a duplicate may be the one to reject.
+    fn may_collapse(&self, _one: i64, _other: i64) -> Result<bool, StoreError> {
         Ok(self.wanted.is_none())
     }
 

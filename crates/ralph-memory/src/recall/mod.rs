@@ -1,158 +1,144 @@
-//! Recall: finding notes and lessons again.
+//! Recall: search over notes and learnings.
 //!
-//! The index gives candidates by the words that tell most, `score` weighs each against the whole question, and `choose`
-//! decides what of it is shown: near-duplicates once, of several on the same subject the newest first.
+//! The index gives candidates by the question's most distinctive words, `score` ranks each against the whole question,
+//! and `choose` picks the results: near-duplicates once, and of several on one subject the newest first.
 
 mod candidates;
 mod choose;
 mod corpus;
 mod everything;
-mod forgive;
 mod found;
+mod fuzzy_terms;
 mod journal;
 mod knowledge;
-mod known_lessons;
+mod learning_input;
 mod learnings;
-mod likeness;
+mod note_filter;
+mod note_listing;
 mod notes;
 mod numbers;
+mod paraphrase;
 mod patterns;
 mod question;
 mod relevance;
 mod relevant_learnings;
-mod retold;
 mod rows;
-mod said;
+mod run_learnings;
 mod score;
-mod shelves;
-mod wanted;
 mod warnings;
 
 use std::collections::HashSet;
 
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 use ralph_store::Store;
-use ralph_store::index::{Age, IndexError, Outline, places_of};
+use ralph_store::index::{Age, DocFeatures, IndexError, places_of};
 
 pub use found::{Found, FoundKnowledge, day_of};
 pub use journal::{related_rows, search_rows};
 pub use knowledge::{Relevant, RelevantKnowledge, TaskSignals, relevant_knowledge};
-pub use known_lessons::{KnownLesson, Work, known_lessons, most_known};
+pub use learning_input::{LearningInput, keep_foreign};
 pub use learnings::{best_supported, recall_learnings};
-pub use likeness::Likeness;
-pub use patterns::{ErrorPattern, FilePatterns, shown_by};
+pub use note_filter::{NoteFilter, first_day};
+pub use note_listing::{Newest, Superseded};
+pub use paraphrase::{find_paraphrases, keep_compared};
+pub use patterns::{ErrorPattern, FilePatterns, example_files};
 pub use relevance::{Relevance, Support};
 pub use relevant_learnings::{LearningSignals, RelevantLearning, relevant_learnings};
-pub use retold::{keep_compared, retold};
-pub use said::{Said, keep_foreign};
+pub use run_learnings::{RunLearning, Work, max_in_prompt, run_learnings};
 pub use score::Score;
-pub use shelves::{Newest, Superseded};
-pub use wanted::{Wanted, first_day};
 pub use warnings::warnings_of;
 
-use crate::catalogue::Catalogue;
+use crate::note_index::NoteIndex;
 use candidates::candidates;
-use choose::{Choosing, choose};
-use corpus::{Corpus, Forgiving};
-use everything::{Everything, Unreadable};
+use choose::{Selection, choose};
+use corpus::{Corpus, FuzzyCorpus};
+use everything::{CorpusError, Everything};
 use notes::Notes;
 use question::{CommonWords, Terms};
 use score::score;
 
-/// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The text; any text whatever.
+    /// Free text.
     pub text: &'a str,
-    /// The shelves to look on.
-    pub shelves: &'a [Shelf],
-    /// Whether to look among the long notes, too.
-    pub knowledge: LongNotes,
-    /// Which notes are wanted.
-    pub wanted: &'a Wanted,
-    /// How far to look.
+    /// The files to search.
+    pub file_kinds: &'a [NoteFileKind],
+    pub knowledge: KnowledgeSearch,
+    pub wanted: &'a NoteFilter,
     pub reach: Reach,
 }
 
-/// Whether long notes are looked for. They are found only where the catalogue was asked about them.
+/// Whether knowledge entries are searched. They are found only if the note index was opened with knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LongNotes {
-    /// They are not.
-    Left,
-    /// They are, among everything else.
-    Sought,
+pub enum KnowledgeSearch {
+    Exclude,
+    Include,
 }
 
-/// How far to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// For the best so many.
+    /// The N best results.
     Best(usize),
-    /// For everything that shares a word that tells something.
+    /// Every entry that shares a distinctive word.
     All,
 }
 
-/// What was found, best first.
+/// Search results, best first.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
-    /// The notes.
     pub hits: Vec<Hit>,
-    /// Words of the question that nothing held, with the words that were taken for them.
-    pub forgiven: Vec<(String, String)>,
-    /// The terms that were looked for.
+    /// Unknown words of the question, with the words that replaced them.
+    pub fuzzy: Vec<(String, String)>,
+    /// The searched terms.
     pub terms: HashSet<String>,
-    /// Why lessons were not looked at, although they should have been.
+    /// Why learnings were not searched, if they should have been.
     pub without_learnings: Option<String>,
 }
 
-/// Something that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// What was found.
     pub item: Found,
-    /// Its age.
     pub age: Age,
-    /// How well it fits, and why.
     pub score: Score,
 }
 
 impl Answer {
-    /// Where in a text the words stand that were looked for.
+    /// The ranges of the searched words in a text.
     #[must_use]
     pub fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         places_of(text, |term| self.terms.contains(term))
     }
 }
 
-/// Finds the notes that fit a question.
+/// Searches notes.
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
-    recall_with_learnings(catalogue, None, question)
+pub fn recall(note_index: &NoteIndex, question: &Question<'_>) -> Result<Answer, IndexError> {
+    recall_with_learnings(note_index, None, question)
 }
 
-/// Finds what fits a question, among lessons, too. Where these cannot be read, the answer is of notes, and says so.
+/// Searches notes and learnings. If learnings cannot be read, the answer has notes only and says why.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn recall_with_learnings(
-    catalogue: &Catalogue,
+    note_index: &NoteIndex,
     learnings: Option<&Store>,
     question: &Question<'_>,
 ) -> Result<Answer, IndexError> {
-    match answer(catalogue, learnings, question) {
+    match answer(note_index, learnings, question) {
         Ok(answer) => Ok(answer),
-        Err(Unreadable::Notes(error)) => Err(error),
-        Err(Unreadable::Learnings(error)) => Ok(Answer {
+        Err(CorpusError::Notes(error)) => Err(error),
+        Err(CorpusError::Learnings(error)) => Ok(Answer {
             without_learnings: Some(error.to_string()),
-            ..recall(catalogue, question)?
+            ..recall(note_index, question)?
         }),
     }
 }
 
-fn answer(catalogue: &Catalogue, learnings: Option<&Store>, question: &Question<'_>) -> Result<Answer, Unreadable> {
-    let all = Everything::of(Notes::of(catalogue, question)?, learnings, question)?;
+fn answer(note_index: &NoteIndex, learnings: Option<&Store>, question: &Question<'_>) -> Result<Answer, CorpusError> {
+    let all = Everything::of(Notes::of(note_index, question)?, learnings, question)?;
     if !all.has_any() {
         return Ok(Answer::default());
     }
@@ -167,43 +153,42 @@ fn answer(catalogue: &Catalogue, learnings: Option<&Store>, question: &Question<
     }
     Ok(Answer {
         hits,
-        forgiven: fitting.forgiven,
+        fuzzy: fitting.fuzzy,
         terms: fitting.terms.all(),
         ..Answer::default()
     })
 }
 
-/// What fits a question that somebody asks.
+/// The ranked entries of one search.
 struct Fitting {
-    /// The entries, best first.
-    found: Vec<(Score, Outline)>,
-    /// Words of the question that nothing held, with the words that were taken for them.
-    forgiven: Vec<(String, String)>,
-    /// The terms that were looked for.
+    found: Vec<(Score, DocFeatures)>,
+    /// Unknown words of the question, with the words that replaced them.
+    fuzzy: Vec<(String, String)>,
+    /// The searched terms.
     terms: Terms,
 }
 
-/// What of a corpus fits a text. Where nothing does, its words are taken for near ones.
-fn fitting<C: Forgiving>(corpus: &C, sources: &[i64], reach: Reach, text: &str) -> Result<Fitting, C::Error> {
-    let mut terms = Terms::of(corpus, text, CommonWords::AreMeant)?;
+/// Searches a corpus; if nothing matches, retries with corrected typos.
+fn fitting<C: FuzzyCorpus>(corpus: &C, sources: &[i64], reach: Reach, text: &str) -> Result<Fitting, C::Error> {
+    let mut terms = Terms::of(corpus, text, CommonWords::Search)?;
     let mut found = best(corpus, sources, reach, &terms)?;
-    let mut forgiven = Vec::new();
+    let mut fuzzy = Vec::new();
     if found.is_empty() {
-        forgiven = forgive::forgive(corpus, &mut terms)?;
-        if !forgiven.is_empty() {
+        fuzzy = fuzzy_terms::fuzzy_terms(corpus, &mut terms)?;
+        if !fuzzy.is_empty() {
             found = best(corpus, sources, reach, &terms)?;
         }
     }
-    Ok(Fitting { found, forgiven, terms })
+    Ok(Fitting { found, fuzzy, terms })
 }
 
-/// The entries of a corpus that fit a question best.
+/// The best entries of a corpus for a question.
 fn best<C: Corpus>(
     corpus: &C,
     sources: &[i64],
     reach: Reach,
     terms: &Terms,
-) -> Result<Vec<(Score, Outline)>, C::Error> {
+) -> Result<Vec<(Score, DocFeatures)>, C::Error> {
     let candidates = candidates(corpus, reach, terms)?;
     let totals = corpus.totals()?;
     let scored = candidates
@@ -211,7 +196,7 @@ fn best<C: Corpus>(
         .map(|outline| (score(terms, &totals, &outline), outline))
         .filter(|(score, _)| score.total() > 0.0)
         .collect();
-    let choosing = Choosing {
+    let selection = Selection {
         corpus,
         terms,
         sources,
@@ -220,5 +205,5 @@ fn best<C: Corpus>(
             Reach::All => usize::MAX,
         },
     };
-    choose(&choosing, scored)
+    choose(&selection, scored)
 }

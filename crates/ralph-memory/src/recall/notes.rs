@@ -1,40 +1,38 @@
-//! The notes as a body of texts that can be asked: those of the shelves and the kinds that are wanted.
+//! Notes as a searchable corpus, restricted to the wanted files and kinds.
 
 use std::collections::HashSet;
 
-use ralph_model::Shelf;
-use ralph_store::index::{Holders, Index, IndexError, KNOWLEDGE_SOURCE, KnownTerm, Outline, Totals};
+use ralph_model::NoteFileKind;
+use ralph_store::index::{DocFeatures, Index, IndexError, KNOWLEDGE_SOURCE, KnownTerm, TermScope, Totals};
 
 use super::corpus::Corpus;
-use super::{Found, FoundKnowledge, LongNotes, Question};
-use crate::catalogue::{Catalogue, source_name};
+use super::{Found, FoundKnowledge, KnowledgeSearch, Question};
+use crate::note_index::{NoteIndex, source_name};
 
-/// One in so many entries of the index are only a few.
+/// At most one in this many entries of the index counts as few.
 const FEW_OF_ALL: usize = 4;
 
-/// The notes that a question is about.
 pub(super) struct Notes<'q> {
     pub(super) index: &'q Index,
     question: &'q Question<'q>,
-    /// The numbers of the shelves' files, in the order of the question.
+    /// The numbers of the searched files, in the order of the question.
     pub(super) sources: Vec<i64>,
-    shelves: Vec<Shelf>,
+    file_kinds: Vec<NoteFileKind>,
     superseded: HashSet<String>,
-    /// The entries that may be found at all, where they are only a few of those in the index: looking at each of the
-    /// others to see where it stands would take longer.
+    /// The searchable entries, if they are few among all in the index: checking the file of every other entry would
+    /// take longer.
     only: Option<HashSet<i64>>,
-    /// Whose words count.
-    holders: Holders,
-    /// Whether there is anything to be found.
+    holders: TermScope,
     pub(super) has_any: bool,
 }
 
 impl<'q> Notes<'q> {
-    pub(super) fn of(catalogue: &'q Catalogue, question: &'q Question<'q>) -> Result<Self, IndexError> {
-        let index = &catalogue.index;
+    pub(super) fn of(note_index: &'q NoteIndex, question: &'q Question<'q>) -> Result<Self, IndexError> {
+        let index = &note_index.index;
         let numbers = index.source_numbers()?;
-        let known = |shelf: &Shelf| Some((*numbers.get(source_name(*shelf))?, *shelf));
-        let (mut sources, shelves): (Vec<i64>, Vec<Shelf>) = question.shelves.iter().filter_map(known).unzip();
+        let known = |file_kind: &NoteFileKind| Some((*numbers.get(source_name(*file_kind))?, *file_kind));
+        let (mut sources, file_kinds): (Vec<i64>, Vec<NoteFileKind>) =
+            question.file_kinds.iter().filter_map(known).unzip();
         let (mut all, mut entries) = (0, 0);
         for (name, number) in &numbers {
             let of_file = index.entries_in(name)?;
@@ -50,55 +48,53 @@ impl<'q> Notes<'q> {
         };
         let mut has_any = entries > 0;
         let holders = match question.knowledge {
-            LongNotes::Sought if catalogue.knows_knowledge() => {
+            KnowledgeSearch::Include if note_index.includes_knowledge() => {
                 has_any |= index.knowledge_totals()?.entries > 0;
                 sources.push(KNOWLEDGE_SOURCE);
-                if shelves.is_empty() {
-                    Holders::Knowledge
+                if file_kinds.is_empty() {
+                    TermScope::Knowledge
                 } else {
-                    Holders::All
+                    TermScope::All
                 }
             }
-            LongNotes::Sought | LongNotes::Left => Holders::Shelves,
+            KnowledgeSearch::Include | KnowledgeSearch::Exclude => TermScope::NoteFiles,
         };
         Ok(Self {
             only,
             holders,
             has_any,
             sources,
-            shelves,
+            file_kinds,
             superseded: index.superseded()?,
             index,
             question,
         })
     }
 
-    /// What an outline is of.
-    pub(super) fn found(&self, outline: &Outline) -> Result<Found, IndexError> {
+    pub(super) fn found(&self, outline: &DocFeatures) -> Result<Found, IndexError> {
         if let Some(number) = long_note(outline.number) {
             let day = outline.age.created.clone();
             let (outline, body) = self.index.knowledge_note(number)?;
             return Ok(Found::Knowledge(Box::new(FoundKnowledge { outline, day, body })));
         }
-        Ok(Found::OnShelf {
-            shelf: self.shelf_of(outline.source),
+        Ok(Found::Note {
+            file_kind: self.file_kind_of(outline.source),
             item: self.index.item(outline.number)?,
         })
     }
 
-    /// Every term that is held by something that may be found.
+    /// Visits every term of a findable entry.
     pub(super) fn all_terms(&self, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
         self.index.all_terms(self.holders, visit)
     }
 
-    /// The shelf whose file has this number.
-    fn shelf_of(&self, source: i64) -> Shelf {
+    fn file_kind_of(&self, source: i64) -> NoteFileKind {
         let position = self.sources.iter().position(|number| *number == source);
-        let shelf = position.and_then(|position| self.shelves.get(position));
-        shelf.copied().unwrap_or(Shelf::Memories)
+        let file_kind = position.and_then(|position| self.file_kinds.get(position));
+        file_kind.copied().unwrap_or(NoteFileKind::Memories)
     }
 
-    fn may_be_found(&self, outline: &Outline) -> Result<bool, IndexError> {
+    fn may_be_found(&self, outline: &DocFeatures) -> Result<bool, IndexError> {
         if !self.sources.contains(&outline.source) || self.superseded.contains(&outline.id) {
             return Ok(false);
         }
@@ -107,23 +103,23 @@ impl<'q> Notes<'q> {
             return Ok(true);
         }
         Ok(match long_note(outline.number) {
-            Some(number) => wanted.matches_knowledge(&self.index.knowledge_outline(number)?, &outline.age),
+            Some(number) => wanted.matches_knowledge(&self.index.knowledge_metadata(number)?, &outline.age),
             None => wanted.matches(&self.index.item(outline.number)?),
         })
     }
 
-    fn outline(&self, number: i64) -> Result<Vec<Outline>, IndexError> {
+    fn outline(&self, number: i64) -> Result<Vec<DocFeatures>, IndexError> {
         match long_note(number) {
-            Some(own) => Ok(vec![Outline {
+            Some(own) => Ok(vec![DocFeatures {
                 number,
                 ..self.index.knowledge_ranking(own)?
             }]),
-            None => self.index.outlines([number]),
+            None => self.index.features([number]),
         }
     }
 }
 
-/// The number of a long note, if it is one's: among entries of the shelves, long notes have the numbers below zero.
+/// The number of a knowledge entry, if it is one: these have negative numbers among other notes.
 fn long_note(number: i64) -> Option<i64> {
     (number < 0).then(|| number.saturating_neg())
 }
@@ -131,18 +127,18 @@ fn long_note(number: i64) -> Option<i64> {
 impl Corpus for Notes<'_> {
     type Error = IndexError;
 
-    const ALIKE: usize = usize::MAX;
+    const TIE_BATCH: usize = usize::MAX;
 
     fn totals(&self) -> Result<Totals, IndexError> {
-        let (none, shelves) = (Totals { entries: 0, terms: 0 }, self.index.totals()?);
-        let (shelves, knowledge) = match self.holders {
-            Holders::Shelves => return Ok(shelves),
-            Holders::Knowledge => (none, self.index.knowledge_totals()?),
-            Holders::All => (shelves, self.index.knowledge_totals()?),
+        let (none, file_kinds) = (Totals { entries: 0, terms: 0 }, self.index.totals()?);
+        let (file_kinds, knowledge) = match self.holders {
+            TermScope::NoteFiles => return Ok(file_kinds),
+            TermScope::Knowledge => (none, self.index.knowledge_totals()?),
+            TermScope::All => (file_kinds, self.index.knowledge_totals()?),
         };
         Ok(Totals {
-            entries: shelves.entries + knowledge.entries,
-            terms: shelves.terms + knowledge.terms,
+            entries: file_kinds.entries + knowledge.entries,
+            terms: file_kinds.terms + knowledge.terms,
         })
     }
 
@@ -151,12 +147,12 @@ impl Corpus for Notes<'_> {
     }
 
     fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
-        if self.holders != Holders::Shelves {
+        if self.holders != TermScope::NoteFiles {
             self.index
                 .knowledge_with(term.number, &mut |note| visit(note.saturating_neg()))?;
         }
         match &self.only {
-            _ if self.holders == Holders::Knowledge => Ok(()),
+            _ if self.holders == TermScope::Knowledge => Ok(()),
             None => self.index.entries_with(term.number, visit),
             Some(only) => self.index.entries_with(term.number, &mut |entry| {
                 if only.contains(&entry) {
@@ -166,7 +162,7 @@ impl Corpus for Notes<'_> {
         }
     }
 
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, IndexError> {
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, IndexError> {
         let mut found = Vec::new();
         for number in numbers {
             for outline in self.outline(*number)? {

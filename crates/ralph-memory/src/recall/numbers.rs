@@ -1,23 +1,20 @@
-//! Maps and sets of numbers. The numbers are our own, so nobody can choose them to collide, and tens of thousands are looked
-//! up for each question.
+//! Maps and sets keyed by numbers. The numbers are our own, so no attacker can force collisions, and each question
+//! looks up tens of thousands.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A map whose keys are numbers.
 pub(super) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
-/// A set of pairs of terms.
 pub(super) type PairSet = HashSet<(u32, u32), BuildHasherDefault<NumberHasher>>;
 
-/// The number of a word. Two words that have the same are taken for one, which does no more harm than a wrong score: thousands
-/// are looked up for each question, and none has to be kept.
+/// The number of a word. A collision only makes a score wrong: each question looks up thousands, and none is stored.
 pub(super) fn number_of_word(word: &str) -> u64 {
     xxh3_64(word.as_bytes())
 }
 
-/// Spreads numbers evenly, and does no more.
+/// Distributes numbers evenly, and nothing more.
 #[derive(Debug, Default)]
 pub(super) struct NumberHasher(u64);
 
@@ -33,7 +30,7 @@ impl Hasher for NumberHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // The golden ratio, whose multiples are spread evenly; a map looks at the lower and at the upper bits.
+        // The golden ratio, whose multiples are evenly distributed; a map uses both the lower and the upper bits.
         self.0 = (self.0.rotate_left(32) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
@@ -51,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_pairs_are_found_again() {
+    fn numbers_and_pairs_are_found() {
         let squares: NumberMap<u32, u32> = (0..1000).map(|number| (number, number * number)).collect();
         assert!((0..1000).all(|number| squares.get(&number) == Some(&(number * number))));
         let pairs: PairSet = (0..1000).map(|number| (number, number + 1)).collect();

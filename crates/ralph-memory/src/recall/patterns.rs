@@ -1,33 +1,33 @@
-//! Patterns that lessons are chosen by beside their words: errors that were met, and files that the work is about.
+//! Patterns that learnings are selected by besides words: errors that occurred, and files that the work is about.
 
 use ralph_model::{Facts, Learning, LearningKind};
 use ralph_store::index::{Phrase, Phrases};
 
-use crate::failures::{AVOID, failure_told_in};
-use crate::sayings::Category;
+use crate::failures::{AVOID, known_failure};
+use crate::text_category::Category;
 
-/// What stands between what a warning warns of and what to do about it.
+/// The separator between what a warning warns of and the remedy.
 const REMEDY: &str = " - ";
-/// A text of so many words or fewer is looked for as a whole; a longer one is what was printed, and is looked through.
+/// A text up to this many words is searched as a whole phrase; a longer one is program output and is searched for
+/// phrases.
 const LONGEST_PATTERN: usize = 8;
-/// What is not said to be avoided, and yet has so few words, is the name of an error.
+/// A text up to this many words is taken for an error's name even without the prefix.
 const LONGEST_NAME: usize = 3;
 
-/// An error that was met: a few words, or all that was printed.
+/// An error that occurred: a few words, or everything that was printed.
 #[derive(Debug)]
 pub struct ErrorPattern {
-    /// As it was told.
     text: String,
-    /// What is looked for in warnings.
+    /// The phrase to find in warnings.
     phrase: Option<Phrase>,
-    /// The text in which what they warn of is looked for.
+    /// The output in which a warning's error is searched.
     printed: Phrases,
-    /// What it is called in warnings that runs draw from such errors.
+    /// The known failure behind it, by the name that runs use in extracted warnings.
     failure: Option<&'static Category>,
 }
 
 impl ErrorPattern {
-    /// The error that a text tells of; none where it tells of nothing.
+    /// Parses an error; `None` if the text has no words.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let is_short = text.split_whitespace().nth(LONGEST_PATTERN).is_none();
@@ -36,18 +36,18 @@ impl ErrorPattern {
             text: text.to_owned(),
             phrase: is_short.then_some(phrase),
             printed: Phrases::of([text]),
-            failure: failure_told_in(text),
+            failure: known_failure(text),
         })
     }
 
-    /// The words by which warnings of it are looked for: its own, and those of the failure that it is.
+    /// The queries by which its warnings are searched: its own words and those of its failure.
     pub(super) fn asked(&self) -> Vec<String> {
         let of_failure = self.failure.map(Category::words);
         [self.text.clone()].into_iter().chain(of_failure).collect()
     }
 
-    /// How many of these errors a lesson warns of. What tells of one failure in several ways, by its name and by what was
-    /// printed, is one.
+    /// How many of these errors a learning warns of. Several descriptions of one failure, by name and by output, count
+    /// once.
     #[must_use]
     pub fn count_in(errors: &[Self], learning: &Learning) -> usize {
         let found = errors.iter().filter(|error| error.is_in(learning));
@@ -61,7 +61,6 @@ impl ErrorPattern {
         failures.len() + others.len()
     }
 
-    /// Whether a lesson warns of it.
     #[must_use]
     pub fn is_in(&self, learning: &Learning) -> bool {
         if learning.kind != LearningKind::Antipattern {
@@ -75,7 +74,7 @@ impl ErrorPattern {
         let avoided = text.strip_prefix(AVOID);
         let warning = avoided.unwrap_or(text);
         let (error, _) = warning.split_once(REMEDY).unwrap_or((warning, ""));
-        // One word stands in much that is printed.
+        // A single word occurs in too much output.
         let is_phrase = error.split_whitespace().nth(1).is_some();
         if is_phrase && Phrase::of(error).is_some_and(|error| self.printed.hold(&error)) {
             return true;
@@ -84,24 +83,24 @@ impl ErrorPattern {
         names_error
             && self
                 .failure
-                .is_some_and(|failure| failure_told_in(error) == Some(failure))
+                .is_some_and(|failure| known_failure(error) == Some(failure))
     }
 }
 
-/// What paths are compared with.
+/// Patterns for file paths.
 #[derive(Debug, Clone, Default)]
 pub struct FilePatterns(Vec<Pattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
-    /// A part of a path, as somebody wrote it: as it stands there, but for `*`, which is anything within a name.
+    /// A literal part of a path, except for `*`, which matches anything within one name.
     Part(String),
-    /// A file, or a folder with a `/` behind it, whatever signs its name holds.
+    /// A file, or a folder with a trailing `/`; special characters are literal.
     Place(String),
 }
 
 impl FilePatterns {
-    /// These patterns. Empty ones would be in every path, and are none.
+    /// User-written patterns. Empty ones are dropped, because they would match every path.
     #[must_use]
     pub fn of(patterns: &[String]) -> Self {
         let patterns = patterns.iter().map(|pattern| pattern.trim());
@@ -113,8 +112,8 @@ impl FilePatterns {
         )
     }
 
-    /// Those that work on some files is about: the files, and the folders that they are in. That a file lies right below the
-    /// top of the project, or in a folder that does, says nothing.
+    /// The patterns for work on some files: the files and their folders. The project root and top-level folders are too
+    /// broad and are left out.
     #[must_use]
     pub fn around(files: &[String]) -> Self {
         let mut patterns: Vec<Pattern> = Vec::new();
@@ -132,13 +131,12 @@ impl FilePatterns {
         Self(patterns)
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Of each the longest part that stands in a path as it is, by which few can be taken from many.
+    /// The longest literal part of each pattern, to preselect candidates.
     #[must_use]
     pub fn longest_parts(&self) -> Vec<String> {
         let longest = |pattern: &Pattern| match pattern {
@@ -151,19 +149,19 @@ impl FilePatterns {
         self.0.iter().map(longest).collect()
     }
 
-    /// Whether a file that a convention names is such a file.
+    /// Whether a learning is a convention that names a matching file.
     #[must_use]
-    pub fn match_lesson(&self, learning: &Learning) -> bool {
+    pub fn match_learning(&self, learning: &Learning) -> bool {
         learning.kind == LearningKind::Convention
-            && shown_by(learning)
+            && example_files(learning)
                 .iter()
                 .any(|file| self.0.iter().any(|pattern| pattern.fits(file)))
     }
 }
 
-/// The files that show a convention. Its examples are none: they are what others say in its place.
+/// The files that demonstrate a convention. `Learning::examples` are not files but other wordings.
 #[must_use]
-pub fn shown_by(learning: &Learning) -> &[String] {
+pub fn example_files(learning: &Learning) -> &[String] {
     match &learning.facts {
         Some(Facts::Convention { examples }) => examples,
         _ => &[],
@@ -179,8 +177,8 @@ impl Pattern {
     }
 }
 
-/// Whether a path is that of a file, or leads through a folder. It may be told from the top of the project or from further
-/// below, but for a name alone, which many files have.
+/// Whether a path is a file or is inside a folder. The pattern may be relative to the project or to a folder above it,
+/// except for a bare name, which many files share.
 fn is_at(place: &str, file: &str) -> bool {
     if place.ends_with('/') {
         return file.starts_with(place) || file.contains(&format!("/{place}"));
@@ -194,14 +192,14 @@ fn is_in(pattern: &str, file: &str) -> bool {
     let rest: Vec<&str> = parts.collect();
     let begins = |(at, _): (usize, char)| {
         let after = file.get(at..).and_then(|text| text.strip_prefix(first));
-        after.is_some_and(|after| goes_on(&rest, after))
+        after.is_some_and(|after| matches_rest(&rest, after))
     };
     file.char_indices().any(begins)
 }
 
-/// Whether the further parts of a pattern follow, each in the same name as the one before it. The first place of each is
-/// enough: it leaves the most behind it, and a part that leads into the next name has but one.
-fn goes_on(parts: &[&str], after: &str) -> bool {
+/// Whether the remaining parts of a pattern follow, each in the same name as the one before. The first match of each is
+/// enough: it leaves the most text, and a part that crosses into the next name has only one.
+fn matches_rest(parts: &[&str], after: &str) -> bool {
     let mut after = after;
     for part in parts {
         let name_ends = after.find('/').unwrap_or(after.len());
@@ -217,13 +215,13 @@ fn goes_on(parts: &[&str], after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use ralph_model::TaskType;
-    use ralph_testkit::known_lesson;
+    use ralph_testkit::run_learning;
 
     use super::*;
 
     #[test]
-    fn what_tells_of_one_failure_in_several_ways_counts_once() {
-        let warning = known_lesson(
+    fn several_descriptions_of_one_failure_count_once() {
+        let warning = run_learning(
             1,
             LearningKind::Antipattern,
             TaskType::BugFix,
@@ -240,26 +238,26 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_in_its_place_are_no_files_of_a_convention() {
+    fn other_wordings_are_not_files_of_a_convention() {
         let convention = |facts| Learning {
             facts,
             examples: vec!["Tests live beside src/a.rs".to_owned()],
-            ..known_lesson(1, LearningKind::Convention, TaskType::General, "Tests live in the file")
+            ..run_learning(1, LearningKind::Convention, TaskType::General, "Tests live in the file")
         };
         let asked = FilePatterns::of(&["src".to_owned()]);
-        let untold = convention(None);
-        assert_eq!(shown_by(&untold), [] as [String; 0]);
-        assert!(!asked.match_lesson(&untold));
+        let without_files = convention(None);
+        assert_eq!(example_files(&without_files), [] as [String; 0]);
+        assert!(!asked.match_learning(&without_files));
         let told = convention(Some(Facts::Convention {
             examples: vec!["src/b.rs".to_owned()],
         }));
-        assert_eq!(shown_by(&told), ["src/b.rs"]);
-        assert!(asked.match_lesson(&told));
+        assert_eq!(example_files(&told), ["src/b.rs"]);
+        assert!(asked.match_learning(&told));
     }
 
-    /// What programs print, and the warnings that runs draw from it; each is found by its own error alone.
+    /// Program output and the warnings that runs extract from it; each is found by its own error only.
     #[test]
-    fn a_warning_is_found_by_what_programs_print() {
+    fn warning_is_found_by_program_output() {
         let rows = [
             (
                 "SyntaxError: Unexpected token '}'",
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_warnings_of_one_failure_find_each_other_in_other_words() {
+    fn errors_and_warnings_match_in_other_words() {
         for (warning, printed, expected) in [
             (
                 "Avoid: missing dependency - install it first",
@@ -311,7 +309,7 @@ mod tests {
                 "EPERM: operation needs a permission that it lacks",
                 true,
             ),
-            // What is said of other things with such a word is no name of an error.
+            // Such a word used for something else is not the name of an error.
             (
                 "Never parse HTML by hand in the importer",
                 "syntax error near line 3",
@@ -329,7 +327,7 @@ mod tests {
     }
 
     fn warns(warning: &str, printed: &str) -> bool {
-        let learning = known_lesson(1, LearningKind::Antipattern, TaskType::BugFix, warning);
+        let learning = run_learning(1, LearningKind::Antipattern, TaskType::BugFix, warning);
         ErrorPattern::of(printed).unwrap().is_in(&learning)
     }
 
@@ -339,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_a_part_of_a_path() {
+    fn pattern_matches_a_part_of_a_path() {
         for (pattern, file, expected) in [
             (".test.ts", "src/auth/login.test.ts", true),
             ("src/", "src/types.ts", true),
@@ -360,16 +358,16 @@ mod tests {
         }
     }
 
-    /// Were every place of each part tried, this would not end.
+    /// With backtracking over every match of each part, this would not terminate.
     #[test]
-    fn a_pattern_of_many_parts_is_compared_at_once() {
+    fn pattern_of_many_parts_matches_without_backtracking() {
         let name = format!("{}.rs", "a".repeat(4_000));
         check_file(&format!("{}rc", "a*".repeat(60)), &name, false);
         check_file(&format!("{}rs", "a*".repeat(60)), &name, true);
     }
 
     #[test]
-    fn files_at_hand_are_whole_names_without_patterns() {
+    fn work_files_match_literally() {
         for (place, file, expected) in [
             ("main.py", "main.py", true),
             ("main.py", "src/domain.py", false),
@@ -390,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_about_its_files_and_their_folders() {
+    fn work_patterns_are_files_and_folders() {
         let files = ["src/auth/login.ts", "src/auth/token.ts", "src/main.ts", "Makefile"].map(str::to_owned);
         let FilePatterns(patterns) = FilePatterns::around(&files);
         let expected = [

@@ -1,4 +1,4 @@
-//! A question as terms: which of its words the notes know, and which of them tell something.
+//! A question as terms: which of its words are known, and which are distinctive.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,56 +6,52 @@ use ralph_store::index::{KnownTerm, is_name, terms_of};
 
 use super::corpus::Corpus;
 use super::numbers::{NumberMap, PairSet};
-use crate::telling::tells;
+use crate::term_rarity::is_distinctive;
 
-/// How many different terms of a question are looked at. The longest task has some hundreds.
+/// Maximum number of different terms per question. The longest tasks have some hundreds.
 const MAX_TERMS: usize = 1_024;
-/// A question of so few words means each of them, also the common ones.
+/// In a question of this few words, common ones count too.
 const FEW_TERMS: usize = 3;
 
-/// What a question means that holds none but common words.
+/// How a question of only common words is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommonWords {
-    /// Just these.
-    AreMeant,
-    /// Nothing: nobody has asked, and what shares only them is not to be shown.
-    TellNothing,
+    Search,
+    /// They are ignored: the text is not a user's question, and entries that share only common words are irrelevant.
+    Ignore,
 }
 
-/// The terms of a question.
 #[derive(Debug)]
 pub(super) struct Terms {
-    /// Those that the notes hold, the rarest first.
+    /// The known terms, rarest first.
     pub(super) known: Vec<Asked>,
-    /// Where a term stands in `known`, by its number.
+    /// Positions in `known` by term number.
     pub(super) by_number: NumberMap<u32, usize>,
-    /// Terms that follow one another in the question.
+    /// Pairs of adjacent terms.
     pub(super) pairs: PairSet,
-    /// Terms that do so the other way round, or with one between them.
+    /// Pairs of adjacent terms in reverse order, or with one term between them.
     pub(super) near_pairs: PairSet,
-    /// Those that no note holds.
+    /// Terms that no entry contains.
     pub(super) unknown: Vec<String>,
-    /// The numbers of the question's terms in its order.
+    /// The term numbers in the order of the question.
     sequence: Vec<Option<u32>>,
     entries: u64,
     common: CommonWords,
 }
 
-/// A term of a question that the notes hold.
+/// A known term of a question.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) known: KnownTerm,
-    /// What it tells, and more of it the oftener the question says it.
+    /// Its rarity, increased if the question repeats it.
     pub(super) weight: f64,
-    /// What it tells.
     pub(super) rarity: f64,
     pub(super) is_name: bool,
-    /// Whether a note may be found by it alone.
-    pub(super) telling: bool,
+    /// Whether an entry may be found by it alone.
+    pub(super) distinctive: bool,
 }
 
 impl Terms {
-    /// The terms of a text.
     pub(super) fn of<C: Corpus>(corpus: &C, text: &str, common: CommonWords) -> Result<Self, C::Error> {
         let mut terms = Self {
             known: Vec::new(),
@@ -67,31 +63,30 @@ impl Terms {
             entries: corpus.totals()?.entries,
             common,
         };
-        let mut met: HashMap<String, Option<KnownTerm>> = HashMap::new();
+        let mut seen: HashMap<String, Option<KnownTerm>> = HashMap::new();
         for term in terms_of(text) {
-            if !met.contains_key(&term) {
-                if met.len() >= MAX_TERMS {
+            if !seen.contains_key(&term) {
+                if seen.len() >= MAX_TERMS {
                     continue;
                 }
                 let known = corpus.term(&term)?;
                 if known.is_none() {
                     terms.unknown.push(term.clone());
                 }
-                met.insert(term.clone(), known);
+                seen.insert(term.clone(), known);
             }
-            let known = met.get(&term).and_then(Option::as_ref);
+            let known = seen.get(&term).and_then(Option::as_ref);
             terms.sequence.push(known.map(|known| known.number));
         }
-        terms.set(met.into_values().flatten().collect());
+        terms.set(seen.into_values().flatten().collect());
         Ok(terms)
     }
 
-    /// All terms that are looked for.
     pub(super) fn all(&self) -> HashSet<String> {
         self.known.iter().map(|asked| asked.known.term.clone()).collect()
     }
 
-    /// Takes other terms for those that no note holds.
+    /// Replaces the unknown terms.
     pub(super) fn replace_unknown(&mut self, instead: Vec<KnownTerm>) {
         self.sequence = instead.iter().map(|known| Some(known.number)).collect();
         self.unknown.clear();
@@ -111,7 +106,7 @@ impl Terms {
                     weight: rarity * (1.0 + often.get(&known.number).copied().unwrap_or(1.0).ln()),
                     rarity,
                     is_name: is_name(&known.term),
-                    telling: tells(known.entries, self.entries),
+                    distinctive: is_distinctive(known.entries, self.entries),
                     known,
                 }
             })
@@ -119,10 +114,11 @@ impl Terms {
         // Sums of floats depend on their order, so it must not be that of a hash map.
         self.known
             .sort_by(|one, other| (one.known.entries, &one.known.term).cmp(&(other.known.entries, &other.known.term)));
-        // Where there is no rarer word, the common ones are what is asked for.
+        // Without any rarer word, the common ones are what is asked for.
         let means_common_ones = self.known.len() <= FEW_TERMS || self.unknown.is_empty();
-        if self.common == CommonWords::AreMeant && means_common_ones && !self.known.iter().any(|asked| asked.telling) {
-            self.known.iter_mut().for_each(|asked| asked.telling = true);
+        if self.common == CommonWords::Search && means_common_ones && !self.known.iter().any(|asked| asked.distinctive)
+        {
+            self.known.iter_mut().for_each(|asked| asked.distinctive = true);
         }
         self.by_number = self
             .known
@@ -142,7 +138,7 @@ impl Terms {
     }
 }
 
-/// How much a term tells that so many of all entries hold: the usual weight of BM25.
+/// The inverse document frequency of BM25.
 #[expect(clippy::cast_precision_loss, reason = "counts of notes are far below 2^52")]
 fn rarity(holding: u64, all: u64) -> f64 {
     let (holding, all) = (holding as f64, all as f64);

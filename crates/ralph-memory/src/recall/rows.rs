@@ -1,4 +1,4 @@
-//! A table of the database of facts as a body of texts: its words, and numbers for them.
+//! A database table as a corpus: its words, and numbers for them.
 
 use std::cell::RefCell;
 
@@ -7,14 +7,13 @@ use ralph_store::{Searched, Store, StoreError, encode_term};
 
 use super::numbers::{NumberMap, number_of_word};
 
-/// The first number of a word; those below are the search index's.
+/// The first number of a word; lower numbers belong to the search index.
 const FIRST_NUMBER: u32 = 1 << 31;
 
-/// A table whose rows hold words.
 pub(super) struct Rows<'s> {
     pub(super) store: &'s Store,
     searched: Searched,
-    /// The table has no numbers for its words, so each gets one when it is met, by [`number_of_word`].
+    /// Words are numbered as they are seen, by [`number_of_word`].
     numbers: RefCell<NumberMap<u64, u32>>,
 }
 
@@ -27,17 +26,15 @@ impl<'s> Rows<'s> {
         }
     }
 
-    /// How much there is.
     pub(super) fn totals(&self) -> Result<Totals, StoreError> {
         self.store.totals_of(self.searched)
     }
 
-    /// How many rows hold a term.
+    /// How many rows contain a term.
     pub(super) fn holding(&self, term: &str) -> Result<u64, StoreError> {
         self.store.rows_holding(self.searched, &encode_term(term))
     }
 
-    /// A term, if any row holds it.
     pub(super) fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
         let entries = self.holding(term)?;
         Ok((entries > 0).then(|| KnownTerm {
@@ -47,12 +44,12 @@ impl<'s> Rows<'s> {
         }))
     }
 
-    /// The numbers of the rows that hold a term.
+    /// Visits the numbers of the rows that contain a term.
     pub(super) fn with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
         self.store.rows_with(self.searched, &encode_term(&term.term), visit)
     }
 
-    /// Every term that a row holds, but those that are not plain words.
+    /// Visits every term that is a plain word.
     pub(super) fn plain_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), StoreError> {
         self.store.words_in(self.searched, &mut |word, entries| {
             if word == encode_term(word) {
@@ -61,13 +58,13 @@ impl<'s> Rows<'s> {
         })
     }
 
-    /// Gives a term the number that it has elsewhere.
+    /// Gives a term the number it has in another corpus.
     pub(super) fn set_number(&self, term: &str, number: u32) {
         let word = number_of_word(&encode_term(term));
         self.numbers.borrow_mut().insert(word, number);
     }
 
-    /// The numbers of words with a space between each two.
+    /// The numbers of space-separated words.
     pub(super) fn numbers_of(&self, words: &str) -> Vec<u32> {
         words
             .split_ascii_whitespace()

@@ -1,42 +1,40 @@
-//! How well an entry fits a question, in named parts.
+//! Scores an entry against a question, in named parts.
 
-use ralph_store::index::{Outline, Totals};
+use ralph_store::index::{DocFeatures, Totals};
 
 use super::numbers::PairSet;
 use super::question::Terms;
 
-/// How soon further mentions of a term stop counting; the usual value.
+/// BM25's term saturation (k1), at its usual value.
 const SATURATION: f64 = 1.2;
-/// How much long texts are held back, a little more than usual: a long note holds some word of every question.
+/// BM25's length normalization (b), a little above its usual value: long texts contain some word of every question.
 const LENGTH: f64 = 0.8;
-/// What two words that follow one another in the question and in the text count, beside each of them.
+/// Weight of two words that are adjacent in both the question and the text.
 const PHRASE: f64 = 0.5;
-/// The same for two words that only stand near one another.
+/// Weight of two words that are only near each other.
 const NEAR: f64 = 0.2;
-/// What a word counts that is also a tag, beside its being in the text.
+/// Extra weight of a word that is also a tag.
 const TAG: f64 = 0.5;
 
-/// How well an entry fits a question.
+/// The score of an entry for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Score {
-    /// Words that both hold, by BM25: rare ones count most, long texts are held back.
+    /// Shared words, by BM25.
     pub words: f64,
-    /// Whole names, paths and numbers that both hold, likewise.
+    /// Shared names, paths and numbers, by BM25.
     pub names: f64,
-    /// Words that stand together in both.
+    /// Words adjacent in both.
     pub phrases: f64,
     /// Words of the question that are tags of the entry.
     pub tags: f64,
 }
 
 impl Score {
-    /// All parts together.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.words + self.names + self.phrases + self.tags
     }
 
-    /// The parts by their names.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, f64); 4] {
         [
@@ -48,9 +46,9 @@ impl Score {
     }
 }
 
-/// Weighs an entry against all terms of a question.
+/// Scores an entry against all terms of a question.
 #[expect(clippy::cast_precision_loss, reason = "lengths of notes are far below 2^52")]
-pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score {
+pub(super) fn score(terms: &Terms, totals: &Totals, outline: &DocFeatures) -> Score {
     let mut often = vec![0.0_f64; terms.known.len()];
     let mut score = Score {
         phrases: phrases(terms, &outline.terms),
@@ -86,10 +84,10 @@ pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score 
     score
 }
 
-/// What words count that stand together in the question and in the text. Each pair counts once, by its rarer word's
-/// neighbour: two words that every text holds say nothing together either.
+/// The score of words adjacent in both. Each pair counts once, by the less rare of its words: two words that are in
+/// every text mean nothing together either.
 fn phrases(terms: &Terms, text: &[u32]) -> f64 {
-    let mut met = PairSet::default();
+    let mut seen = PairSet::default();
     let mut sum = 0.0;
     for (at, number) in text.iter().enumerate() {
         if !terms.by_number.contains_key(number) {
@@ -101,7 +99,7 @@ fn phrases(terms: &Terms, text: &[u32]) -> f64 {
             };
             let pair = (*earlier, *number);
             let follows = distance == 1 && terms.pairs.contains(&pair);
-            if (follows || terms.near_pairs.contains(&pair)) && met.insert(pair) {
+            if (follows || terms.near_pairs.contains(&pair)) && seen.insert(pair) {
                 let common = rarity_of(terms, pair.0).min(rarity_of(terms, pair.1));
                 sum += common * if follows { PHRASE } else { NEAR };
             }

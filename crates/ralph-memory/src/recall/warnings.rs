@@ -1,5 +1,5 @@
-//! Warnings of errors, however many there are: which are looked at is decided by their words and by how well they are
-//! supported, and only as many are read as are wanted.
+//! Finds anti-patterns that warn of an error. Candidates are picked by shared words and support, and only as many are
+//! read as are wanted.
 
 use ralph_model::Learning;
 use ralph_store::{LearningQuery, Store, StoreError};
@@ -12,20 +12,18 @@ use super::patterns::ErrorPattern;
 use super::question::{CommonWords, Terms};
 use super::relevance::Support;
 
-/// How many that share words with the errors are looked at where only the best are wanted: those that share most.
+/// How many candidates are read when only the best are wanted: those that share most.
 const MOST_LOOKED_AT: usize = 2_000;
-/// How many are read at once.
 const READ_AT_ONCE: usize = 32;
 
-/// A warning that shares words with an error.
 struct Sharing {
     number: i64,
-    /// How much of an error's words it holds, as a share of what any lesson holds of them.
+    /// Its weight of shared words relative to the best match for that error.
     share: f64,
     support: f64,
 }
 
-/// Those of the wanted lessons that warn of one of these errors, the best supported first and of equals the newest.
+/// The learnings that match the filter and warn of one of these errors, best supported first; ties go to the newest.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -68,7 +66,7 @@ fn by_support(one: &Sharing, other: &Sharing) -> std::cmp::Ordering {
         .then(other.number.cmp(&one.number))
 }
 
-/// The wanted ones that share words with one of the errors, in no order.
+/// The matching learnings that share words with one of the errors, unordered.
 fn sharing_words(
     store: &Store,
     errors: &[ErrorPattern],
@@ -78,7 +76,7 @@ fn sharing_words(
     let learnings = Learnings::of(store);
     let mut shares: NumberMap<i64, f64> = NumberMap::default();
     for text in errors.iter().flat_map(ErrorPattern::asked) {
-        let terms = Terms::of(&learnings, &text, CommonWords::AreMeant)?;
+        let terms = Terms::of(&learnings, &text, CommonWords::Search)?;
         let shared = sharing(&learnings, reach, &terms)?;
         let all = shared.values().copied().fold(0.0, f64::max);
         for (number, weight) in shared {
@@ -103,29 +101,29 @@ fn sharing_words(
 mod tests {
     use ralph_model::{LearningKind, TaskType};
     use ralph_store::{LearningFilter, journal_terms};
-    use ralph_testkit::{known_lesson, put_lessons};
+    use ralph_testkit::{put_learnings, run_learning};
 
     use super::*;
 
-    struct Taught {
+    struct Bench {
         _folder: tempfile::TempDir,
         store: Store,
     }
 
-    impl Taught {
+    impl Bench {
         fn new(warnings: &[(&str, f64)]) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let database = folder.path().join("progress.db");
             let store = Store::open_or_create(&database).unwrap();
-            let lessons: Vec<Learning> = (1..)
+            let learnings: Vec<Learning> = (1..)
                 .zip(warnings)
                 .map(|(number, (content, confidence))| Learning {
                     confidence: *confidence,
-                    ..known_lesson(number, LearningKind::Antipattern, TaskType::BugFix, content)
+                    ..run_learning(number, LearningKind::Antipattern, TaskType::BugFix, content)
                 })
                 .collect();
             let terms = |learning: &Learning| journal_terms(&learning.content);
-            put_lessons(&database, lessons.iter().map(|learning| (learning, terms(learning))));
+            put_learnings(&database, learnings.iter().map(|learning| (learning, terms(learning))));
             Self { _folder: folder, store }
         }
 
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_supported_warnings_of_an_error_are_found_among_many() {
+    fn best_supported_warnings_are_found_among_many() {
         let mut warnings: Vec<(String, f64)> = Vec::new();
         for number in 0..300 {
             let confidence = 0.4 + 0.001 * f64::from(number * 7 % 500);
@@ -155,20 +153,20 @@ mod tests {
             ));
         }
         let warnings: Vec<(&str, f64)> = warnings.iter().map(|(text, sure)| (text.as_str(), *sure)).collect();
-        let taught = Taught::new(&warnings);
+        let bench = Bench::new(&warnings);
         let error = ["the port was already taken"];
-        let all = taught.found(&error, Reach::All);
+        let all = bench.found(&error, Reach::All);
         assert_eq!(all.len(), 300);
         assert_eq!(all[0], "Avoid: the port was already taken by part214 - wait");
         for most in [1, 10, 299, 400] {
-            let best = taught.found(&error, Reach::Best(most));
+            let best = bench.found(&error, Reach::Best(most));
             assert_eq!(best, all.iter().take(most).cloned().collect::<Vec<_>>(), "{most}");
         }
     }
 
     #[test]
-    fn a_warning_of_few_words_is_found_in_all_that_was_printed() {
-        let taught = Taught::new(&[
+    fn short_warning_is_found_in_long_output() {
+        let bench = Bench::new(&[
             ("Avoid: port taken - take another", 0.5),
             (
                 "Avoid: server of the test suite printed nothing while it started - read the log",
@@ -180,22 +178,22 @@ mod tests {
         let printed = "the server of the test suite printed a lot while it started, and then: error: port taken (5432)";
         for reach in [Reach::All, Reach::Best(10)] {
             assert_eq!(
-                taught.found(&[printed, "timed out"], reach),
+                bench.found(&[printed, "timed out"], reach),
                 [
                     "Avoid: port taken - take another",
                     "Avoid: Timeout errors - break into smaller steps"
                 ]
             );
-            assert_eq!(taught.found(&["nothing of that kind"], reach), [] as [&str; 0]);
+            assert_eq!(bench.found(&["nothing of that kind"], reach), [] as [&str; 0]);
         }
     }
 
     #[test]
-    fn what_several_say_is_told_of_each() {
+    fn duplicate_warnings_are_all_returned() {
         let text = "Avoid: Timeout errors - break into smaller steps";
-        let taught = Taught::new(&[(text, 0.5), (text, 0.7), ("Avoid: timeout errors: wait", 0.6)]);
+        let bench = Bench::new(&[(text, 0.5), (text, 0.7), ("Avoid: timeout errors: wait", 0.6)]);
         let all = [text, "Avoid: timeout errors: wait", text];
-        assert_eq!(taught.found(&["timed out"], Reach::All), all);
-        assert_eq!(taught.found(&["timed out"], Reach::Best(2)), all[..2]);
+        assert_eq!(bench.found(&["timed out"], Reach::All), all);
+        assert_eq!(bench.found(&["timed out"], Reach::Best(2)), all[..2]);
     }
 }

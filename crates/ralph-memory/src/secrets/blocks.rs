@@ -1,7 +1,7 @@
-//! Private keys in PEM and PGP armor, from the line that begins them to the line that ends them.
+//! Private keys in PEM and PGP armor, from the BEGIN line to the END line.
 //!
-//! A key reaches us in many forms: with line breaks escaped, indented, quoted, in a diff, behind line numbers or whatever a
-//! log puts before each line, cut off before its end. What makes a key is the line that begins it and base64 after it; prose about such a line is no key.
+//! Keys occur in many forms: with escaped line breaks, indented, quoted, in a diff, after line numbers or log prefixes,
+//! truncated. A key is a BEGIN line followed by base64; prose about such a line is not a key.
 
 use std::sync::LazyLock;
 
@@ -10,44 +10,44 @@ use memchr::{memchr2, memmem};
 use super::{Secret, SecretKind, run_length};
 
 const BEGIN: &[u8] = b"-----BEGIN ";
-/// Made once: most texts are short lines, and making it takes longer than looking through one.
-static BEGINNINGS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
+/// Built once, because building takes longer than searching a short line.
+static BEGIN_LINES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
 const END: &[u8] = b"-----END ";
-static ENDS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(END));
+static END_LINES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(END));
 const DASHES: &[u8] = b"-----";
 
-/// The most bytes of a title such as `ENCRYPTED PRIVATE KEY`.
-const MOST_TITLE: usize = 48;
+/// The maximum length of a title such as `ENCRYPTED PRIVATE KEY`.
+const MAX_TITLE: usize = 48;
 
-/// A run of base64 this long is part of a key even when no end line follows; words are shorter.
+/// A base64 run of this length belongs to a key even without an END line; words are shorter.
 const LONG_RUN: usize = 16;
 
-/// The most shorter runs in a key: its last line and the checksum of PGP.
-const MOST_SHORT_RUNS: usize = 2;
+/// The maximum number of shorter runs in a key: its last line and the PGP checksum.
+const MAX_SHORT_RUNS: usize = 2;
 
-/// The most header lines (`Proc-Type: 4,ENCRYPTED`) between the line that begins a key and its base64.
-const MOST_HEADERS: usize = 5;
+/// The maximum number of header lines (`Proc-Type: 4,ENCRYPTED`) between the BEGIN line and the base64.
+const MAX_HEADERS: usize = 5;
 
-/// The most digits of a line number.
-const MOST_LINE_DIGITS: usize = 6;
+/// The maximum digits of a line number.
+const MAX_LINE_DIGITS: usize = 6;
 
-/// A run of base64 this long at the end of a line is part of a key behind any prefix.
+/// A base64 run of this length at the end of a line belongs to a key, whatever the prefix.
 const BODY_RUN: usize = 40;
 
-/// The most bytes of what a log, a test or a comment puts before a line of a key.
-const MOST_PREFIX: usize = 120;
+/// The maximum length of a prefix from a log, a test or a comment.
+const MAX_PREFIX: usize = 120;
 
-/// The most bytes of what code puts after a line of a key.
-const MOST_SUFFIX: usize = 4;
+/// The maximum length of a suffix in code.
+const MAX_SUFFIX: usize = 4;
 
-/// The header lines of keys that are encrypted or made by PGP.
+/// The headers of encrypted keys and of PGP.
 const HEADERS: [&[u8]; 4] = [b"Proc-Type: ", b"DEK-Info: ", b"Version: ", b"Comment: "];
 
 /// The private keys in these bytes, in order.
 pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
     let mut found = Vec::new();
     let mut free_from = 0;
-    for begin in BEGINNINGS.find_iter(bytes) {
+    for begin in BEGIN_LINES.find_iter(bytes) {
         let key = bytes
             .get(begin..)
             .filter(|_| begin >= free_from)
@@ -60,17 +60,17 @@ pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
             });
         }
     }
-    found.extend(ends_of_keys(bytes, &found));
+    found.extend(truncated_keys(bytes, &found));
     found
 }
 
-/// The keys whose beginning was cut off: the lines of base64 before a line that ends a key.
-fn ends_of_keys(bytes: &[u8], whole: &[Secret]) -> Vec<Secret> {
+/// Keys without a beginning: the base64 lines before an END line.
+fn truncated_keys(bytes: &[u8], whole: &[Secret]) -> Vec<Secret> {
     let mut found = Vec::new();
     let mut free_from = 0;
-    for end in ENDS.find_iter(bytes) {
+    for end in END_LINES.find_iter(bytes) {
         let title = bytes.get(end + END.len()..).unwrap_or_default();
-        let length = run_length(title, MOST_TITLE, in_title);
+        let length = run_length(title, MAX_TITLE, in_title);
         let private = title.get(..length).is_some_and(is_private);
         let before = bytes.get(free_from..end).unwrap_or_default();
         let inside = whole.iter().any(|key| key.range.contains(&end));
@@ -90,8 +90,8 @@ fn ends_of_keys(bytes: &[u8], whole: &[Secret]) -> Vec<Secret> {
     found
 }
 
-/// The length of the body of a key at the end of these bytes: lines of base64, of which only the last may be short. Each
-/// line may have a prefix, also the one that ends the key.
+/// The length of a key's body at the end of these bytes: base64 lines, of which only the last may be short. Each line
+/// may have a prefix, including the END line.
 fn body_before(bytes: &[u8]) -> usize {
     let (mut start, mut is_last, mut is_long) = (bytes.len(), true, false);
     let own_line = line_start(bytes).filter(|at| {
@@ -105,7 +105,7 @@ fn body_before(bytes: &[u8]) -> usize {
         #[cfg(test)]
         super::tests::count_read(length);
         let (before, run) = line.split_at(line.len() - length);
-        // The letter of an escaped line break does not belong to the line behind it.
+        // The letter of an escaped line break does not belong to the next line.
         let escape =
             usize::from(before.ends_with(b"\\") && run.first().is_some_and(|first| matches!(first, b'n' | b'r')));
         let run = run.get(escape..).unwrap_or_default();
@@ -115,7 +115,7 @@ fn body_before(bytes: &[u8]) -> usize {
         is_last = false;
         is_long |= run.len() >= LONG_RUN;
         start = line.len() - run.len();
-        // Before a line with a prefix there may be another one.
+        // The line before a prefixed line may have a prefix too.
         line_end = match line_start(before) {
             Some(at) if run.len() < BODY_RUN || is_mixed(run) => at,
             _ => start,
@@ -124,34 +124,34 @@ fn body_before(bytes: &[u8]) -> usize {
     if is_long { bytes.len() - start } else { 0 }
 }
 
-/// Where the last line of these bytes starts, if it is short enough to be the prefix of a line of a key.
+/// The start of the last line, if it is short enough to be a prefix.
 fn line_start(bytes: &[u8]) -> Option<usize> {
-    let from = bytes.len().saturating_sub(MOST_PREFIX);
+    let from = bytes.len().saturating_sub(MAX_PREFIX);
     let last = bytes.get(from..)?;
     let plain = last.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
     let escaped = last.windows(2).rposition(|pair| pair == b"\\n").map(|at| at + 2);
     plain.max(escaped).map(|at| from + at)
 }
 
-/// Whether nothing of a line is left here but what code puts after a line of a key.
+/// Whether the rest of a line is only what code puts after a line of a key.
 pub(crate) fn is_rest_of_line(text: &str) -> bool {
     let without_escapes = text.replace("\\n", "").replace("\\r", "");
     !without_escapes.contains(|c: char| c.is_alphanumeric())
 }
 
-/// Whether a run of base64 looks random: paths, words and checksums do not have all of these.
+/// Whether a base64 run looks random, unlike paths, words and checksums.
 fn is_mixed(run: &[u8]) -> bool {
     run.iter().any(u8::is_ascii_uppercase)
         && run.iter().any(u8::is_ascii_lowercase)
         && run.iter().any(u8::is_ascii_digit)
 }
 
-/// These bytes without what is between two lines of a key, at their end.
+/// These bytes without the separators between two lines of a key at their end.
 fn without_separators(mut bytes: &[u8]) -> &[u8] {
     loop {
         bytes = match bytes {
             [before @ .., b'\\', b'n' | b'r'] => before,
-            // The sign that joins strings in code.
+            // String concatenation in code.
             [before @ .., last, b'+'] if separates(*last) => before,
             [before @ .., last] if separates(*last) => before,
             _ => return bytes,
@@ -159,24 +159,24 @@ fn without_separators(mut bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether the title of a line that begins or ends something is that of a private key.
+/// Whether the title of a BEGIN or END line is that of a private key.
 fn is_private(title: &[u8]) -> bool {
     title.ends_with(b"PRIVATE KEY") || title.ends_with(b"PRIVATE KEY BLOCK")
 }
 
-/// Reads a key piece by piece. It never reads past five dashes, so no two readers read the same bytes.
+/// Reads a key piece by piece. It never reads past five dashes, so no bytes are read twice.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// No prefix is looked for before this place: there is none.
+    /// There is no prefix before this position.
     without_prefix_until: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of bytes that start with the line that begins a private key.
+    /// A reader after the BEGIN line of a private key.
     fn after_begin_line(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(BEGIN)?;
-        let title = rest.get(..run_length(rest, MOST_TITLE, in_title))?;
+        let title = rest.get(..run_length(rest, MAX_TITLE, in_title))?;
         let private = is_private(title);
         let closed = rest.get(title.len()..)?.starts_with(DASHES);
         (private && closed).then_some(Self {
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Where the key ends; `None` when there is none.
+    /// Where the key ends; `None` if it is not a key.
     fn key_end(mut self) -> Option<usize> {
         let mut end = None;
         let (mut short_runs, mut headers) = (0, 0);
@@ -219,11 +219,11 @@ impl<'a> Reader<'a> {
                 headers += 1;
                 self.at += blank
                     .or_else(|| self.header_length())
-                    .filter(|_| headers <= MOST_HEADERS)?;
-            } else if run.len() < LONG_RUN && short_runs < MOST_SHORT_RUNS {
+                    .filter(|_| headers <= MAX_HEADERS)?;
+            } else if run.len() < LONG_RUN && short_runs < MAX_SHORT_RUNS {
                 self.at += run.len();
                 short_runs += 1;
-                // Without an end line, the rest of a key and the first word of prose differ in what follows.
+                // Without an END line, what follows distinguishes the rest of a key from prose.
                 if short_runs == 1 && self.ends_line() {
                     end = Some(self.at);
                 }
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         loop {
             self.at += match self.rest() {
                 [b'\\', b'n' | b'r' | b't', ..] => 2,
-                // What a diff puts before a removed line, but not a line of dashes.
+                // The mark of a removed line in a diff, but not a line of dashes.
                 [b'-', next, ..] if *next != b'-' => 1,
                 rest if rest.starts_with("→".as_bytes()) => "→".len(),
                 [first, ..] if separates(*first) => 1,
@@ -250,27 +250,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the line that ends the key ends, if the reader stands before it.
+    /// The end of the END line, if the reader is at one.
     fn end_line(&self) -> Option<usize> {
         let dashes = run_length(self.rest(), usize::MAX, is_dash);
         let title = self.rest().get(dashes..)?;
         if dashes < DASHES.len() || !title.starts_with(b"END ") {
             return None;
         }
-        let title_length = run_length(title, MOST_TITLE, in_title);
+        let title_length = run_length(title, MAX_TITLE, in_title);
         let closing = run_length(title.get(title_length..)?, DASHES.len(), is_dash);
         Some(self.at + dashes + title_length + closing)
     }
 
-    /// The length of what is before the base64 of this line: whatever a log, a test or a comment puts before each line.
-    /// Only the last line of a key may be short.
+    /// The length of the prefix on this line, from a log, a test or a comment. Only the last line of a key may be
+    /// short.
     fn prefix_length(&mut self, has_body: bool) -> Option<usize> {
         if self.at < self.without_prefix_until {
             return None;
         }
         let rest = self.rest();
         let mut at = 0;
-        while at < rest.len().min(MOST_PREFIX) {
+        while at < rest.len().min(MAX_PREFIX) {
             let line = rest.get(at..)?;
             if line.starts_with(b"\n") || line.starts_with(b"\\n") || line.starts_with(DASHES) {
                 break;
@@ -288,9 +288,9 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Where the line that ends the key ends, if at most one line is before it, which is then the last of the key.
+    /// The end of the END line, if at most one line, the last of the key, precedes it.
     fn end_line_nearby(&self) -> Option<usize> {
-        let near = self.rest().get(..self.rest().len().min(2 * MOST_PREFIX))?;
+        let near = self.rest().get(..self.rest().len().min(2 * MAX_PREFIX))?;
         let dashes = memmem::find(near, DASHES)?;
         let line_breaks = memmem::find_iter(near.get(..dashes)?, b"\n").count();
         let reader = Self {
@@ -300,9 +300,9 @@ impl<'a> Reader<'a> {
         reader.end_line().filter(|_| line_breaks <= 1)
     }
 
-    /// The length of a line that has only a prefix, as the one between the headers of a key and its base64.
+    /// The length of a line with only a prefix, such as the one between a key's headers and its base64.
     fn blank_length(&self) -> Option<usize> {
-        let beginning = self.rest().get(..self.rest().len().min(MOST_PREFIX))?;
+        let beginning = self.rest().get(..self.rest().len().min(MAX_PREFIX))?;
         let length = memchr::memchr(b'\n', beginning)?;
         let words = run_length(beginning, length, in_header_name);
         beginning
@@ -312,10 +312,10 @@ impl<'a> Reader<'a> {
             .then_some(length)
     }
 
-    /// The length of the header line at which the reader stands.
+    /// The length of the header line at the reader's position.
     fn header_length(&self) -> Option<usize> {
         let name = run_length(self.rest(), usize::MAX, in_header_name);
-        let beginning = self.rest().get(..self.rest().len().min(MOST_PREFIX))?;
+        let beginning = self.rest().get(..self.rest().len().min(MAX_PREFIX))?;
         let line = beginning.split(|byte| *byte == b'\n').next()?;
         let has_prefix = HEADERS.iter().any(|header| memmem::find(line, header).is_some());
         if !has_prefix && !self.rest().get(name..)?.starts_with(b": ") {
@@ -333,9 +333,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a line ends here, but for what code puts after a line of a key.
+/// Whether a line ends here, except for what code puts after a line of a key.
 fn ends_line(after: &[u8]) -> bool {
-    let closing = run_length(after, MOST_SUFFIX, |byte| {
+    let closing = run_length(after, MAX_SUFFIX, |byte| {
         matches!(
             byte,
             b'"' | b'\'' | b'`' | b',' | b';' | b')' | b']' | b'|' | b' ' | b'\t'
@@ -345,9 +345,9 @@ fn ends_line(after: &[u8]) -> bool {
     rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r") || rest.starts_with(b"\\")
 }
 
-/// A line number, or the sign that joins strings in code.
+/// A line number or a string concatenation.
 fn is_decoration(run: &[u8]) -> bool {
-    run.len() <= MOST_LINE_DIGITS && (run == b"+" || run.iter().all(u8::is_ascii_digit))
+    run.len() <= MAX_LINE_DIGITS && (run == b"+" || run.iter().all(u8::is_ascii_digit))
 }
 
 fn separates(byte: u8) -> bool {

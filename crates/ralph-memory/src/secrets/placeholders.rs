@@ -1,8 +1,8 @@
-//! Values that take the place of a secret in examples and templates.
+//! Recognises placeholders in examples and templates.
 
 use memchr::memmem;
 
-/// Words that examples use as the whole value, in lower case.
+/// Complete placeholder values, in lower case.
 const WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -21,7 +21,7 @@ const WORDS: &[&str] = &[
     "x-oauth-basic",
 ];
 
-/// Parts of a value that only examples and templates have, in lower case.
+/// Parts that only occur in placeholders, in lower case.
 const PARTS: &[&str] = &[
     "example",
     "placeholder",
@@ -38,10 +38,10 @@ const PARTS: &[&str] = &[
     "...",
 ];
 
-/// A value with the same character so often in a row is blanked out.
+/// A value with a run of this length is blanked out.
 const LONG_RUN: usize = 8;
 
-/// Whether this is an example's or a template's stand-in and not a secret.
+/// Whether a value is a placeholder rather than a secret.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let opens_template = value
         .first()
@@ -58,7 +58,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         }
 }
 
-/// How often the same byte occurs in a row at most.
+/// The longest run of the same byte.
 fn longest_run(value: &[u8]) -> usize {
     value
         .chunk_by(|one, next| one == next)

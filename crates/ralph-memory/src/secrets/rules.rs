@@ -1,8 +1,7 @@
-//! Rules that find the tokens of known services, behind a search for the words without which no rule can match.
+//! Rules for tokens of known services, preceded by a search for their keywords.
 //!
-//! The rules are data: `rules/betterleaks.jsonl` comes from a maintained set (see `rules/README.md`), the other files have
-//! what that set lacks. Nothing is read or compiled before the first text is searched, and a rule is compiled when one of
-//! its keywords occurs.
+//! The rules are data: `rules/betterleaks.jsonl` is derived from a maintained set (see `rules/README.md`), the other
+//! files add what it lacks. Rules are loaded with the first search and compiled when one of their keywords occurs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,43 +18,42 @@ use serde::Deserialize;
 use super::placeholders::is_placeholder;
 use super::{Secret, SecretKind};
 
-/// Each source has one rule per line. Where two rules find the same, the first wins.
+/// One rule per line. If two rules find the same text, the first wins.
 const SOURCES: [&str; 3] = [
     include_str!("rules/own.jsonl"),
     include_str!("rules/betterleaks.jsonl"),
     include_str!("rules/named.jsonl"),
 ];
 
-/// How far from a keyword a match may be when the rule does not say: the name of a service may precede its token by a line.
-const LEAST_REACH: usize = 256;
+/// The default distance between a keyword and a match: the name of a service may be a line before its token.
+const MIN_REACH: usize = 256;
 
-/// A rule as its file has it.
+/// A rule as in its file.
 #[derive(Debug, Deserialize)]
 struct Rule {
     #[cfg(test)]
     id: &'static str,
-    /// The service, as the mask names it.
+    /// The service, as named in the mask.
     kind: &'static str,
-    /// What messages call it.
     name: &'static str,
     regex: Cow<'static, str>,
-    /// In lower case. Without one of these near it, nothing matches.
+    /// In lower case. Nothing matches without one of these nearby.
     keywords: Vec<Cow<'static, str>>,
-    /// The group that holds the secret; otherwise the first that takes part in the match.
+    /// The group that contains the secret; by default the first group that matched.
     group: Option<usize>,
-    /// The least entropy of a secret, in bits per byte.
+    /// The minimum entropy of a secret, in bits per byte.
     #[serde(default)]
     entropy: f64,
-    /// Whether the secret has a digit: without one it is a name or words.
+    /// Whether the secret must contain a digit; otherwise it is a name or words.
     #[serde(default)]
     digits: bool,
-    /// Secrets that one of these matches are known examples.
+    /// Patterns of known examples.
     #[serde(default)]
     allow: Vec<Cow<'static, str>>,
-    /// A secret matches all of these.
+    /// Patterns that a secret must match.
     #[serde(default)]
     need: Vec<Cow<'static, str>>,
-    /// A secret with one of these in it is none.
+    /// Words that a secret cannot contain.
     #[serde(default)]
     stop: Vec<Cow<'static, str>>,
     #[serde(skip)]
@@ -67,11 +65,11 @@ struct Compiled {
     regex: Regex,
     allow: Vec<Regex>,
     need: Vec<Regex>,
-    /// The length of the longest match; none when there is no limit.
+    /// The length of the longest match; `None` if unlimited.
     reach: Option<usize>,
 }
 
-/// All rules, and the search for their keywords.
+/// All rules with the search for their keywords.
 struct Rules {
     rules: Vec<Rule>,
     keywords: AhoCorasick,
@@ -81,7 +79,7 @@ struct Rules {
 
 static RULES: LazyLock<Option<Rules>> = LazyLock::new(|| Rules::load().ok());
 
-/// The secrets in this text that a rule finds, in no order; they may overlap.
+/// The secrets found by rules, in no particular order; they may overlap.
 pub(super) fn find(text: &str) -> Vec<Secret> {
     let Some(all) = LazyLock::force(&RULES) else {
         return Vec::new();
@@ -99,11 +97,11 @@ pub(super) fn find(text: &str) -> Vec<Secret> {
     found
 }
 
-/// How long the part of a token behind its prefix is at least before it is taken for one that goes on.
-const LEAST_OPEN: usize = 6;
+/// The minimum length after the prefix of a token that may continue.
+const MIN_OPEN: usize = 6;
 
-/// The token that a text ends in and that may go on in the next piece of it: a prefix that some rule knows, and characters
-/// that look random. It need not be one; but when its rest comes, its beginning is written already.
+/// The token at the end of a text that may continue in the next piece: a known prefix followed by random-looking
+/// characters. It may be a false positive, but once the rest arrives, the beginning is already written.
 pub(super) fn open_token(text: &str) -> Option<Secret> {
     let all = LazyLock::force(&RULES).as_ref()?;
     let bytes = text.as_bytes();
@@ -116,7 +114,7 @@ pub(super) fn open_token(text: &str) -> Option<Secret> {
         let prefix = bytes.get(start + hit.start()..start + hit.end())?;
         let rule = all.of_keyword.get(hit.pattern().as_usize())?.first()?;
         let rule = all.rules.get(*rule)?;
-        (is_prefix(prefix) && value.len() >= LEAST_OPEN && looks_random(value)).then(|| Secret {
+        (is_prefix(prefix) && value.len() >= MIN_OPEN && looks_random(value)).then(|| Secret {
             range: start + hit.start()..bytes.len(),
             kind: SecretKind::of(rule.kind, rule.name),
         })
@@ -124,7 +122,7 @@ pub(super) fn open_token(text: &str) -> Option<Secret> {
     open.min_by_key(|secret| secret.range.start)
 }
 
-/// Whether a keyword begins a token, and does not name a service.
+/// Whether a keyword is the prefix of a token rather than the name of a service.
 fn is_prefix(keyword: &[u8]) -> bool {
     let ends = keyword.last().is_some_and(|last| matches!(last, b'_' | b'-' | b'.'));
     keyword.len() >= 4
@@ -132,7 +130,7 @@ fn is_prefix(keyword: &[u8]) -> bool {
         || keyword == b"eyJ"
 }
 
-/// Whether this has letters of both cases, or letters and digits.
+/// Whether it has letters of both cases, or letters and digits.
 fn looks_random(value: &[u8]) -> bool {
     let has = |kind: fn(&u8) -> bool| usize::from(value.iter().any(kind));
     has(u8::is_ascii_lowercase) + has(u8::is_ascii_uppercase) + has(u8::is_ascii_digit) >= 2
@@ -163,8 +161,8 @@ impl Rules {
         })
     }
 
-    /// The parts of a text that each rule has to search: those around its keywords. Parts of one rule do not overlap, so no
-    /// text makes a rule read a byte for two of them.
+    /// The parts of a text that each rule must search, around its keywords. Parts of the same rule do not overlap, so
+    /// no byte is read twice.
     fn windows(&self, text: &[u8]) -> BTreeMap<usize, Vec<Range<usize>>> {
         let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
         for hit in self.keywords.find_overlapping_iter(text) {
@@ -184,7 +182,7 @@ impl Rules {
     }
 }
 
-/// How far from a keyword a rule has to look.
+/// The distance from a keyword that a rule must search.
 #[derive(Debug, Clone, Copy)]
 enum Reach {
     Bytes(usize),
@@ -195,7 +193,7 @@ impl Reach {
     fn around(self, hit: Range<usize>, length: usize) -> Range<usize> {
         match self {
             Self::Bytes(reach) => hit.start.saturating_sub(reach)..hit.end.saturating_add(reach).min(length),
-            Self::ToTheEnd => hit.start.saturating_sub(LEAST_REACH)..length,
+            Self::ToTheEnd => hit.start.saturating_sub(MIN_REACH)..length,
         }
     }
 }
@@ -221,10 +219,10 @@ impl Rule {
 
     fn reach(&self) -> Option<Reach> {
         let reach = self.compiled()?.reach;
-        Some(reach.map_or(Reach::ToTheEnd, |reach| Reach::Bytes(reach.max(LEAST_REACH))))
+        Some(reach.map_or(Reach::ToTheEnd, |reach| Reach::Bytes(reach.max(MIN_REACH))))
     }
 
-    /// Adds the secrets of this rule that are in a part of the text.
+    /// Adds the secrets of this rule in a part of the text.
     fn find_in(&self, compiled: &Compiled, text: &str, window: Range<usize>, found: &mut Vec<Secret>) {
         let bytes = text.as_bytes();
         let mut groups = compiled.regex.create_captures();
@@ -273,7 +271,7 @@ impl Rule {
     }
 }
 
-/// A regex over bytes, with classes of ASCII, and the length of its longest match.
+/// Compiles a byte regex with ASCII classes, and the length of its longest match.
 fn compile(pattern: &str) -> Result<(Regex, Option<usize>), Box<BuildError>> {
     let config = syntax::Config::new().unicode(false).utf8(false);
     let regex = Regex::builder().syntax(config).build(pattern).map_err(Box::new)?;
@@ -283,7 +281,7 @@ fn compile(pattern: &str) -> Result<(Regex, Option<usize>), Box<BuildError>> {
     Ok((regex, reach))
 }
 
-/// A secret up to the end of its token: some rules know how long a token was when they were written.
+/// Extends a secret to the end of its token, because token lengths change over time.
 fn whole_token(text: &str, secret: Range<usize>) -> Range<usize> {
     let after = text.as_bytes().get(secret.end..).unwrap_or_default();
     let more = super::run_length(after, usize::MAX, |byte| {
@@ -292,7 +290,7 @@ fn whole_token(text: &str, secret: Range<usize>) -> Range<usize> {
     text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end + more)
 }
 
-/// Shannon's entropy, in bits per byte.
+/// Shannon entropy in bits per byte.
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {
@@ -313,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_is_read_and_compiles() {
+    fn all_rules_compile() {
         let rules = Rules::load().unwrap();
         assert!(rules.rules.len() > 400, "{}", rules.rules.len());
         for rule in &rules.rules {
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_a_slug_that_a_mask_can_hold() {
+    fn kinds_are_valid_in_masks() {
         let rules = Rules::load().unwrap();
         let kinds: BTreeSet<&str> = rules.rules.iter().map(|rule| rule.kind).collect();
         for kind in kinds {

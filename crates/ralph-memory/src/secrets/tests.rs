@@ -1,4 +1,4 @@
-//! Every token here is put together at run time, so that no scanner of repositories takes this file for a leak.
+//! Tests of secret detection. Tokens are assembled at run time, so that secret scanners do not flag this file.
 
 use super::*;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const PRIVATE_KEY: &str = "private-key";
 const SLACK: &str = "slack";
 const URL: &str = "url";
 
-/// So many letters and digits that look random.
+/// Random-looking letters and digits.
 fn random(length: usize) -> String {
     "q7Zr2mKx9TbVw4LcHs8Ny3Gd".chars().cycle().take(length).collect()
 }
@@ -43,7 +43,7 @@ fn url(scheme: &str, user: &str, password: &str) -> String {
     format!("{scheme}://{user}:{password}@db.internal:5432/app")
 }
 
-/// Asserts that the text holds exactly these secrets.
+/// Asserts that exactly these secrets are found.
 #[track_caller]
 fn check(text: &str, expected: &[(&str, &str)]) {
     let found = find(text);
@@ -113,7 +113,7 @@ fn tokens() -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn tokens_are_found_whole_wherever_a_word_may_begin() {
+fn tokens_are_found_at_any_word_boundary() {
     for (token, kind) in tokens() {
         for (before, after) in [
             ("", ""),
@@ -131,7 +131,7 @@ fn tokens_are_found_whole_wherever_a_word_may_begin() {
 }
 
 #[test]
-fn tokens_of_a_fixed_length_end_there() {
+fn tokens_of_fixed_length_must_match_it() {
     for (token, _) in tokens() {
         let fixed = ["AKIA", "AIza", "npm_"];
         if fixed.iter().any(|prefix| token.starts_with(prefix)) {
@@ -142,7 +142,7 @@ fn tokens_of_a_fixed_length_end_there() {
 }
 
 #[test]
-fn values_are_found_by_their_names() {
+fn values_are_found_by_name() {
     let key = format!("{}/{}+", random(20), random(18));
     for text in [
         format!("aws_secret_access_key = {key}"),
@@ -154,7 +154,7 @@ fn values_are_found_by_their_names() {
         format!("aws.secretAccessKey={key}"),
         format!("aws configure set aws_secret_access_key {key} --profile x"),
     ] {
-        // In XML, the slash of the closing tag stands behind a `<`.
+        // In XML, the slash of the closing tag follows a `<`.
         check(&text, &[(&key, AWS)]);
     }
     let token = format!("{}-{}", random(8), random(20));
@@ -173,7 +173,7 @@ fn values_are_found_by_their_names() {
 }
 
 #[test]
-fn tokens_of_many_services_are_found_in_prose_and_in_code() {
+fn tokens_of_many_services_are_found() {
     let hex = |length: usize| "9f3a1c7e5b0d2846".chars().cycle().take(length).collect::<String>();
     for (token, kind) in [
         (format!("{}{}", "glpat-", random(20)), "gitlab"),
@@ -240,7 +240,7 @@ fn tokens_of_many_services_are_found_in_prose_and_in_code() {
 }
 
 #[test]
-fn placeholders_are_left_alone() {
+fn placeholders_are_ignored() {
     for text in [
         "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
         "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -259,7 +259,7 @@ fn placeholders_are_left_alone() {
 }
 
 #[test]
-fn private_keys_are_found_in_every_dress() {
+fn private_keys_are_found_in_any_format() {
     for title in [
         "PRIVATE KEY",
         "RSA PRIVATE KEY",
@@ -305,7 +305,7 @@ fn private_keys_are_found_in_every_dress() {
 }
 
 #[test]
-fn a_private_key_without_an_end_ends_with_its_base64() {
+fn truncated_private_key_ends_with_its_base64() {
     let begin = begin("RSA PRIVATE KEY");
     let lines = base64_lines(2);
     let cut = format!("{begin}\n{}", lines.trim_end());
@@ -325,7 +325,7 @@ fn a_private_key_without_an_end_ends_with_its_base64() {
 }
 
 #[test]
-fn a_private_key_without_a_beginning_begins_with_its_base64() {
+fn private_key_without_begin_line_starts_with_base64() {
     let end = end("RSA PRIVATE KEY");
     let body = format!("{}Ab4=\n{end}", base64_lines(2));
     for body in [body.clone(), body.replace('\n', "\\n"), body.replace('\n', "\n    ")] {
@@ -340,7 +340,7 @@ fn a_private_key_without_a_beginning_begins_with_its_base64() {
 }
 
 #[test]
-fn passwords_in_urls_are_found_and_nothing_else_of_the_url() {
+fn only_the_password_of_a_url_is_found() {
     for (scheme, user, password) in [
         ("https", "me", "hunter2"),
         ("postgres", "app", "p%40ss-w0rd!"),
@@ -370,7 +370,7 @@ fn passwords_in_urls_are_found_and_nothing_else_of_the_url() {
 }
 
 #[test]
-fn what_only_looks_like_a_secret_is_left_alone() {
+fn lookalikes_are_ignored() {
     let begin = begin("PRIVATE KEY");
     let end = end("PRIVATE KEY");
     for text in [
@@ -418,7 +418,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
 }
 
 #[test]
-fn placeholders_in_urls_are_left_alone() {
+fn placeholders_in_urls_are_ignored() {
     for password in [
         "password",
         "PASSWORD",
@@ -450,7 +450,7 @@ fn placeholders_in_urls_are_left_alone() {
 }
 
 #[test]
-fn masks_say_what_they_hide() {
+fn masks_name_the_kind() {
     assert!(matches!(mask("nothing to hide"), Cow::Borrowed("nothing to hide")));
     let token = format!("{}{}", "ghp_", random(36));
     let text = format!(
@@ -467,7 +467,7 @@ fn masks_say_what_they_hide() {
 }
 
 #[test]
-fn a_secret_against_a_key_is_found_with_it() {
+fn secret_next_to_a_key_is_found() {
     let key = private_key("PRIVATE KEY");
     let token = format!("{}{}", "AIza", random(35));
     check(
@@ -477,7 +477,7 @@ fn a_secret_against_a_key_is_found_with_it() {
 }
 
 thread_local! {
-    /// How many bytes this thread has read in runs.
+    /// The number of bytes this thread has read in runs.
     static READ: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -486,9 +486,9 @@ pub(super) fn count_read(bytes: usize) {
 }
 
 #[test]
-fn hostile_text_is_read_a_limited_number_of_times() {
+fn hostile_text_is_read_a_bounded_number_of_times() {
     const LENGTH: usize = 1 << 14;
-    const MOST_READS_OF_A_BYTE: usize = 6;
+    const MAX_READS_OF_A_BYTE: usize = 6;
     let begin = begin("PRIVATE KEY");
     for unit in [
         "sk-",
@@ -541,19 +541,19 @@ fn hostile_text_is_read_a_limited_number_of_times() {
         for text in [format!("{begin}\na: {text}"), text] {
             READ.set(0);
             check_mask(&text).unwrap();
-            // The check finds three times: to mask, to compare, to see that nothing is left.
+            // The check searches three times: to mask, to compare and to find nothing left.
             let reads = READ.get().div_ceil(text.len() * 3);
             assert!(
-                reads <= MOST_READS_OF_A_BYTE,
+                reads <= MAX_READS_OF_A_BYTE,
                 "{reads} reads of each byte of {unit:?} repeated"
             );
         }
     }
 }
 
-/// What [`READ`] does not count shows here: were it quadratic, this would run for many minutes.
+/// Work that [`READ`] does not count: if it were quadratic, this would run for minutes.
 #[test]
-fn a_megabyte_of_beginnings_is_no_trouble() {
+fn megabyte_of_prefixes_is_searched_quickly() {
     let begin = begin("PRIVATE KEY");
     for unit in ["sk-", "://", "-----BEGIN", &begin, &format!("{begin}a: b ")] {
         check(&unit.repeat((1 << 20) / unit.len()), &[]);
@@ -561,7 +561,7 @@ fn a_megabyte_of_beginnings_is_no_trouble() {
 }
 
 #[test]
-fn a_masked_key_does_not_become_the_header_of_another() {
+fn masked_key_is_not_a_header_of_another() {
     let text = format!(
         "{}Comment: {}\n{}",
         begin("PRIVATE KEY"),
@@ -571,7 +571,7 @@ fn a_masked_key_does_not_become_the_header_of_another() {
     check(&mask(&text), &[]);
 }
 
-/// Pieces that are, begin, end or surround secrets.
+/// Pieces of secrets and their surroundings.
 fn pieces() -> Vec<String> {
     let mut pieces: Vec<String> = tokens().into_iter().map(|(token, _)| token).collect();
     pieces.extend(
@@ -627,7 +627,7 @@ fn pieces() -> Vec<String> {
     pieces
 }
 
-/// Masks a text and asserts that nothing is left to find and nothing else was changed.
+/// Masks a text and asserts that nothing is left to find and nothing else changed.
 fn check_mask(text: &str) -> Result<(), TestCaseError> {
     let masked = mask(text);
     let mut left = masked.as_ref();
@@ -650,12 +650,12 @@ fn check_mask(text: &str) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn any_text_is_masked_once_and_for_all(text in "(\\p{Any}){0,200}|\\PC*") {
+    fn masking_any_text_is_idempotent(text in "(\\p{Any}){0,200}|\\PC*") {
         check_mask(&text)?;
     }
 
     #[test]
-    fn any_heap_of_secrets_is_masked_once_and_for_all(
+    fn masking_any_mix_of_secrets_is_idempotent(
         parts in prop::collection::vec(prop::sample::select(pieces()), 0..14)
     ) {
         check_mask(&parts.concat())?;

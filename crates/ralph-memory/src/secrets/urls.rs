@@ -8,10 +8,10 @@ use memchr::{memchr, memmem, memrchr};
 use super::placeholders::is_placeholder;
 use super::{Secret, SecretKind, run_length};
 
-/// A password of fewer bytes protects nothing and is most often an example.
-const LEAST: usize = 3;
+/// A shorter password is most likely an example.
+const MIN_PASSWORD: usize = 3;
 
-/// Made once: most texts are short lines, and making it takes longer than looking through one.
+/// Built once, because building takes longer than searching a short line.
 static AUTHORITIES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"://"));
 
 /// The passwords of the URLs in these bytes.
@@ -34,16 +34,16 @@ fn ends_in_scheme(before: &[u8]) -> bool {
     before.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Where the password stands in bytes that begin after `://`.
+/// The range of the password in the bytes after `://`.
 fn password(bytes: &[u8]) -> Option<Range<usize>> {
-    // A slash ends this run, so the runs of two URLs never overlap and the work stays linear.
+    // A slash ends this run, so runs of different URLs never overlap and the work is linear.
     let authority = bytes.get(..run_length(bytes, usize::MAX, in_authority))?;
-    // People do write `@` in passwords unescaped; like browsers, the last one counts.
+    // Passwords may contain an unescaped `@`; as in browsers, the last one counts.
     let credentials = authority.get(..memrchr(b'@', authority)?)?;
     let colon = memchr(b':', credentials)?;
     let (user, password) = (credentials.get(..colon)?, credentials.get(colon + 1..)?);
-    let secret = password.len() >= LEAST
-        // `postgres:postgres`, `guest:guest`: what everybody's test database has.
+    let secret = password.len() >= MIN_PASSWORD
+        // `postgres:postgres` and `guest:guest` are common test credentials.
         && password != user
         && !is_placeholder(password)
         && !is_template(authority.get(..memchr(b'@', authority)?)?)
@@ -51,20 +51,20 @@ fn password(bytes: &[u8]) -> Option<Range<usize>> {
     secret.then_some(colon + 1..credentials.len())
 }
 
-/// Whether a shell or a template engine still has to fill these credentials in, as in `${USER:-me}:${PASSWORD:-none}`.
+/// Whether a shell or template must still fill in these credentials, as in `${USER:-me}:${PASSWORD:-none}`.
 fn is_template(credentials: &[u8]) -> bool {
     [b"${".as_slice(), b"$(", b"{{"]
         .iter()
         .any(|opening| memmem::find(credentials, opening).is_some())
 }
 
-/// Whether a host is one of those that are reserved for documentation, as `db.example.com`.
+/// Whether a host is reserved for documentation, such as `db.example.com`.
 fn is_documentation(host: &[u8]) -> bool {
     host.split(|byte| matches!(byte, b'.' | b':'))
         .any(|label| label.eq_ignore_ascii_case(b"example"))
 }
 
-/// Whether this may stand between `://` and the path. A URL is ASCII; quotes, brackets and backslashes around it end it.
+/// Whether a byte may be between `://` and the path. A URL is ASCII and ends at quotes, brackets and backslashes.
 fn in_authority(byte: u8) -> bool {
     byte.is_ascii_graphic()
         && !matches!(

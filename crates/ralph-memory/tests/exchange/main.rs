@@ -1,4 +1,5 @@
-//! Exchange with the earlier tool: golden files that a JavaScript program wrote, and that program itself where it is there.
+//! Exchange with the earlier tool: golden files written by a JavaScript program, and that program itself if it is
+//! installed.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod damage;

@@ -1,13 +1,14 @@
-//! There and back: a store of the earlier tool goes into the database and comes out of it as it was, but for what changed.
+//! Round trip: a store of the earlier tool is imported and exported unchanged, except for later changes.
 
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_memory::exchange::{FileKind, ForeignFile, JsValue, compact, csv, exported, markdown, read_lessons};
+use ralph_memory::exchange::{FileKind, ForeignFile, compact, csv, exported, markdown, read_learnings};
 use ralph_model::config::Promote;
 use ralph_model::{Facts, Learning, LearningId, SplitMix64, TaskType};
 use ralph_store::{Judgement, NewLearning, Store};
 use ralph_testkit::node;
+use serde_json::Value;
 
 use crate::golden::golden;
 
@@ -33,12 +34,12 @@ impl Bench {
     }
 
     fn import(&mut self, kind: FileKind, bytes: &[u8]) {
-        let read = read_lessons(&ForeignFile::read(kind, bytes).unwrap(), now());
+        let read = read_learnings(&ForeignFile::read(kind, bytes).unwrap(), now());
         assert_eq!(read.problems, []);
         let taken = self
             .store
-            .import_learnings(&read.lessons, Promote::Auto, &mut self.bits, now());
-        assert_eq!(taken.unwrap().len(), read.lessons.len());
+            .import_learnings(&read.learnings, Promote::Auto, &mut self.bits, now());
+        assert_eq!(taken.unwrap().len(), read.learnings.len());
     }
 
     fn export(&self) -> ForeignFile {
@@ -55,7 +56,7 @@ impl Bench {
 }
 
 #[test]
-fn a_store_that_nobody_changed_comes_back_to_the_byte() {
+fn unchanged_store_is_exported_byte_for_byte() {
     for name in ["plain.json", "numbers.json", "texts.json", "keys.json", "empty.json"] {
         let mut bench = Bench::new();
         let bytes = golden(name);
@@ -65,14 +66,14 @@ fn a_store_that_nobody_changed_comes_back_to_the_byte() {
             String::from_utf8(bytes.clone()).unwrap(),
             "{name}"
         );
-        // Twice changes nothing.
+        // A second import changes nothing.
         bench.import(FileKind::Store, &bytes);
         assert_eq!(bench.export().text().as_bytes(), bytes, "{name}");
     }
 }
 
 #[test]
-fn what_changed_since_is_patched_and_all_else_stays_in_its_place() {
+fn later_changes_are_patched_in_place() {
     let mut bench = Bench::new();
     bench.import(FileKind::Store, &golden("keys.json"));
     let mut learning = bench.learnings().pop().unwrap();
@@ -88,7 +89,7 @@ fn what_changed_since_is_patched_and_all_else_stays_in_its_place() {
 }
 
 #[test]
-fn the_staging_area_is_taken_over_with_how_far_each_has_come() {
+fn staging_area_is_imported_with_statuses() {
     let mut bench = Bench::new();
     bench.import(FileKind::Staging, &golden("staging.json"));
     let standing: Vec<String> = bench
@@ -110,13 +111,13 @@ fn the_staging_area_is_taken_over_with_how_far_each_has_come() {
 }
 
 #[test]
-fn bad_entries_are_named_and_the_others_are_read() {
+fn bad_entries_are_reported_and_others_imported() {
     let entries = r#"[7, {"id": "a"}, {"id": "b", "type": "hunch"}, {"id": "c", "type": "strategy", "taskType": "feature", "content": {"description": "Look"}}]"#;
     let list = ralph_memory::exchange::parse(entries.as_bytes()).unwrap();
-    let JsValue::List(list) = list else {
+    let Value::Array(list) = list else {
         unreachable!("it is a list");
     };
-    let read = read_lessons(&ForeignFile::store(list, now()), now());
+    let read = read_learnings(&ForeignFile::store(list, now()), now());
     let told: Vec<String> = read
         .problems
         .iter()
@@ -130,11 +131,11 @@ fn bad_entries_are_named_and_the_others_are_read() {
             "3 Some(\"b\") Invalid type: hunch",
         ]
     );
-    assert_eq!(read.lessons.len(), 1);
+    assert_eq!(read.learnings.len(), 1);
 }
 
 #[test]
-fn javascript_accepts_what_is_exported() {
+fn javascript_accepts_exports() {
     let mut bench = Bench::new();
     bench.import(FileKind::Store, &golden("texts.json"));
     let own = NewLearning {
@@ -142,7 +143,7 @@ fn javascript_accepts_what_is_exported() {
         content: "The cache \"hides\" the fault 🙈".to_owned(),
         tags: vec!["cache".to_owned()],
         task_type: Some(TaskType::BugFix),
-        retold: None,
+        paraphrase: None,
     };
     bench.store.add_learning(&own, &mut bench.bits, now()).unwrap();
     let file = bench.export();
@@ -166,7 +167,7 @@ fn javascript_accepts_what_is_exported() {
 }
 
 #[test]
-fn spreadsheets_and_people_can_read_it() {
+fn csv_and_markdown_exports() {
     let mut bench = Bench::new();
     bench.import(FileKind::Store, &golden("plain.json"));
     let learnings = bench.learnings();
@@ -182,7 +183,7 @@ fn spreadsheets_and_people_can_read_it() {
 
     ## Strategies
 
-    - Reproduce the fault before mending it (effectiveness: 85%)
+    - Reproduce the fault before fixing it (effectiveness: 85%)
       `learn-one` · bug-fix · confidence 0.85 · success 0.90 · used 5 times
 
     ## Anti-patterns
@@ -204,12 +205,12 @@ fn spreadsheets_and_people_can_read_it() {
 }
 
 #[test]
-fn how_far_a_lesson_has_come_is_said_as_it_is_now() {
+fn export_has_the_current_status() {
     let mut bench = Bench::new();
     bench.import(FileKind::Staging, &golden("staging.json"));
     let waiting = bench.export();
     assert_eq!(waiting.text().matches(r#""status":"#).count(), 3);
-    // Another project takes them over, and somebody there finds that they hold.
+    // Another project imports them, and a user there activates them.
     let mut elsewhere = Bench::new();
     elsewhere.import(FileKind::Store, waiting.text().as_bytes());
     assert_eq!(elsewhere.export().text(), waiting.text(), "each stays where it stood");
@@ -223,17 +224,17 @@ fn how_far_a_lesson_has_come_is_said_as_it_is_now() {
         !promoted.contains("status") && !promoted.contains("rejectionReason"),
         "{promoted}"
     );
-    // A word of somebody else is left as it is.
+    // Another tool's status is left alone.
     let foreign = r#"{"id":"a","type":"strategy","taskType":"general","content":"Look","status":"active"}"#;
     assert!(compact(&exported(&elsewhere.learnings()[0], Some(foreign))).contains(r#""status":"active""#));
 }
 
 #[test]
-fn what_a_person_changed_goes_out() {
+fn user_changes_are_exported() {
     let mut bench = Bench::new();
     bench.import(FileKind::Store, &golden("plain.json"));
-    let mut lessons = bench.store.learnings_with_originals().unwrap().into_iter();
-    let (mut strategy, original) = lessons.next().unwrap();
+    let mut learnings = bench.store.learnings_with_originals().unwrap().into_iter();
+    let (mut strategy, original) = learnings.next().unwrap();
     strategy.tags = vec!["parser".to_owned(), "fixtures".to_owned()];
     strategy.category = "tool_usage".to_owned();
     let told = compact(&exported(&strategy, original.as_deref()));
@@ -241,15 +242,15 @@ fn what_a_person_changed_goes_out() {
         told.contains(r#""tags":["parser","fixtures"],"category":"tool_usage""#),
         "{told}"
     );
-    // Where another lesson had its id first, it goes out under ours.
+    // If another learning already has its id, it is exported under ours.
     strategy.foreign_id = None;
     let told = compact(&exported(&strategy, original.as_deref()));
     assert!(
         told.contains(strategy.id.as_str()) && !told.contains("learn-one"),
         "{told}"
     );
-    // An estimate is told by its numbers, until somebody says it otherwise.
-    let (mut estimate, original) = lessons.nth(1).unwrap();
+    // An estimate is derived from its numbers until a user rewords it.
+    let (mut estimate, original) = learnings.nth(1).unwrap();
     for original in [None, original.as_deref()] {
         estimate.content = "test-fix tasks of medium complexity".to_owned();
         assert!(!compact(&exported(&estimate, original)).contains("description"));
@@ -260,7 +261,7 @@ fn what_a_person_changed_goes_out() {
 }
 
 #[test]
-fn an_estimate_tells_how_much_it_was_drawn_from() {
+fn estimate_exports_its_sample_count() {
     let mut bench = Bench::new();
     bench.import(FileKind::Store, &golden("plain.json"));
     let (mut learning, original) = bench.store.learnings_with_originals().unwrap().remove(2);

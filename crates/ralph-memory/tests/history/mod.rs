@@ -1,4 +1,4 @@
-//! Any history of changes, through ralph and by hand, with the index kept all the way.
+//! Property tests: any history of changes, through ralph and by hand, with an incrementally updated index.
 
 mod operation;
 mod view;
@@ -10,7 +10,7 @@ use operation::{Operation, operation};
 use view::{Counts, View};
 
 fn cases() -> ProptestConfig {
-    // The soak raises the number of cases through proptest's own PROPTEST_CASES; every case is a history on disk.
+    // The soak raises the number of cases with PROPTEST_CASES; every case is a history on disk.
     let default = ProptestConfig::default();
     ProptestConfig {
         failure_persistence: None,
@@ -23,8 +23,8 @@ fn check(operations: &[Operation]) {
     let files = Files::with_index();
     for (step, operation) in operations.iter().enumerate() {
         operation.apply(&files);
-        let kept = View::of(&files.catalogue());
-        let made = View::of(&files.made_anew());
+        let kept = View::of(&files.note_index());
+        let made = View::of(&files.new_index());
         let after = || format!("after step {step} of {operations:#?}");
         for (kept, made) in kept.parts().zip(made.parts()) {
             assert_eq!(kept, made, "{}", after());
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn an_index_that_is_kept_answers_like_one_that_is_made_anew(
+    fn updated_index_answers_like_a_new_one(
         operations in prop::collection::vec(operation(), 1..24)
     ) {
         check(&operations);

@@ -1,21 +1,21 @@
-//! What may happen to the files: changes through ralph, and whatever people and other programs do to them.
+//! Changes to the files, through ralph and by people or other programs.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use ralph_memory::capture::{Draft, SecretPolicy};
-use ralph_model::{Entropy, Extra, Note, NoteKind, Shelf, SplitMix64, Tags};
+use ralph_model::{Entropy, Extra, Note, NoteFileKind, NoteKind, SplitMix64, Tags};
 use ralph_notes::{Document, entry_text};
 
 use super::super::support::Files;
-use super::view::SHELVES;
+use super::view::NOTE_FILE_KINDS;
 
-/// Something that happens to a shelf.
+/// A change to a note file.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    shelf: Shelf,
+    file_kind: NoteFileKind,
     what: What,
-    /// What tells new ids apart, and which note or place is meant.
+    /// Determines new ids, and which note or position is affected.
     seed: u64,
     pick: Index,
 }
@@ -37,25 +37,23 @@ enum What {
 
 #[derive(Debug, Clone)]
 enum ByHand {
-    /// An entry stands a second time, at the end.
+    /// Duplicates an entry at the end.
     Repeat,
-    /// The second half of the lines comes first.
+    /// Swaps the halves of the file.
     Turn,
-    /// The entries stand in the opposite order.
+    /// Reverses the entries.
     Reverse,
-    /// Lines end as on Windows.
+    /// Uses CRLF line endings.
     Crlf,
-    /// A line of a text says something else.
+    /// Changes a line of a text.
     Say(String),
-    /// Lines that are no entry, or only nearly one.
+    /// Inserts lines that are not an entry or only look like one.
     Insert(&'static str),
-    /// The file ends early.
     Cut,
-    /// The file is gone.
     Remove,
 }
 
-/// Words that meet one another often: names, numbers, negations, other scripts.
+/// Words that collide often: names, numbers, negations, other scripts.
 const WORDS: [&str; 24] = [
     "docker",
     "daemon",
@@ -95,9 +93,9 @@ const PIECES: [&str; 8] = [
 ];
 
 pub(crate) fn operation() -> impl Strategy<Value = Operation> {
-    (0usize..3, what(), any::<u64>(), any::<Index>()).prop_map(|(shelf, what, seed, pick)| Operation {
-        // Most of it happens to the memories.
-        shelf: SHELVES[shelf / 2],
+    (0usize..3, what(), any::<u64>(), any::<Index>()).prop_map(|(file_kind, what, seed, pick)| Operation {
+        // Most changes affect the memories.
+        file_kind: NOTE_FILE_KINDS[file_kind / 2],
         what,
         seed,
         pick,
@@ -141,20 +139,21 @@ fn by_hand() -> impl Strategy<Value = ByHand> {
 }
 
 impl Operation {
-    /// Does it. What ralph refuses, because the file is not in order or there is no such note, is no matter of the index.
+    /// Applies the change. If ralph refuses it, because the file is damaged or there is no such note, the index is not
+    /// affected.
     pub(crate) fn apply(&self, files: &Files) {
         match &self.what {
             What::ByHand(what) => self.by_hand(files, what),
             What::Promote => {
-                let guardrails = files.notebook(Shelf::Guardrails);
-                if let Some(note) = self.some_note(files, Shelf::Guardrails) {
-                    let memories = files.notebook(Shelf::Memories);
+                let guardrails = files.note_repository(NoteFileKind::Guardrails);
+                if let Some(note) = self.some_note(files, NoteFileKind::Guardrails) {
+                    let memories = files.note_repository(NoteFileKind::Memories);
                     let gate = (SecretPolicy::Allow, &mut self.entropy() as &mut dyn Entropy);
                     drop(guardrails.promote(&memories, note.id.as_str(), gate));
                 }
             }
             What::Migrate => {
-                let guardrails = files.notebook(Shelf::Guardrails);
+                let guardrails = files.note_repository(NoteFileKind::Guardrails);
                 drop(guardrails.migrate(NoteKind::Fix, &mut self.entropy()));
             }
             what => self.through_ralph(files, what),
@@ -162,63 +161,67 @@ impl Operation {
     }
 
     fn through_ralph(&self, files: &Files, what: &What) {
-        let notebook = files.notebook(self.shelf);
-        let id = self.some_note(files, self.shelf).map(|note| note.id.to_string());
+        let note_repository = files.note_repository(self.file_kind);
+        let id = self.some_note(files, self.file_kind).map(|note| note.id.to_string());
         let edited = |change: &dyn Fn(&mut Note)| {
             let edit = |old: &Note| {
                 let mut new = old.clone();
                 change(&mut new);
                 Ok(new)
             };
-            id.as_ref().map(|id| notebook.edit(id, SecretPolicy::Allow, edit))
+            id.as_ref()
+                .map(|id| note_repository.edit(id, SecretPolicy::Allow, edit))
         };
         let done = match what {
             What::Add(texts) => {
                 let drafts: Vec<Draft> = (0..).zip(texts).map(|(nth, text)| self.draft(nth, text)).collect();
-                Some(notebook.add(&drafts, &mut self.entropy()))
+                Some(note_repository.add(&drafts, &mut self.entropy()))
             }
             What::Supersede(text) => id.as_ref().map(|id| {
                 let mut draft = self.draft(0, &(text.clone(), 0, "db"));
                 draft.extra.set(Extra::SUPERSEDES, id);
-                notebook.add(&[draft], &mut self.entropy())
+                note_repository.add(&[draft], &mut self.entropy())
             }),
             What::Edit(text) => edited(&|note| note.content.clone_from(text)),
             What::Retag(tags) => edited(&|note| note.tags = Tags::parse(tags).unwrap()),
             What::ChangeKind(kind) => edited(&|note| note.kind = self.kind(*kind)),
             What::Delete(many) => {
-                let ids: Vec<String> = self.notes(files, self.shelf).map(|note| note.id.to_string()).collect();
+                let ids: Vec<String> = self
+                    .notes(files, self.file_kind)
+                    .map(|note| note.id.to_string())
+                    .collect();
                 let first = self.pick.index(ids.len().max(1)).min(ids.len());
                 let ids: Vec<String> = ids.into_iter().skip(first).take(*many).collect();
-                (!ids.is_empty()).then(|| notebook.delete(&ids))
+                (!ids.is_empty()).then(|| note_repository.delete(&ids))
             }
             What::Restore => {
-                let gone = notebook.gone().unwrap();
+                let gone = note_repository.missing().unwrap();
                 let id = gone.first().map(|known| known.note.id.to_string());
-                id.map(|id| notebook.restore(&[id]))
+                id.map(|id| note_repository.restore(&[id]))
             }
-            What::GoBack => id.as_ref().map(|id| notebook.go_back(id, 1)),
+            What::GoBack => id.as_ref().map(|id| note_repository.revert_to(id, 1)),
             What::Promote | What::Migrate | What::ByHand(_) => None,
         };
         drop(done);
     }
 
     fn by_hand(&self, files: &Files, what: &ByHand) {
-        let path = files.path(self.shelf);
+        let path = files.path(self.file_kind);
         let old = std::fs::read_to_string(&path).unwrap_or_default();
         let lines: Vec<&str> = old.split_inclusive('\n').collect();
         let at = self.pick.index(lines.len() + 1);
         let (before, after) = lines.split_at(at);
         let (before, after) = (before.concat(), after.concat());
         let new = match what {
-            ByHand::Repeat => match self.some_note(files, self.shelf) {
+            ByHand::Repeat => match self.some_note(files, self.file_kind) {
                 Some(note) => format!("{old}\n{}", entry_text(&note)),
                 None => old,
             },
             ByHand::Turn => format!("{after}\n{before}"),
             ByHand::Reverse => {
-                let mut notes: Vec<Note> = self.notes(files, self.shelf).collect();
+                let mut notes: Vec<Note> = self.notes(files, self.file_kind).collect();
                 notes.reverse();
-                let added = Document::parse(self.shelf, b"").add(&notes).apply(b"");
+                let added = Document::parse(self.file_kind, b"").add(&notes).apply(b"");
                 String::from_utf8(added).unwrap()
             }
             ByHand::Crlf => old.replace("\r\n", "\n").replace('\n', "\r\n"),
@@ -232,11 +235,11 @@ impl Operation {
                 return;
             }
         };
-        files.write(self.shelf, new.as_bytes());
+        files.write(self.file_kind, new.as_bytes());
     }
 
     fn draft(&self, nth: u64, (text, kind, tags): &(String, usize, &str)) -> Draft {
-        // Some are of the same second, some of the same day.
+        // Some share a second, some a day.
         let ago = [0, 0, 1, 100_000][usize::try_from((self.seed + nth) % 4).unwrap()];
         Draft {
             kind: self.kind(*kind),
@@ -249,7 +252,7 @@ impl Operation {
     }
 
     fn kind(&self, number: usize) -> NoteKind {
-        let kinds = self.shelf.kinds();
+        let kinds = self.file_kind.kinds();
         kinds[number % kinds.len()]
     }
 
@@ -257,9 +260,9 @@ impl Operation {
         SplitMix64::new(self.seed)
     }
 
-    fn notes(&self, files: &Files, shelf: Shelf) -> std::vec::IntoIter<Note> {
-        let bytes = std::fs::read(files.path(shelf)).unwrap_or_default();
-        let document = Document::parse(shelf, &bytes);
+    fn notes(&self, files: &Files, file_kind: NoteFileKind) -> std::vec::IntoIter<Note> {
+        let bytes = std::fs::read(files.path(file_kind)).unwrap_or_default();
+        let document = Document::parse(file_kind, &bytes);
         let notes: Vec<Note> = document
             .entries()
             .iter()
@@ -268,8 +271,8 @@ impl Operation {
         notes.into_iter()
     }
 
-    fn some_note(&self, files: &Files, shelf: Shelf) -> Option<Note> {
-        let mut notes = self.notes(files, shelf);
+    fn some_note(&self, files: &Files, file_kind: NoteFileKind) -> Option<Note> {
+        let mut notes = self.notes(files, file_kind);
         let count = notes.len();
         notes.nth(self.pick.index(count.max(1)))
     }

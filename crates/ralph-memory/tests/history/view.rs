@@ -1,20 +1,20 @@
-//! Everything that an index answers, in a form that can be compared.
+//! All answers of an index in a comparable form.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ralph_memory::catalogue::{Catalogue, Problems};
-use ralph_memory::inject::{Occasion, Origins, PrimeFormat, prime};
-use ralph_memory::recall::{self, Answer, LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
-use ralph_model::{Budget, NoteKind, NoteOrSign, Shelf, Tags, Tokens};
+use ralph_memory::inject::{Origins, PrimeFormat, PrimeRequest, prime};
+use ralph_memory::note_index::{NoteIndex, Problems};
+use ralph_memory::recall::{self, Answer, KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, recall};
+use ralph_model::{Budget, NoteFileKind, NoteKind, NoteOrSign, Tags, Tokens};
 use ralph_notes::Document;
-use ralph_store::index::{Holders, Index, Totals, terms_of};
+use ralph_store::index::{Index, TermScope, Totals, terms_of};
 
 use super::super::support::Files;
 
-pub(crate) const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+pub(crate) const NOTE_FILE_KINDS: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
 
-/// What is asked of every index: words, names, tags, common ones, typos, other scripts, nothing.
+/// Queries with words, names, tags, common words, typos, other scripts and nothing.
 const QUESTIONS: [&str; 9] = [
     "docker",
     "the docker daemon is not running, port 5432!",
@@ -27,19 +27,18 @@ const QUESTIONS: [&str; 9] = [
     "",
 ];
 
-/// What an index answers.
 #[derive(Debug, PartialEq)]
 pub(crate) struct View {
-    shelves: Vec<ShelfView>,
+    file_kinds: Vec<NoteFileView>,
     answers: Vec<Answered>,
     primed: Vec<String>,
 }
 
-/// A question, what it found, and which words were taken for others.
+/// A query, its hits and its fuzzy terms.
 type Answered = (String, Vec<Found>, Vec<(String, String)>);
 
 #[derive(Debug, PartialEq)]
-struct ShelfView {
+struct NoteFileView {
     all: Vec<NoteOrSign>,
     standing: Vec<NoteOrSign>,
     fixes: Vec<NoteOrSign>,
@@ -49,7 +48,7 @@ struct ShelfView {
     problems: Problems,
 }
 
-/// A hit without its place, which is a matter of the index alone; scores must be the same to the last bit.
+/// A hit without its position; scores must be identical to the last bit.
 #[derive(Debug, PartialEq)]
 struct Found {
     item: recall::Found,
@@ -57,58 +56,58 @@ struct Found {
 }
 
 impl View {
-    /// Its parts as texts, so that a difference can be read.
+    /// Its parts as readable texts.
     pub(crate) fn parts(&self) -> impl Iterator<Item = String> {
-        let shelves = self.shelves.iter().map(|shelf| format!("{shelf:#?}"));
+        let file_kinds = self.file_kinds.iter().map(|file_kind| format!("{file_kind:#?}"));
         let answers = self.answers.iter().map(|answer| format!("{answer:#?}"));
-        shelves.chain(answers).chain(self.primed.iter().cloned())
+        file_kinds.chain(answers).chain(self.primed.iter().cloned())
     }
 
-    pub(crate) fn of(catalogue: &Catalogue) -> Self {
-        let tagged = Wanted {
+    pub(crate) fn of(note_index: &NoteIndex) -> Self {
+        let tagged = NoteFilter {
             tags: Tags::parse("tag-1, db").unwrap(),
-            ..Wanted::default()
+            ..NoteFilter::default()
         };
         let mut answers: Vec<Answered> = Vec::new();
         for text in QUESTIONS {
             for reach in [Reach::Best(3), Reach::All] {
-                for (shelves, wanted) in [
-                    (&SHELVES[..], &Wanted::default()),
-                    (&SHELVES[..1], &Wanted::default()),
-                    (&SHELVES[..], &tagged),
+                for (file_kinds, wanted) in [
+                    (&NOTE_FILE_KINDS[..], &NoteFilter::default()),
+                    (&NOTE_FILE_KINDS[..1], &NoteFilter::default()),
+                    (&NOTE_FILE_KINDS[..], &tagged),
                 ] {
                     let question = Question {
                         text,
-                        shelves,
-                        knowledge: LongNotes::Left,
+                        file_kinds,
+                        knowledge: KnowledgeSearch::Exclude,
                         wanted,
                         reach,
                     };
-                    let answer = recall(catalogue, &question).unwrap();
-                    let name = format!("{text} {reach:?} {} {}", shelves.len(), wanted.tags);
-                    answers.push((name, found(&answer), answer.forgiven));
+                    let answer = recall(note_index, &question).unwrap();
+                    let name = format!("{text} {reach:?} {} {}", file_kinds.len(), wanted.tags);
+                    answers.push((name, found(&answer), answer.fuzzy));
                 }
             }
         }
         Self {
-            shelves: SHELVES
-                .map(|shelf| ShelfView::of(catalogue, shelf, &tagged))
+            file_kinds: NOTE_FILE_KINDS
+                .map(|file_kind| NoteFileView::of(note_index, file_kind, &tagged))
                 .into_iter()
                 .collect(),
             answers,
-            primed: SHELVES
+            primed: NOTE_FILE_KINDS
                 .iter()
-                .flat_map(|shelf| primed(catalogue, *shelf, &tagged))
+                .flat_map(|file_kind| primed(note_index, *file_kind, &tagged))
                 .collect(),
         }
     }
 }
 
-impl ShelfView {
-    fn of(catalogue: &Catalogue, shelf: Shelf, tagged: &Wanted) -> Self {
-        let everything = Wanted::default();
+impl NoteFileView {
+    fn of(note_index: &NoteIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Self {
+        let everything = NoteFilter::default();
         let all = Newest {
-            shelf,
+            file_kind,
             kind: None,
             wanted: &everything,
             superseded: Superseded::Shown,
@@ -122,20 +121,20 @@ impl ShelfView {
             ..standing
         };
         let tagged = Newest { wanted: tagged, ..all };
-        let list = |newest: &Newest<'_>| catalogue.newest(newest, usize::MAX).unwrap();
+        let list = |newest: &Newest<'_>| note_index.newest(newest, usize::MAX).unwrap();
         let listed = list(&all);
         let selectors = listed.iter().flat_map(|item| [item.id(), short(item.id())]);
         Self {
-            found: selectors.map(|id| catalogue.find(shelf, id).unwrap()).collect(),
+            found: selectors.map(|id| note_index.find(file_kind, id).unwrap()).collect(),
             standing: list(&standing),
             fixes: list(&fixes),
             tagged: list(&tagged),
             counts: [all, standing, fixes, tagged]
                 .iter()
-                .map(|newest| catalogue.count(newest).unwrap())
+                .map(|newest| note_index.count(newest).unwrap())
                 .collect(),
-            problems: catalogue
-                .shelf(shelf)
+            problems: note_index
+                .file_kind(file_kind)
                 .map(|state| state.problems.clone())
                 .unwrap_or_default(),
             all: listed,
@@ -156,27 +155,26 @@ fn found(answer: &Answer) -> Vec<Found> {
     .collect()
 }
 
-fn primed(catalogue: &Catalogue, shelf: Shelf, tagged: &Wanted) -> Vec<String> {
+fn primed(note_index: &NoteIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Vec<String> {
     let mut texts = Vec::new();
     for (about, tokens, wanted) in [
-        (None, 0, &Wanted::default()),
+        (None, 0, &NoteFilter::default()),
         (None, 60, tagged),
-        (Some("docker port"), 90, &Wanted::default()),
+        (Some("docker port"), 90, &NoteFilter::default()),
     ] {
-        let occasion = Occasion {
-            shelf,
+        let occasion = PrimeRequest {
+            file_kind,
             wanted,
             about,
             budget: Budget::of(Tokens(tokens)),
             format: PrimeFormat::Markdown,
             origins: &Origins::default(),
         };
-        texts.push(prime(catalogue, &occasion).unwrap().text);
+        texts.push(prime(note_index, &occasion).unwrap().text);
     }
     texts
 }
 
-/// What an index counts.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Counts {
     totals: Totals,
@@ -191,7 +189,7 @@ impl Counts {
         let mut terms = BTreeMap::new();
         let mut listed = BTreeMap::new();
         index
-            .all_terms(Holders::Shelves, &mut |known| {
+            .all_terms(TermScope::NoteFiles, &mut |known| {
                 terms.insert(known.term.clone(), known.entries);
                 listed.insert(known.term, known.number);
             })
@@ -208,16 +206,16 @@ impl Counts {
         }
     }
 
-    /// The counts that the files themselves have.
+    /// The counts computed from the files.
     pub(crate) fn from_scratch(files: &Files) -> Self {
         let mut counts = Self {
             totals: Totals { entries: 0, terms: 0 },
             terms: BTreeMap::new(),
             listed: BTreeMap::new(),
         };
-        for shelf in SHELVES {
-            let bytes = std::fs::read(files.path(shelf)).unwrap_or_default();
-            for item in Document::parse(shelf, &bytes).items() {
+        for file_kind in NOTE_FILE_KINDS {
+            let bytes = std::fs::read(files.path(file_kind)).unwrap_or_default();
+            for item in Document::parse(file_kind, &bytes).items() {
                 let mut terms = terms_of(item.content());
                 if let Some(note) = item.note() {
                     terms.extend(terms_of(&note.tags.to_string()));

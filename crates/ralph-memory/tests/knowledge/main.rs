@@ -1,5 +1,5 @@
-//! Long notes in the catalogue: looked at only where they are asked for, read only where they have changed, and found by
-//! their titles, tags and texts.
+//! Tests of knowledge entries in the note index: read only on request and after changes, and found by title, tags and
+//! text.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
@@ -11,12 +11,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use ralph_memory::catalogue::{Catalogue, Verified};
-use ralph_memory::recall::{Answer, Found, LongNotes, Question, Reach, Wanted, recall};
-use ralph_model::{Shelf, Tags};
+use ralph_memory::note_index::{NoteIndex, Verified};
+use ralph_memory::recall::{Answer, Found, KnowledgeSearch, NoteFilter, Question, Reach, recall};
+use ralph_model::{NoteFileKind, Tags};
 use support::Files;
 
-const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+const NOTE_FILE_KINDS: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
 
 fn note(title: &str, tags: &str, body: &str) -> String {
     let title = title.replace('\\', "\\\\").replace('"', "\\\"");
@@ -33,13 +33,13 @@ fn put(files: &Files, name: &str, text: impl AsRef<[u8]>) {
     files.write_knowledge(name, text.as_ref());
 }
 
-/// What the long notes are, as the index on disk says, after a comparison with one that is made anew from the files.
+/// The titles in the index on disk, after comparing it with a new index.
 #[track_caller]
 fn titles(files: &Files) -> Vec<String> {
-    let read = |catalogue: &Catalogue| catalogue.knowledge_outlines();
-    let outlines = Catalogue::ask_knowledge(&files.place(), &[], read).unwrap();
+    let read = |note_index: &NoteIndex| note_index.all_knowledge_metadata();
+    let outlines = NoteIndex::ask_knowledge(&files.place(), &[], read).unwrap();
     if files.index().exists() {
-        assert_eq!(Catalogue::verify(&files.place()).unwrap(), Verified::Same);
+        assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Same);
     }
     outlines
         .iter()
@@ -48,18 +48,18 @@ fn titles(files: &Files) -> Vec<String> {
 }
 
 fn problems(files: &Files) -> Vec<(String, String)> {
-    Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_problems).unwrap()
+    NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::knowledge_problems).unwrap()
 }
 
-fn ask(files: &Files, text: &str, shelves: &[Shelf]) -> Answer {
+fn ask(files: &Files, text: &str, file_kinds: &[NoteFileKind]) -> Answer {
     let question = Question {
         text,
-        shelves,
-        knowledge: LongNotes::Sought,
-        wanted: &Wanted::default(),
+        file_kinds,
+        knowledge: KnowledgeSearch::Include,
+        wanted: &NoteFilter::default(),
         reach: Reach::Best(10),
     };
-    Catalogue::ask_knowledge(&files.place(), shelves, |catalogue| recall(catalogue, &question)).unwrap()
+    NoteIndex::ask_knowledge(&files.place(), file_kinds, |note_index| recall(note_index, &question)).unwrap()
 }
 
 fn ids(answer: &Answer) -> Vec<&str> {
@@ -67,7 +67,7 @@ fn ids(answer: &Answer) -> Vec<&str> {
 }
 
 #[test]
-fn the_index_follows_the_folder() {
+fn index_follows_the_folder() {
     for files in [Files::with_index(), Files::with_index().trusting_times(), Files::new()] {
         assert_eq!(titles(&files), Vec::<String>::new(), "there is no folder");
         put(&files, "b.md", note("Bee", "x", "See [[Ant]] and [[Cow]]."));
@@ -79,7 +79,7 @@ fn the_index_follows_the_folder() {
         assert_eq!(titles(&files), ["a.md Aunt, longer", "c.md Bee"]);
         fs::remove_file(folder(&files).join("a.md")).unwrap();
         assert_eq!(titles(&files), ["c.md Bee"]);
-        let outlines = Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_outlines);
+        let outlines = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata);
         let outline = outlines.unwrap().remove(0);
         assert_eq!(outline.links, ["Ant", "Cow"]);
         assert_eq!(outline.created_at.as_deref(), Some("2026-02-17T12:00:00Z"));
@@ -88,9 +88,9 @@ fn the_index_follows_the_folder() {
     }
 }
 
-/// The same size and times, within the two seconds in which times tell nothing: only the bytes differ.
+/// Equal size and times within the racy two seconds: only the bytes differ.
 #[test]
-fn a_change_that_the_times_do_not_show_is_seen() {
+fn change_with_equal_times_is_detected() {
     let files = Files::with_index();
     put(&files, "a.md", note("One", "x", "b"));
     assert_eq!(titles(&files), ["a.md One"]);
@@ -104,9 +104,9 @@ fn a_change_that_the_times_do_not_show_is_seen() {
     assert_eq!(titles(&files), ["a.md Two"]);
 }
 
-/// The number that tells of all files at once: while the times of one of them tell nothing, it would not tell a change.
+/// The combined stamp of all files: while one of the times is racy, it could miss a change.
 #[test]
-fn only_where_times_tell_every_change_one_number_tells_of_the_folder() {
+fn folder_stamp_requires_trusted_times() {
     let sum = |files: &Files| {
         ralph_store::index::Index::open(&files.index())
             .unwrap()
@@ -128,19 +128,19 @@ fn only_where_times_tell_every_change_one_number_tells_of_the_folder() {
 }
 
 #[test]
-fn whoever_does_not_ask_for_long_notes_does_not_look_at_them() {
+fn knowledge_is_only_read_on_request() {
     let files = Files::with_index().trusting_times();
-    files.write(Shelf::Memories, b"# Memories\n");
+    files.write(NoteFileKind::Memories, b"# Memories\n");
     put(&files, "a.md", note("Ant", "x", "Body."));
-    // Were it looked at, this would be refused, also to somebody who may read everything.
+    // Reading it would fail, even for root.
     let (folder, away) = (folder(&files), files.folder().join("away"));
     fs::rename(&folder, &away).unwrap();
     symlink(&folder, &folder).unwrap();
-    let nothing = Catalogue::ask(&files.place(), &SHELVES, |catalogue| {
-        Ok((catalogue.knowledge_outlines()?, catalogue.knowledge_problems()?))
+    let nothing = NoteIndex::ask(&files.place(), &NOTE_FILE_KINDS, |note_index| {
+        Ok((note_index.all_knowledge_metadata()?, note_index.knowledge_problems()?))
     });
     assert_eq!(nothing.unwrap(), (Vec::new(), Vec::new()));
-    let refused = Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_outlines);
+    let refused = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata);
     let refused = refused.unwrap_err().to_string();
     assert!(
         refused.contains("knowledge: Too many levels of symbolic links"),
@@ -152,7 +152,7 @@ fn whoever_does_not_ask_for_long_notes_does_not_look_at_them() {
 }
 
 #[test]
-fn what_is_no_long_note_is_skipped_or_told() {
+fn other_files_are_skipped_or_reported() {
     let files = Files::with_index();
     let folder = folder(&files);
     for name in [".hidden.md", "note.txt", "README", ".lock"] {
@@ -173,14 +173,14 @@ fn what_is_no_long_note_is_skipped_or_told() {
     put(&files, "good.md", note("Good", "x", ""));
     symlink(folder.join("good.md"), folder.join("link.md")).unwrap();
     assert_eq!(titles(&files), ["good.md Good", "link.md Good"]);
-    let told: Vec<String> = problems(&files)
+    let reported: Vec<String> = problems(&files)
         .into_iter()
         .map(|(file, problem)| format!("{file}: {problem}"))
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(reported.join("\n"), @"
     binary.md: it is not UTF-8
-    large.md: it has more than 4 MiB
-    none.md: it does not begin with frontmatter between two lines `---`
+    large.md: it is larger than 4 MiB
+    none.md: it does not start with frontmatter between `---` lines
     untagged.md: its frontmatter has no tags
     x�.md: its name is not UTF-8
     ");
@@ -189,7 +189,7 @@ fn what_is_no_long_note_is_skipped_or_told() {
     assert_eq!(problems(&files).len(), 4);
 }
 
-/// A name that is not UTF-8.
+/// A file name that is not UTF-8.
 trait NotText {
     fn from_encoded(text: &str) -> std::ffi::OsString;
 }
@@ -203,7 +203,7 @@ impl NotText for std::ffi::OsStr {
 }
 
 #[test]
-fn a_folder_may_be_a_link_and_no_file() {
+fn folder_may_be_a_link_but_not_a_file() {
     let files = Files::with_index();
     let elsewhere = files.folder().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -213,7 +213,7 @@ fn a_folder_may_be_a_link_and_no_file() {
     fs::remove_file(files.folder().join("knowledge")).unwrap();
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
     fs::write(files.folder().join("knowledge"), "").unwrap();
-    let refused = Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_outlines).unwrap_err();
+    let refused = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata).unwrap_err();
     assert!(refused.to_string().contains("Not a directory"), "{refused}");
 }
 
@@ -255,10 +255,10 @@ fn fault_7_hostile_titles_are_kept_and_found() {
 }
 
 #[test]
-fn long_notes_are_found_beside_the_others() {
+fn knowledge_is_found_together_with_notes() {
     let files = Files::with_index();
     files.write(
-        Shelf::Memories,
+        NoteFileKind::Memories,
         b"# Memories\n\n## Patterns\n\n### mem-1-0000\n> The pool holds ten connections.\n<!-- tags: db | created: 2025-01-20 -->\n",
     );
     put(
@@ -268,68 +268,77 @@ fn long_notes_are_found_beside_the_others() {
     );
     put(&files, "tea.md", note("Tea", "drinks", "Green."));
     assert_eq!(
-        ids(&ask(&files, "connection pools", &SHELVES)),
+        ids(&ask(&files, "connection pools", &NOTE_FILE_KINDS)),
         ["pool.md", "mem-1-0000"]
     );
     assert_eq!(
         ids(&ask(&files, "connection pools", &[])),
         ["pool.md"],
-        "no shelf is asked"
+        "no note file is searched"
     );
-    assert_eq!(ids(&ask(&files, "database", &SHELVES)), ["pool.md"], "by its tag");
     assert_eq!(
-        ids(&ask(&files, "databsae", &SHELVES)),
+        ids(&ask(&files, "database", &NOTE_FILE_KINDS)),
+        ["pool.md"],
+        "by its tag"
+    );
+    assert_eq!(
+        ids(&ask(&files, "databsae", &NOTE_FILE_KINDS)),
         ["pool.md"],
         "a typo is forgiven"
     );
-    let answer = ask(&files, "drinks", &SHELVES);
+    let answer = ask(&files, "drinks", &NOTE_FILE_KINDS);
     assert!(matches!(&answer.hits[0].item, Found::Knowledge(note) if note.outline.title == "Tea"));
-    let filtered = |wanted: &Wanted| {
+    let filtered = |wanted: &NoteFilter| {
         let question = Question {
             text: "connection",
-            shelves: &SHELVES,
-            knowledge: LongNotes::Sought,
+            file_kinds: &NOTE_FILE_KINDS,
+            knowledge: KnowledgeSearch::Include,
             wanted,
             reach: Reach::All,
         };
-        let answer = Catalogue::ask_knowledge(&files.place(), &SHELVES, |catalogue| recall(catalogue, &question));
+        let answer = NoteIndex::ask_knowledge(&files.place(), &NOTE_FILE_KINDS, |note_index| {
+            recall(note_index, &question)
+        });
         answer.unwrap().hits.len()
     };
-    let tagged = Wanted {
+    let tagged = NoteFilter {
         tags: Tags::parse("Database").unwrap(),
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
     assert_eq!(filtered(&tagged), 1);
-    let recent = Wanted {
+    let recent = NoteFilter {
         since: Some(jiff::civil::date(2026, 2, 17)),
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
     assert_eq!(filtered(&recent), 1);
-    let except = Wanted {
+    let except = NoteFilter {
         except: vec!["pool.md".to_owned()],
-        ..Wanted::default()
+        ..NoteFilter::default()
     };
     assert_eq!(filtered(&except), 1);
-    assert_eq!(filtered(&Wanted::default()), 2);
+    assert_eq!(filtered(&NoteFilter::default()), 2);
 }
 
-/// What the shelves answer does not depend on whether long notes were ever asked for.
+/// Scores of notes do not depend on whether knowledge was ever requested.
 #[test]
-fn scores_of_the_shelves_do_not_change_with_long_notes() {
+fn note_scores_do_not_depend_on_knowledge() {
     let files = Files::with_index();
     files.write(
-        Shelf::Memories,
+        NoteFileKind::Memories,
         b"# Memories\n\n## Patterns\n\n### mem-1-0000\n> The pool holds ten connections.\n\n### mem-2-0000\n> Tea is green.\n",
     );
     let asked = || {
         let question = Question {
             text: "pool of connections",
-            shelves: &SHELVES,
-            knowledge: LongNotes::Left,
-            wanted: &Wanted::default(),
+            file_kinds: &NOTE_FILE_KINDS,
+            knowledge: KnowledgeSearch::Exclude,
+            wanted: &NoteFilter::default(),
             reach: Reach::All,
         };
-        let answer = Catalogue::ask(&files.place(), &SHELVES, |catalogue| recall(catalogue, &question)).unwrap();
+        let answer = NoteIndex::ask(&files.place(), &NOTE_FILE_KINDS, |note_index| {
+            recall(note_index, &question)
+        })
+        .unwrap();
         answer.hits
     };
     let before = asked();
@@ -344,13 +353,13 @@ fn scores_of_the_shelves_do_not_change_with_long_notes() {
     assert_eq!(asked(), before);
 }
 
-/// The order of equals is that of the names, whatever the order in which they came into the index.
+/// Ties are ordered by file name, not by insertion order.
 #[test]
-fn fault_6_equals_stand_in_the_order_of_their_names() {
+fn fault_6_ties_are_ordered_by_name() {
     let names = ["c.md", "a.md", "d.md", "b.md"];
     let files = Files::with_index();
     for name in names {
-        // Each differs in a number, so that none repeats another.
+        // Each has a different number, so that none is a duplicate.
         put(
             &files,
             name,
@@ -365,7 +374,7 @@ fn fault_6_equals_stand_in_the_order_of_their_names() {
     assert_eq!(ids(&ask(&files, "pool", &[])), ["a.md", "b.md", "c.md", "d.md"]);
 }
 
-/// How many bytes this thread has read so far.
+/// The number of bytes this thread has read so far.
 #[cfg(target_os = "linux")]
 fn bytes_read() -> u64 {
     let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -375,10 +384,10 @@ fn bytes_read() -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn of_a_thousand_long_notes_only_those_are_read_that_have_changed() {
+fn only_changed_entries_are_read_again() {
     const NOTES: u64 = 1_000;
     let files = Files::with_index().trusting_times();
-    // Long to read, and quick to index: it has no word but one.
+    // Long to read but quick to index: a single distinct word.
     let body = format!("word{}", " -".repeat(5_000));
     for number in 0..NOTES {
         put(
@@ -390,7 +399,7 @@ fn of_a_thousand_long_notes_only_those_are_read_that_have_changed() {
     let all = NOTES * body.len() as u64;
     let ask = || {
         let before = bytes_read();
-        let outlines = Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_outlines).unwrap();
+        let outlines = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata).unwrap();
         assert_eq!(outlines.len() as u64, NOTES);
         bytes_read() - before
     };

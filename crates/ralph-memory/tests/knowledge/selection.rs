@@ -1,8 +1,8 @@
-//! Which long notes belong to a task: the rules of the score, each by its own test.
+//! Tests of which knowledge entries belong to a task, one per scoring rule.
 
 use proptest::prelude::*;
 use ralph_memory::recall::{TaskSignals, relevant_knowledge};
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 
 use super::support::Files;
 use super::{note, put};
@@ -15,7 +15,7 @@ const TASK: TaskSignals<'_> = TaskSignals {
     recent_files: &[],
 };
 
-/// The files that are chosen from these, with their scores. A note is its file, its tags and its text.
+/// The files selected from these entries (file, tags, text), with their scores.
 fn chosen(notes: &[(&str, &str, &str)], signals: &TaskSignals<'_>) -> Vec<String> {
     let files = Files::new();
     for (file, tags, body) in notes {
@@ -26,8 +26,8 @@ fn chosen(notes: &[(&str, &str, &str)], signals: &TaskSignals<'_>) -> Vec<String
 }
 
 fn ranked(files: &Files, signals: &TaskSignals<'_>) -> Vec<String> {
-    let catalogue = files.catalogue_with_knowledge();
-    let relevant = relevant_knowledge(&catalogue, signals).unwrap();
+    let note_index = files.note_index_with_knowledge();
+    let relevant = relevant_knowledge(&note_index, signals).unwrap();
     let total = relevant.total();
     let ranked: Vec<String> = relevant
         .map(|note| note.unwrap())
@@ -37,7 +37,7 @@ fn ranked(files: &Files, signals: &TaskSignals<'_>) -> Vec<String> {
     ranked
 }
 
-/// What one note with these tags scores for a task; 0 when it is not chosen.
+/// Checks the score of a single entry with these tags; 0 if it is not selected.
 #[track_caller]
 fn check(tags: &str, signals: &TaskSignals<'_>, score: u32) {
     let expected: Vec<String> = Some(format!("a.md {score}"))
@@ -48,7 +48,7 @@ fn check(tags: &str, signals: &TaskSignals<'_>, score: u32) {
 }
 
 #[test]
-fn two_for_each_tag_that_matches_a_word_of_the_title_or_description() {
+fn tag_in_title_or_description_scores_two() {
     check("quick", &TASK, 2);
     check("errors", &TASK, 2);
     check("quick, errors", &TASK, 4);
@@ -56,7 +56,7 @@ fn two_for_each_tag_that_matches_a_word_of_the_title_or_description() {
 }
 
 #[test]
-fn two_for_each_tag_that_matches_the_name_of_the_feature() {
+fn tag_in_the_feature_name_scores_two() {
     for tag in [
         "perf",
         "optimization",
@@ -71,7 +71,7 @@ fn two_for_each_tag_that_matches_the_name_of_the_feature() {
 }
 
 #[test]
-fn one_for_each_tag_that_matches_a_word_of_the_recent_paths() {
+fn tag_in_recent_paths_scores_one() {
     let files = ["src/store/connection_pool.rs", "docs/v2/read-me.md"].map(str::to_owned);
     let signals = TaskSignals {
         recent_files: &files,
@@ -82,11 +82,11 @@ fn one_for_each_tag_that_matches_a_word_of_the_recent_paths() {
         ("connection, pool", 2),
         ("connection pool", 1),
         ("stores", 1),
-        // Two characters are no word of a path.
+        // Words of paths have at least three characters.
         ("rs", 0),
         ("v2", 0),
         ("me", 0),
-        // From one path into the next there is no phrase.
+        // A phrase does not span two paths.
         ("pool docs", 0),
     ] {
         check(tags, &signals, score);
@@ -94,7 +94,7 @@ fn one_for_each_tag_that_matches_a_word_of_the_recent_paths() {
 }
 
 #[test]
-fn each_tag_counts_once_for_each_signal() {
+fn each_tag_counts_once_per_signal() {
     let files = ["database/database.sql".to_owned(), "database.rs".to_owned()];
     let signals = TaskSignals {
         title: "Database of databases",
@@ -107,14 +107,14 @@ fn each_tag_counts_once_for_each_signal() {
 }
 
 #[test]
-fn fault_8_words_match_by_their_stems_without_punctuation() {
+fn fault_8_words_match_by_stem_without_punctuation() {
     for tag in ["database", "databases", "quick", "error", "handle", "handling"] {
         check(tag, &TASK, 2);
     }
 }
 
 #[test]
-fn a_tag_of_several_words_matches_as_a_phrase() {
+fn multi_word_tag_matches_as_a_phrase() {
     for (tag, score) in [
         ("make the database", 2),
         ("at last", 2),
@@ -129,14 +129,14 @@ fn a_tag_of_several_words_matches_as_a_phrase() {
 }
 
 #[test]
-fn a_common_word_or_a_sign_is_no_tag_that_matches() {
+fn common_words_and_symbols_do_not_match() {
     for tags in ["the", "are", "\",\"", "\"!\", \"🚀\""] {
         check(tags, &TASK, 0);
     }
 }
 
 #[test]
-fn fault_3_a_tag_may_hold_any_signs() {
+fn fault_3_tags_may_have_any_characters() {
     let signals = TaskSignals {
         title: "Zürich: größe, 数据库 🚀 é",
         ..TASK
@@ -147,7 +147,7 @@ fn fault_3_a_tag_may_hold_any_signs() {
 }
 
 #[test]
-fn what_scores_nothing_is_left_out() {
+fn entries_without_score_are_left_out() {
     let notes = [
         ("a.md", "tea", "database"),
         ("b.md", "database", ""),
@@ -158,8 +158,8 @@ fn what_scores_nothing_is_left_out() {
 }
 
 #[test]
-fn a_link_adds_two_at_one_hop_and_one_at_two_in_both_directions() {
-    // a scores; b is linked from it, c links to it; d and e are one further, f too far.
+fn links_add_two_at_one_hop_and_one_at_two() {
+    // a scores; b is linked from it, c links to it; d and e are one hop further, f is too far.
     let notes = [
         ("a.md", "database", "[[b]]"),
         ("b.md", "x", "[[d]]"),
@@ -175,15 +175,15 @@ fn a_link_adds_two_at_one_hop_and_one_at_two_in_both_directions() {
 }
 
 #[test]
-fn a_note_gets_the_best_bonus_once_and_none_for_itself() {
-    // Both ways from a to c, of one hop and of two, and back.
+fn entry_gets_only_the_best_link_bonus() {
+    // Links from a to c over one hop and two, and back.
     let triangle = [
         ("a.md", "database", "[[b]] [[c]]"),
         ("b.md", "x", "[[c]] [[a]]"),
         ("c.md", "x", "[[a]]"),
     ];
     assert_eq!(chosen(&triangle, &TASK), ["a.md 2", "b.md 2", "c.md 2"]);
-    // Two that score and are linked strengthen each other; over a third it is one.
+    // Two scoring entries that are linked strengthen each other; through a third they get one.
     let two = [("a.md", "database", "[[b]]"), ("b.md", "quick", "")];
     assert_eq!(chosen(&two, &TASK), ["a.md 4", "b.md 4"]);
     let over = [
@@ -197,7 +197,7 @@ fn a_note_gets_the_best_bonus_once_and_none_for_itself() {
 }
 
 #[test]
-fn a_link_to_nothing_leads_nowhere_and_one_to_two_equal_titles_leads_to_both() {
+fn link_leads_to_all_entries_with_its_title() {
     let files = Files::new();
     put(&files, "a.md", note("Start", "database", "[[Same]] [[Missing]]"));
     put(&files, "y.md", note("same", "x", ""));
@@ -206,7 +206,7 @@ fn a_link_to_nothing_leads_nowhere_and_one_to_two_equal_titles_leads_to_both() {
 }
 
 #[test]
-fn equals_are_newest_first_then_by_the_name_of_their_file() {
+fn ties_are_newest_first_then_by_file_name() {
     let files = Files::new();
     let made = |at: &str| format!("---\ntitle: t\ntags: [database]\n{at}\n---\n");
     put(&files, "a.md", made("created_at: 2026-01-01T00:00:00Z"));
@@ -222,32 +222,31 @@ fn equals_are_newest_first_then_by_the_name_of_their_file() {
 }
 
 #[test]
-fn a_note_that_another_replaces_is_not_chosen_and_leads_nowhere() {
+fn superseded_entry_is_ignored() {
     let files = Files::new();
     put(&files, "a.md", note("a", "database", "[[b]]"));
     put(&files, "b.md", note("b", "x", ""));
     assert_eq!(ranked(&files, &TASK), ["a.md 2", "b.md 2"]);
     files.write(
-        Shelf::Memories,
+        NoteFileKind::Memories,
         b"## Fixes\n\n### mem-1-0000\n> Instead.\n<!-- ralph: supersedes=a.md -->\n",
     );
     assert!(ranked(&files, &TASK).is_empty());
 }
 
 #[test]
-fn whoever_has_not_asked_for_long_notes_gets_none() {
+fn knowledge_is_empty_without_a_request() {
     let files = Files::new();
     put(&files, "a.md", note("a", "database", ""));
-    assert_eq!(relevant_knowledge(&files.catalogue(), &TASK).unwrap().count(), 0);
+    assert_eq!(relevant_knowledge(&files.note_index(), &TASK).unwrap().count(), 0);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Neither the order in which files were written, which is that of the folder, nor the way in which the index came
-    /// about makes a difference.
+    /// Neither the order of the folder nor the way in which the index was built matters.
     #[test]
-    fn fault_6_the_choice_does_not_depend_on_the_order_of_the_folder(
+    fn fault_6_selection_does_not_depend_on_folder_order(
         notes in prop::collection::btree_map(
             "[a-h]{1,2}",
             (prop::sample::subsequence(vec!["database", "quick", "perf", "tea", "errors"], 1..4), "[a-h]{1,2}", "[a-h]{1,2}"),
@@ -271,7 +270,7 @@ proptest! {
         let one_by_one = Files::with_index();
         for (file, text) in &shuffled {
             put(&one_by_one, file, text);
-            drop(one_by_one.catalogue_with_knowledge());
+            drop(one_by_one.note_index_with_knowledge());
         }
         prop_assert_eq!(ranked(&one_by_one, &TASK), ranked(&in_order, &TASK));
     }

@@ -1,27 +1,27 @@
-//! What earlier runs taught, in a prompt: which of it, in which order and form, and what is left out.
+//! Tests of what earlier runs taught: selection, order, format and what is left out.
 
 use insta::assert_snapshot;
-use ralph_memory::inject::prompt::{Circumstances, KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, stands_in};
+use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, PromptContext, is_in_prompt};
 use ralph_model::config::Config;
 use ralph_model::{
     ErrorCategory, Facts, FailureReport, InjectionReason, Learning, LearningKind, LearningSource, LearningStatus,
     NewJournalRow, Outcome, ReportOrigin, RunId, Task, TaskId, TaskType, Tokens,
 };
 use ralph_store::{Settlement, Store, journal_terms};
-use ralph_testkit::{journal_row, known_lesson, put_lessons};
+use ralph_testkit::{journal_row, put_learnings, run_learning};
 
 use crate::support::Files;
 use crate::{composed, moment, project, task};
 
 const HEADING: &str = "## Knowledge Base (from previous loops)\n";
 
-/// A project whose earlier runs taught something.
+/// A project with learnings of earlier runs.
 struct Taught {
     folder: tempfile::TempDir,
     store: Store,
     config: Config,
     share: MemoryShare,
-    lessons: u64,
+    learnings: u64,
 }
 
 impl Taught {
@@ -33,7 +33,7 @@ impl Taught {
             store,
             config: Config::default(),
             share: MemoryShare::Whole,
-            lessons: 0,
+            learnings: 0,
         }
     }
 
@@ -48,15 +48,15 @@ impl Taught {
         content: &str,
         change: impl FnOnce(&mut Learning),
     ) -> Self {
-        self.lessons += 1;
-        let mut learning = known_lesson(self.lessons, kind, task_type, content);
+        self.learnings += 1;
+        let mut learning = run_learning(self.learnings, kind, task_type, content);
         change(&mut learning);
         let terms = journal_terms(&learning.content);
-        put_lessons(&self.folder.path().join("progress.db"), [(&learning, terms)]);
+        put_learnings(&self.folder.path().join("progress.db"), [(&learning, terms)]);
         self
     }
 
-    /// An attempt at a task that failed.
+    /// A failed attempt at a task.
     fn failed(mut self, task: u64, report: &FailureReport) -> Self {
         let row = NewJournalRow {
             outcome: Outcome::Failed,
@@ -75,8 +75,8 @@ impl Taught {
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
         let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
-        let request = materials.request(&Circumstances {
-            round: None,
+        let request = materials.request(&PromptContext {
+            iteration_info: None,
             feature: None,
             red_gates: &[],
             broken_gates: &[],
@@ -95,7 +95,7 @@ impl Taught {
         assert_eq!(items(&prompt), expected, "{title}");
         for injection in &prompt.injections {
             let is_shown = injection.reason == InjectionReason::Shown;
-            assert_eq!(stands_in(&prompt.text, injection), is_shown, "{injection:?}");
+            assert_eq!(is_in_prompt(&prompt.text, injection), is_shown, "{injection:?}");
         }
     }
 }
@@ -107,7 +107,7 @@ fn section(prompt: &Prompt) -> &str {
     section.split("\n## Memory\n").next().unwrap()
 }
 
-/// The items of the section, without where they come from.
+/// The items of the section without their origin.
 fn items(prompt: &Prompt) -> Vec<String> {
     let items = section(prompt).lines().filter(|line| line.starts_with("- "));
     items.map(|item| item.replacen("(extracted) ", "", 1)).collect()
@@ -150,7 +150,7 @@ use LearningKind::{Antipattern, Convention, Estimate, Strategy};
 use TaskType::{BugFix, Feature, TestFix};
 
 #[test]
-fn the_section_has_its_form() {
+fn section_has_its_format() {
     let taught = Taught::new()
         .with_one(Strategy, TestFix, "Test-driven development approach", |it| {
             (it.confidence, it.facts) = (0.85, effectiveness(0.85));
@@ -218,20 +218,20 @@ fn the_section_has_its_form() {
     let knowledge = prompt.text.find(HEADING).unwrap();
     assert!(knowledge < prompt.text.find("\n## Memory\n").unwrap());
     for injection in &prompt.injections {
-        assert!(stands_in(&prompt.text, injection), "{injection:?}");
+        assert!(is_in_prompt(&prompt.text, injection), "{injection:?}");
         assert!(injection.score.is_some_and(|score| score > 0.6), "{injection:?}");
     }
     assert_eq!(prompt.injections.len(), 7);
 }
 
 #[test]
-fn nothing_is_written_where_nothing_was_taught() {
+fn no_learnings_give_no_section() {
     Taught::new().check("Fix failing tests", &[]);
     assert_eq!(section(&Taught::new().prompt(task(1, "Fix failing tests", ""))), "");
 }
 
 #[test]
-fn a_few_of_each_kind_stand_there_the_most_relevant() {
+fn most_relevant_of_each_kind_are_included() {
     let mut taught = Taught::new();
     let mut confidence = 0.45;
     for name in ["Ada", "Bea", "Cleo", "Dora", "Elsa", "Frida", "Gerda", "Hilda"] {
@@ -263,7 +263,7 @@ fn a_few_of_each_kind_stand_there_the_most_relevant() {
 }
 
 #[test]
-fn what_is_unsure_unproven_or_gone_is_left_out() {
+fn ineligible_learnings_are_left_out() {
     let taught = Taught::new()
         .with_one(Strategy, BugFix, "too unsure", |it| it.confidence = 0.49)
         .with_one(Strategy, BugFix, "fails too often", |it| it.success_rate = 0.59)
@@ -297,7 +297,7 @@ fn what_is_unsure_unproven_or_gone_is_left_out() {
 }
 
 #[test]
-fn lessons_of_other_work_need_more_than_common_words() {
+fn learnings_of_other_task_types_need_specific_words() {
     let mut taught = Taught::new()
         .with(Strategy, Feature, "Parse dates with the tokenizer")
         .with(Antipattern, Feature, "Never parse dates with the tokenizer")
@@ -334,9 +334,9 @@ fn import_failed() -> FailureReport {
     }
 }
 
-/// Neither the good strategy nor the warning is among the surest of its kind.
+/// Neither the useful strategy nor the warning has the highest confidence of its kind.
 #[test]
-fn what_is_needed_is_found_behind_many_that_are_surer() {
+fn relevant_learnings_beat_confident_ones() {
     let mut taught = Taught::new();
     for number in 0..60 {
         taught = taught
@@ -359,7 +359,7 @@ fn what_is_needed_is_found_behind_many_that_are_surer() {
 }
 
 #[test]
-fn what_warns_of_the_error_that_was_met_stands_first() {
+fn warning_about_the_last_error_comes_first() {
     let mut taught = Taught::new();
     for number in 0..6 {
         taught = taught.with(Antipattern, BugFix, &format!("Avoid: trouble{number} - mend it"));
@@ -398,9 +398,9 @@ fn what_warns_of_the_error_that_was_met_stands_first() {
     );
 }
 
-/// What programs print is not what warnings say of it.
+/// Warnings and program output use different words.
 #[test]
-fn what_warns_of_what_was_printed_stands_first_in_whatever_words() {
+fn warning_about_the_output_comes_first_in_other_words() {
     for (printed, warning) in [
         (
             "SyntaxError: Unexpected token '}'",
@@ -423,7 +423,7 @@ fn what_warns_of_what_was_printed_stands_first_in_whatever_words() {
             "Avoid: Module not found - verify dependencies installed",
         ),
     ] {
-        // Of this kind of work, behind many that are surer; or of another.
+        // Of this task type, after many with more confidence; or of another type.
         for (learned_at, confidence) in [(BugFix, 0.7), (Feature, 0.95)] {
             let mut taught = Taught::new();
             for number in 0..60 {
@@ -444,7 +444,7 @@ fn what_warns_of_what_was_printed_stands_first_in_whatever_words() {
 }
 
 #[test]
-fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
+fn conventions_are_chosen_by_file() {
     let mut taught = Taught::new();
     for name in ["Ada", "Bea", "Cleo", "Dora", "Elsa", "Frida"] {
         taught = taught.with_one(Convention, Feature, &format!("convention {name}"), |it| {
@@ -466,7 +466,7 @@ fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
 }
 
 #[test]
-fn a_fact_stands_once_in_a_prompt() {
+fn duplicates_are_included_once() {
     let memories =
         "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> Small  steps\n<!-- tags:  | created: 2025-01-20 -->\n";
     let taught = Taught::new()
@@ -487,7 +487,7 @@ fn a_fact_stands_once_in_a_prompt() {
 }
 
 #[test]
-fn several_estimates_say_what_they_are_of() {
+fn several_estimates_have_their_complexity() {
     let taught = Taught::new()
         .with_one(Estimate, BugFix, "bug-fix tasks of low complexity", |it| {
             (it.confidence, it.facts) = (0.9, estimate("low", 1.4, 29_600.0));
@@ -505,12 +505,12 @@ fn several_estimates_say_what_they_are_of() {
 }
 
 #[test]
-fn whole_lessons_stand_within_the_budget_and_the_rest_is_counted() {
+fn whole_learnings_fit_the_budget_and_others_are_counted() {
     let mut taught = Taught::new();
     let long = "a very long story ".repeat(40);
-    for number in 0..4 {
-        taught = taught.with(Antipattern, BugFix, &format!("{long}{number}"));
-        taught = taught.with(Strategy, BugFix, &format!("step{number}"));
+    for name in ["one", "two", "three", "four"] {
+        taught = taught.with(Antipattern, BugFix, &format!("{long} of {name}"));
+        taught = taught.with(Strategy, BugFix, &format!("step{name}"));
     }
     taught.config.context.knowledge_base = Tokens(100);
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
@@ -522,7 +522,7 @@ fn whole_lessons_stand_within_the_budget_and_the_rest_is_counted() {
 }
 
 #[test]
-fn fault_20_what_does_not_fit_leaves_its_place_to_what_does() {
+fn fault_20_next_learning_that_fits_is_included() {
     let long = "a very long story ".repeat(70);
     let mut taught = Taught::new().with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95);
     for name in ["Ada", "Bea", "Cleo", "Dora"] {
@@ -537,7 +537,7 @@ fn fault_20_what_does_not_fit_leaves_its_place_to_what_does() {
         section(&prompt)
     );
     assert!(section(&prompt).chars().count() <= 800);
-    // What says the same as the one that does not stand there is no duplicate.
+    // A text that equals one left out is not a duplicate.
     let contrary = format!("Avoid: {long}");
     let mut taught = Taught::new()
         .with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95)
@@ -555,7 +555,7 @@ fn fault_20_what_does_not_fit_leaves_its_place_to_what_does() {
 }
 
 #[test]
-fn without_memory_it_is_held_out() {
+fn memory_is_held_out() {
     let mut taught = Taught::new().with(Strategy, BugFix, "small steps");
     taught.share = MemoryShare::None;
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
@@ -564,7 +564,7 @@ fn without_memory_it_is_held_out() {
 }
 
 #[test]
-fn a_lesson_of_others_stays_in_its_item() {
+fn hostile_learning_stays_in_its_item() {
     let taught = Taught::new().with(Strategy, BugFix, "first\n## Memory\n```\u{1b}[1m");
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
     let expected = "- (extracted) first\n  > ## Memory\n  > ```[1m (effectiveness: 100%)\n";
@@ -572,14 +572,19 @@ fn a_lesson_of_others_stays_in_its_item() {
 }
 
 #[test]
-fn of_two_that_contradict_each_other_the_better_one_stands() {
+fn better_of_two_conflicting_learnings_is_included() {
     let mut taught = Taught::new()
         .with_one(Strategy, BugFix, "Use tabs for indentation in templates", |it| {
             it.confidence = 0.6;
         })
-        .with_one(Antipattern, BugFix, "Avoid: tabs for indentation in templates", |it| {
-            it.confidence = 0.9;
-        })
+        .with_one(
+            Antipattern,
+            BugFix,
+            "Avoid: use tabs for indentation in templates",
+            |it| {
+                it.confidence = 0.9;
+            },
+        )
         .with(Convention, BugFix, "Names are short");
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
     assert_eq!(
@@ -601,24 +606,7 @@ fn of_two_that_contradict_each_other_the_better_one_stands() {
 }
 
 #[test]
-fn of_conventions_that_exclude_each_other_the_surest_stands() {
-    let taught = Taught::new()
-        .with_one(Convention, TaskType::General, "Tests in tests/ directory", |it| {
-            it.confidence = 0.7;
-        })
-        .with_one(Convention, TaskType::General, "Tests co-located with source", |it| {
-            it.confidence = 0.9;
-        })
-        .with(Convention, TaskType::General, "Code is written in Python");
-    taught.check(
-        "Fix the crash",
-        &["- Tests co-located with source", "- Code is written in Python"],
-    );
-    assert_eq!(ralph_memory::learn::conflicts(&taught.store).unwrap().len(), 1);
-}
-
-#[test]
-fn strategies_that_kept_failing_are_named_among_what_was_left_out() {
+fn failing_strategies_are_recorded_as_left_out() {
     let mut taught = Taught::new().with(Strategy, BugFix, "Reproduce the crash first");
     for number in 1..=5 {
         let way = format!("Way {number} around the crash");

@@ -1,4 +1,4 @@
-//! The prompt of an iteration: the exact text that an agent sees, by scenario, and what always holds of it.
+//! Tests of the prompt of an iteration: exact texts by scenario, and invariants.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
@@ -25,10 +25,10 @@ use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptReq
 use ralph_memory::recall::RelevantLearning;
 use ralph_model::config::Config;
 use ralph_model::{
-    JournalRow, Learning, LearningKind, LearningSource, NewJournalRow, NoteKind, Priority, RunId, Shelf, Task, TaskId,
-    TaskKind, TaskStatus, TaskType,
+    JournalRow, Learning, LearningKind, LearningSource, NewJournalRow, NoteFileKind, NoteKind, Priority, RunId, Task,
+    TaskId, TaskKind, TaskStatus, TaskType,
 };
-use ralph_testkit::{journal_row, known_lesson};
+use ralph_testkit::{journal_row, run_learning};
 use support::Files;
 
 pub(crate) const MEMORIES: &str = "# Memories
@@ -100,7 +100,6 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
     }
 }
 
-/// A lesson that holds.
 pub(crate) fn learning(content: &str) -> Learning {
     Learning {
         category: "pitfall".to_owned(),
@@ -112,16 +111,16 @@ pub(crate) fn learning(content: &str) -> Learning {
         source_loops: Vec::new(),
         created_at: moment(),
         updated_at: moment(),
-        ..known_lesson(1, LearningKind::Antipattern, TaskType::General, content)
+        ..run_learning(1, LearningKind::Antipattern, TaskType::General, content)
     }
 }
 
-/// One that belongs to a task.
+/// A learning that belongs to a task.
 pub(crate) fn relevant(content: &str) -> RelevantLearning {
     RelevantLearning::of(learning(content), 1.0, false)
 }
 
-/// A prompt for a task and nothing else; tests set what they are about.
+/// A minimal prompt request for a task, which tests extend.
 pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'a> {
     PromptRequest {
         attempts: &[],
@@ -130,8 +129,8 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         learnings: &[],
         known: &[],
         settled: &[],
-        course: ralph_model::Course::default(),
-        round: None,
+        track_record: ralph_model::TrackRecord::default(),
+        iteration_info: None,
         task,
         parent: None,
         prerequisites: &[],
@@ -149,27 +148,27 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         config,
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
-        origins: lasting(Origins::default()),
+        origins: leaked(Origins::default()),
     }
 }
 
-/// A value that lasts as long as the tests run, so that requests can borrow from it and from what a test has.
-pub(crate) fn lasting<T>(value: T) -> &'static T {
+/// Leaks a value, so that requests can borrow from it.
+pub(crate) fn leaked<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
 pub(crate) fn project(memories: &str, guardrails: &str) -> Files {
     let files = Files::new();
-    files.write(Shelf::Memories, memories.as_bytes());
-    files.write(Shelf::Guardrails, guardrails.as_bytes());
+    files.write(NoteFileKind::Memories, memories.as_bytes());
+    files.write(NoteFileKind::Guardrails, guardrails.as_bytes());
     files
 }
 
 pub(crate) fn composed(files: &Files, request: &PromptRequest<'_>) -> Prompt {
-    compose(&files.catalogue_with_knowledge(), request).unwrap()
+    compose(&files.note_index_with_knowledge(), request).unwrap()
 }
 
-/// The text between two headings, without the fixed ones around it.
+/// The text between two headings, without the fixed texts.
 pub(crate) fn between<'a>(prompt: &'a Prompt, from: &str, to: &str) -> &'a str {
     let (_, rest) = prompt.text.split_once(from).unwrap();
     rest.split(to).next().unwrap()
@@ -189,7 +188,7 @@ pub(crate) fn decisions(prompt: &Prompt) -> String {
     lines
 }
 
-/// Notes of four kinds, most of them about nothing that matters.
+/// Notes of four types, most of them irrelevant.
 pub(crate) fn many_notes() -> String {
     let mut text = String::new();
     for kind in NoteKind::ALL {

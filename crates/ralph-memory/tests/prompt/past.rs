@@ -1,12 +1,12 @@
-//! What of the past stands in a prompt, and where: the rules of the journal and of long notes, from the database to the text.
+//! Tests of journal and knowledge in a prompt, from the database to the text.
 
 use std::collections::BTreeSet;
 
-use ralph_memory::inject::prompt::{Circumstances, KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, Round};
+use ralph_memory::inject::prompt::{IterationInfo, KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, PromptContext};
 use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
-use ralph_memory::recall::{KnownLesson, Relevance};
+use ralph_memory::recall::{Relevance, RunLearning};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Course, NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, TaskStatus, Tokens};
+use ralph_model::{NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, TaskStatus, Tokens, TrackRecord};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
@@ -14,7 +14,7 @@ use crate::attempts::{attempt, report};
 use crate::support::Files;
 use crate::{GUARDRAILS, MEMORIES, composed, learning, moment, project, relevant, request, row, task};
 
-/// A database with rows of these runs, and what stands around a task of run 1.
+/// A database with entries of these runs, and the context of a task in run 1.
 struct Past {
     _folder: tempfile::TempDir,
     store: Store,
@@ -34,7 +34,7 @@ impl Past {
         self
     }
 
-    /// An attempt at a task, with what an agent says of its failure where it failed.
+    /// An attempt at a task, with the agent's report if it failed.
     fn attempt(mut self, task: u64, (iteration, outcome): (u32, Outcome), why: &str) -> Self {
         let row = NewJournalRow {
             task: Some(TaskId::new(task)),
@@ -53,8 +53,8 @@ impl Past {
     fn prompt(&self, files: &Files, task: Task) -> Prompt {
         let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let config = Config::default();
-        let request = materials.request(&Circumstances {
-            round: None,
+        let request = materials.request(&PromptContext {
+            iteration_info: None,
             feature: None,
             red_gates: &[],
             broken_gates: &[],
@@ -72,10 +72,10 @@ fn headings(prompt: &Prompt) -> Vec<&str> {
     prompt.parts.iter().map(|part| part.heading.as_str()).collect()
 }
 
-/// The rule: the last five iterations of this run, in the order in which they happened, then up to five of other runs whose
-/// notes fit the title and the description; none of this run is among those, and none stands twice.
+/// Rule: the last five iterations of this run in chronological order, then up to five of other runs whose notes are
+/// relevant; no duplicates.
 #[test]
-fn the_last_five_of_the_run_in_their_order_and_then_five_of_others_that_fit() {
+fn journal_has_five_recent_and_five_related_entries() {
     let mut past = Past::new();
     for iteration in 1..=7 {
         past = past.with(1, iteration, |row| {
@@ -112,18 +112,17 @@ fn the_last_five_of_the_run_in_their_order_and_then_five_of_others_that_fit() {
     );
 }
 
-/// The rule: where a task runs that no run has tried, and no other run says anything that fits, there is no journal.
+/// Rule: without earlier iterations and relevant entries of other runs there is no journal.
 #[test]
-fn a_first_iteration_has_no_journal() {
+fn first_iteration_has_no_journal() {
     let past = Past::new().with(2, 1, |row| row.notes = Some("of the docker daemon".to_owned()));
     let prompt = past.prompt(&Files::new(), task(0xabc, "Mend the lexer", ""));
     assert!(!headings(&prompt).contains(&"Run Journal"), "{}", prompt.text);
 }
 
-/// The rule: a prompt tells of the attempts at its own task since it was last done, and of no others. What was interrupted
-/// says nothing about how the work goes.
+/// Rule: a prompt has the attempts at its own task since it was last done. Interrupted ones are omitted.
 #[test]
-fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_over() {
+fn only_current_attempts_at_the_task_are_included() {
     let past = Past::new()
         .attempt(0xabc, (1, Outcome::Failed), "Before it was done.")
         .attempt(0xabc, (2, Outcome::Done), "")
@@ -131,15 +130,15 @@ fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_ove
         .attempt(0xdef, (4, Outcome::Failed), "Of another task.")
         .attempt(0xabc, (5, Outcome::Interrupted), "")
         .attempt(0xabc, (6, Outcome::Retried), "The second.");
-    let told = |number, title| {
+    let failures = |number, title| {
         let prompt = past.prompt(&Files::new(), task(number, title, ""));
-        let told = prompt.text.lines();
-        let told = told.filter_map(|line| line.strip_prefix("- **Why it failed**: (by agent) "));
-        told.map(str::to_owned).collect::<Vec<_>>()
+        let failures = prompt.text.lines();
+        let failures = failures.filter_map(|line| line.strip_prefix("- **Why it failed**: (by agent) "));
+        failures.map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(told(0xabc, "Parse dates"), ["The first.", "The second."]);
-    assert_eq!(told(0xdef, "Mend the lexer"), ["Of another task."]);
-    assert_eq!(told(0x123, "Make tea"), [""; 0]);
+    assert_eq!(failures(0xabc, "Parse dates"), ["The first.", "The second."]);
+    assert_eq!(failures(0xdef, "Mend the lexer"), ["Of another task."]);
+    assert_eq!(failures(0x123, "Make tea"), [""; 0]);
     let prompt = past.prompt(&Files::new(), task(0xabc, "Parse dates", ""));
     assert!(
         prompt.text.contains("tried 2 times and is not done.")
@@ -150,9 +149,9 @@ fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_ove
     assert!(!headings(&prompt).contains(&"Stuck Loop Warning"));
 }
 
-/// The rule: attempts have one number each, for ever. Where others count than all that there were, both numbers are said.
+/// Rule: attempt numbers are never reused. If the counted number differs, both are shown.
 #[test]
-fn the_number_of_an_attempt_goes_on_when_counting_begins_anew() {
+fn attempt_number_continues_after_a_reset() {
     use Outcome::{Done, Failed, Interrupted};
     let check = |outcomes: &[Outcome], (status, retries_used): (TaskStatus, u32), expected: &str| {
         let mut past = Past::new();
@@ -189,10 +188,9 @@ fn the_number_of_an_attempt_goes_on_when_counting_begins_anew() {
     );
 }
 
-/// The rule: with three failures in a row before it an attempt is warned, whatever was interrupted in between, and what
-/// became of other tasks.
+/// Rule: after three consecutive failures an attempt is warned, regardless of interruptions and other tasks.
 #[test]
-fn the_fourth_attempt_is_warned_and_none_before_it() {
+fn only_the_fourth_attempt_is_warned() {
     let mut past = Past::new().attempt(0xdef, (1, Outcome::Failed), "Of another task.");
     let mut warned = Vec::new();
     for (iteration, outcome) in (2..).zip([
@@ -209,9 +207,9 @@ fn the_fourth_attempt_is_warned_and_none_before_it() {
     assert_eq!(warned, [false, false, false, true, false]);
 }
 
-/// The rule: seconds with one decimal place; the cost stands behind them with four, and not at all where there was none.
+/// Rule: seconds with one decimal; the cost follows with four, unless it is unknown.
 #[test]
-fn a_cost_of_nothing_is_not_told() {
+fn zero_cost_is_omitted() {
     let config = Config::default();
     let task = task(0xabc, "Parse dates", "");
     for (cost, line) in [
@@ -233,9 +231,9 @@ fn a_cost_of_nothing_is_not_told() {
     }
 }
 
-/// The rule: the recent files are those of the last iteration of all, whichever run that was of.
+/// Rule: recent files are those of the latest iteration of any run.
 #[test]
-fn long_notes_are_found_by_the_files_of_the_last_iteration_of_all() {
+fn knowledge_is_found_by_recent_files() {
     let files = Files::new();
     for (name, tag) in [("of-the-last.md", "lexer"), ("of-an-older.md", "parser")] {
         let text = format!("---\ntitle: {tag}\ntags: [{tag}]\n---\n\nAbout the {tag}.\n");
@@ -262,10 +260,9 @@ fn everything() -> (Files, FeatureTexts) {
     (files, texts)
 }
 
-/// The rule: what stands first is what an agent is to know before it reads its task, and how to record something stands
-/// last and always.
+/// Rule: background comes before the task, and how to record something is always last.
 #[test]
-fn sections_stand_in_their_order() {
+fn sections_are_in_order() {
     let (files, texts) = everything();
     let config = Config::default();
     let task = task(0xabc, "Parse dates", "");
@@ -273,7 +270,7 @@ fn sections_stand_in_their_order() {
     let attempts = [attempt(1, None, Outcome::Failed)];
     let learnings = [relevant("Look first.")];
     let taught = learning("Parse dates with jiff.");
-    let known = [KnownLesson {
+    let known = [RunLearning {
         relevance: Some(Relevance::of(&taught, None, 0, moment())),
         learning: taught,
         by_file: true,
@@ -282,11 +279,11 @@ fn sections_stand_in_their_order() {
         attempts: &attempts,
         learnings: &learnings,
         known: &known,
-        course: Course {
+        track_record: TrackRecord {
             consecutive_failures: 3,
-            ..Course::default()
+            ..TrackRecord::default()
         },
-        round: Some(Round {
+        iteration_info: Some(IterationInfo {
             iteration: 1,
             of: None,
             model: None,
@@ -326,10 +323,9 @@ fn sections_stand_in_their_order() {
     assert!(places.is_sorted(), "{places:?}");
 }
 
-/// The rule: nothing switches the journal and long notes off, and how to record stands in every prompt. A budget of 0 is no
-/// budget.
+/// Rule: journal, knowledge and the recording instructions cannot be turned off. A budget of 0 is unlimited.
 #[test]
-fn the_journal_long_notes_and_how_to_record_cannot_be_switched_off() {
+fn journal_knowledge_and_memory_cannot_be_disabled() {
     let (files, _) = everything();
     let mut task = task(0xabc, "Parse dates", "");
     let recent = [row(1, 1, Some("Chose jiff."))];
@@ -352,7 +348,7 @@ fn the_journal_long_notes_and_how_to_record_cannot_be_switched_off() {
         let found: Vec<&str> = headings(&prompt).into_iter().filter(|it| memory.contains(it)).collect();
         assert_eq!(found, memory, "{kind}");
     }
-    // Whoever compares holds back what is known, and not how to record.
+    // A comparison without memory keeps the recording instructions.
     let prompt = composed(
         &files,
         &PromptRequest {

@@ -1,4 +1,4 @@
-//! Scenarios: the exact text that an agent sees.
+//! Tests of complete prompts.
 
 use insta::assert_snapshot;
 use ralph_memory::inject::prompt::{AttemptNumber, PromptRequest};
@@ -53,15 +53,15 @@ fn first_attempt() {
 
     ## Using Memories
 
-    - Reading: prompts hold the notes that fit; `ralph memory list` has all.
-    - Storing: `ralph memory add "TEXT" --type pattern --tags a,b`; other types: decision, fix, context.
-    - When: you saw how things are done here, chose for a reason, solved what may come back, learned what no file says.
-    - Searching: `ralph recall "WORDS"`, before you solve it anew.
-    - Good practice: one fact a note, with its reason; never what a note says already.
+    - Read: the prompt contains the relevant notes; `ralph memory list` shows all.
+    - Store: `ralph memory add "TEXT" --type pattern --tags a,b`; other types: decision, fix, context.
+    - When: you found a convention, made a decision, solved a recurring problem, or learned what no file says.
+    - Search: `ralph recall "WORDS"` before you solve a problem again.
+    - Good notes: one fact each, with its reason; no duplicates.
 
     # Instructions
 
-    You work on one task in a fresh session; the next knows only what you leave in files and tags. Do it and nothing else. Before you claim that it is done, run the gates that it names, as ralph will. End your last message with one of these, outside of code, with its id:
+    You work on one task in a fresh session. Later sessions know only what you leave in files and tags. Do only this task. Before you report it done, run its gates; ralph runs them too. End your last message with one of these, outside of code, with its id:
 
     ```
     <task-done>t-EXAMPLE</task-done>
@@ -107,17 +107,17 @@ fn first_attempt() {
     ```
     ````
 
-    It is a part of **Dates everywhere** (t-000001), whose other parts are not yours to do:
+    It is a subtask of **Dates everywhere** (t-000001), whose other subtasks are not yours to do:
 
     ```
     All of the program should know dates.
     ```
 
-    Done before it:
+    Completed prerequisites:
 
     - **Choose a library** (t-000002)
 
-    Gates: run these before you claim that it is done, and see them pass:
+    Gates: run these before you report the task done; they must pass:
 
     ```
     cargo test
@@ -150,25 +150,25 @@ fn first_attempt() {
 
     ## Memory
 
-    Say in any message, outside of code, what is to last:
+    To save something for later sessions, write one of these tags outside code blocks:
 
     ```
     <journal>what you did, decided and found</journal>
-    <learning category="pitfall" tags="a,b">one lesson</learning>
+    <learning category="pitfall" tags="a,b">one learning</learning>
     <knowledge tags="a,b" title="Title">how something works; [[Other Title]] is a link</knowledge>
     <memory-used>ids or titles of notes that you relied on</memory-used>
     ```
 
     Categories: success_pattern, pitfall, tool_usage, code_structure, testing_strategy, debugging_technique, other.
 
-    Where a learning belongs:
+    Where to record what:
 
     - a gotcha: `ralph guardrails add "TEXT" --type fix`
-    - a choice and why: `--type decision`; one about the architecture also in `specs/design/`
+    - a decision and its reason: `--type decision`; architecture also in `specs/design/`
     - a convention: `--type pattern`
-    - where the work stands: `ralph scratchpad append "TEXT"`
-    - a rule for everybody: AGENTS.md or CLAUDE.md
-    - a procedure: `.claude/skills/NAME/SKILL.md`, with `name` and `description` in front
+    - the state of the work: `ralph scratchpad append "TEXT"`
+    - a rule for everyone: AGENTS.md or CLAUDE.md
+    - a procedure: `.claude/skills/NAME/SKILL.md`, with `name` and `description` as frontmatter
     "#);
     assert_snapshot!(decisions(&prompt), @"
     Memories 1: memory mem-1737372000-a1b2 34 tokens, -, shown
@@ -201,7 +201,7 @@ fn retry_after_a_refused_gate() {
 
     This is attempt 2 of 4.
 
-    Why the last one did not count as done:
+    Why the last attempt did not succeed:
 
     > The gate `cargo test` failed:
     > ```
@@ -210,16 +210,20 @@ fn retry_after_a_refused_gate() {
 }
 
 #[test]
-fn guidance_of_a_person_stands_apart_from_the_description() {
+fn guidance_is_separate_from_the_description() {
     let files = project("", "");
     let config = Config::default();
-    let said = ralph_model::with_guidance(
+    let description = ralph_model::with_guidance(
         "Take ISO 8601.",
         "Use `jiff`.\n## No regular expressions",
         "2026-11-16T10:12:31Z".parse().unwrap(),
     );
-    let said = ralph_model::with_guidance(&said, "```\nand be quick", "2026-11-16T10:40:00Z".parse().unwrap());
-    let task = task(0xabc, "Parse dates", &said);
+    let description = ralph_model::with_guidance(
+        &description,
+        "```\nand be quick",
+        "2026-11-16T10:40:00Z".parse().unwrap(),
+    );
+    let task = task(0xabc, "Parse dates", &description);
     let prompt = composed(&files, &request(&task, &config));
     assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
     **Parse dates** (t-000abc)
@@ -260,14 +264,14 @@ fn gates_red_from_the_start() {
     assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
     **Parse dates** (t-000abc)
 
-    Gates: run these before you claim that it is done, and see them pass:
+    Gates: run these before you report the task done; they must pass:
 
     ```
     cargo test
     just lint
     ```
 
-    These gates were red before the run began. What failed then is not held against you; new failures are:
+    These gates already failed before the run. Only new failures count against you:
 
     ```
     just lint
@@ -309,7 +313,7 @@ fn a_prompt_loop() {
     assert_snapshot!(between(&prompt, "# Instructions", "## Memory"), @"
 
 
-    The assignment below is given again and again, each time to a fresh session, which knows only what you leave in files and in the tags below. Do the next sensible piece of it. Run the gates that it names before you end; ralph runs them too. Only when nothing of the assignment is left to do, end your last message with this, outside of code:
+    The assignment below is repeated, each time in a fresh session that knows only what earlier ones left in files and in the tags below. Do the next sensible step. Run the gates listed below before you end; ralph runs them too. Only when nothing of the assignment is left to do, end your last message with this, outside of code:
 
     ```
     <promise>COMPLETE</promise>
@@ -327,7 +331,7 @@ fn a_prompt_loop() {
 
     ## Retry Information
 
-    Why the last one did not count as done:
+    Why the last attempt did not succeed:
 
     > The gate `cargo test` failed.
     ");
@@ -406,7 +410,7 @@ fn notes_over_the_budget() {
 }
 
 #[test]
-fn a_row_of_the_journal_says_why_it_failed_and_one_of_another_task_nothing_of_what_was_printed() {
+fn journal_reasons_of_other_tasks_have_no_output() {
     let (task, config) = (task(0xabc, "Parse dates", ""), Config::default());
     let mut short = row(1, 1, None);
     short.row.outcome = Outcome::Retried;

@@ -1,23 +1,23 @@
-//! `### Loop Status` and `### Stuck Loop Warning`: what an agent reads of how the run goes.
+//! Tests of `### Loop Status` and `### Stuck Loop Warning`.
 
 use insta::assert_snapshot;
-use ralph_memory::inject::prompt::{AttemptNumber, Counted, MemoryShare, Prompt, PromptRequest, Round};
+use ralph_memory::inject::prompt::{AttemptNumber, Counted, IterationInfo, MemoryShare, Prompt, PromptRequest};
 use ralph_model::config::Config;
-use ralph_model::{Attempt, Course, Outcome, Rate, Signature, TaskKind, Tokens};
+use ralph_model::{Attempt, Outcome, Rate, Signature, TaskKind, Tokens, TrackRecord};
 
 use crate::attempts::{attempt, report};
 use crate::support::Files;
-use crate::{between, composed, lasting, request, task};
+use crate::{between, composed, leaked, request, task};
 
-const ROUND: Round<'static> = Round {
+const ITERATION: IterationInfo<'static> = IterationInfo {
     iteration: 3,
     of: Some(20),
     model: Some("sonnet"),
     rationale: "escalate: 1 failure",
 };
 
-fn course(consecutive_failures: u32, done: u32, of: u32) -> Course {
-    Course {
+fn track_record(consecutive_failures: u32, done: u32, of: u32) -> TrackRecord {
+    TrackRecord {
         consecutive_failures,
         recent: Rate { done, of },
     }
@@ -28,8 +28,8 @@ fn prompt<'a>(kind: TaskKind, change: impl FnOnce(&mut Config, &mut PromptReques
     task.kind = kind;
     let mut config = Config::default();
     let mut request: PromptRequest<'a> = PromptRequest {
-        round: Some(ROUND),
-        ..request(lasting(task), lasting(Config::default()))
+        iteration_info: Some(ITERATION),
+        ..request(leaked(task), leaked(Config::default()))
     };
     change(&mut config, &mut request);
     composed(
@@ -50,53 +50,57 @@ fn status<'a>(change: impl FnOnce(&mut Config, &mut PromptRequest<'a>)) -> Strin
 }
 
 #[test]
-fn it_says_where_the_run_is_how_it_goes_and_which_model_works() {
+fn status_has_progress_rate_and_model() {
     assert_snapshot!(status(|_, request| {
-        request.course = course(1, 14, 20);
+        request.track_record = track_record(1, 14, 20);
         request.attempt = AttemptNumber::of_all(2, 4);
     }), @"
     - **Iteration**: 3 of 20
-    - **Attempt at this task**: 2 of 4, 1 failure before it
+    - **Attempt at this task**: 2 of 4, 1 previous failure
     - **Success rate**: 14/20 of the last iterations
     - **Model**: sonnet (escalate: 1 failure)
     ");
     let anew = status(|_, request| {
-        request.course = course(4, 14, 20);
+        request.track_record = track_record(4, 14, 20);
         request.attempt = AttemptNumber {
             counted: Counted::SinceReset(5),
             ..AttemptNumber::of_all(1, 4)
         };
     });
-    let said = "- **Attempt at this task**: 5 (1 of 4 since it was reset), 4 failures in a row before it\n";
-    assert!(anew.contains(said), "{anew}");
+    let expected = "- **Attempt at this task**: 5 (1 of 4 since it was reset), 4 consecutive failures\n";
+    assert!(anew.contains(expected), "{anew}");
     assert_snapshot!(status(|_, request| {
-        request.course = course(0, 2, 4);
-        request.round = Some(Round { of: None, model: None, rationale: "no models are configured", ..ROUND });
+        request.track_record = track_record(0, 2, 4);
+        request.iteration_info = Some(IterationInfo { of: None, model: None, rationale: "no models are configured", ..ITERATION });
     }), @"
     - **Iteration**: 3
-    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Attempt at this task**: 1 of 4, no previous failures
     - **Success rate**: 2/4, too few to tell
-    - **Model**: the agent's own (no models are configured)
+    - **Model**: agent's default (no models are configured)
     ");
     assert_snapshot!(between(&prompt(TaskKind::PromptLoop, |_, request| {
-        request.course = course(2, 3, 5);
-        request.round = Some(Round { rationale: "", ..ROUND });
+        request.track_record = track_record(2, 3, 5);
+        request.iteration_info = Some(IterationInfo { rationale: "", ..ITERATION });
     }), "### Loop Status\n", "\n#"), @"
     - **Iteration**: 3 of 20
-    - **This assignment**: 2 failures in a row before it
+    - **This assignment**: 2 consecutive failures
     - **Success rate**: 3/5 of the last iterations
     - **Model**: sonnet
     ");
     assert!(status(|_, _| {}).contains("- **Success rate**: no iterations yet\n"));
-    assert_eq!(status(|_, request| request.round = None), "", "no run is under way");
+    assert_eq!(
+        status(|_, request| request.iteration_info = None),
+        "",
+        "no run is under way"
+    );
 }
 
-/// The rule: whoever compares runs with and without memory sees nothing of earlier iterations, and still which one it is.
+/// Rule: without memory an agent sees nothing of earlier iterations, except the number of its own.
 #[test]
-fn without_memory_it_says_nothing_of_earlier_iterations() {
+fn status_without_memory_omits_earlier_iterations() {
     let without = |kind| {
         let prompt = prompt(kind, |_, request| {
-            request.course = course(2, 14, 20);
+            request.track_record = track_record(2, 14, 20);
             request.attempt = AttemptNumber::of_all(3, 4);
             request.share = MemoryShare::None;
         });
@@ -114,7 +118,7 @@ fn without_memory_it_says_nothing_of_earlier_iterations() {
 }
 
 #[test]
-fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
+fn status_respects_its_budget() {
     let long = "größer 👨‍👩‍👧\n## a heading ".repeat(40);
     for model in [Some("sonnet"), Some(long.as_str())] {
         for (tokens, share) in [
@@ -124,12 +128,12 @@ fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
         ] {
             let prompt = prompt(TaskKind::Once, |config, request| {
                 config.context.status = Tokens(tokens);
-                let round = Round {
+                let iteration_info = IterationInfo {
                     model,
                     rationale: &long,
-                    ..ROUND
+                    ..ITERATION
                 };
-                (request.round, request.share) = (Some(round), share);
+                (request.iteration_info, request.share) = (Some(iteration_info), share);
             });
             let part = prompt.parts.iter().find(|part| part.heading == "Loop Status").unwrap();
             let most = if share == MemoryShare::Half { tokens / 2 } else { tokens };
@@ -140,29 +144,29 @@ fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
     let narrow = status(|config, _| config.context.status = Tokens(42));
     assert_snapshot!(narrow, @"
     - **Iteration**: 3 of 20
-    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Attempt at this task**: 1 of 4, no previous failures
     - **Success rate**: no iterations yet
     - **Model**: sonnet
     ");
     assert_eq!(status(|config, _| config.context.status = Tokens(3)), "");
 }
 
-/// Whether the warning stands after so many failures.
+/// Whether the prompt has a warning after this many failures.
 fn warned(failures: u32, change: impl FnOnce(&mut Config, &mut PromptRequest<'static>)) -> bool {
     let prompt = prompt(TaskKind::Once, |config, request| {
-        request.course = course(failures, 0, failures);
+        request.track_record = track_record(failures, 0, failures);
         change(config, request);
     });
     prompt.parts.iter().any(|part| part.heading == "Stuck Loop Warning")
 }
 
 #[test]
-fn the_warning_stands_from_the_configured_number_of_failures_on() {
+fn warning_starts_at_the_configured_number() {
     let stands = |failures| warned(failures, |_, _| {});
     assert_eq!([0, 1, 2, 3, 4].map(stands), [false, false, false, true, true]);
     assert!(warned(1, |config, _| config.strategy.stuck_after = Some(1)));
     let early = prompt(TaskKind::Once, |config, request| {
-        (config.strategy.stuck_after, request.course) = (Some(1), course(1, 0, 1));
+        (config.strategy.stuck_after, request.track_record) = (Some(1), track_record(1, 0, 1));
     });
     assert!(
         early.text.contains("\nThis task has failed once. Stop repeating"),
@@ -170,7 +174,7 @@ fn the_warning_stands_from_the_configured_number_of_failures_on() {
         early.text
     );
     assert!(!warned(9, |config, _| config.strategy.stuck_after = None), "never");
-    // It asks for no room, and is a memory all the same.
+    // It ignores the budget, but is memory.
     assert!(warned(3, |config, _| {
         (config.context.budget, config.context.status) = (Tokens(1), Tokens(1));
     }));
@@ -179,7 +183,7 @@ fn the_warning_stands_from_the_configured_number_of_failures_on() {
 }
 
 #[test]
-fn the_warning_says_what_to_do_instead() {
+fn warning_has_advice() {
     let failed = |number| {
         let mut kept = report("a", "b");
         kept.signature = Some(Signature::new(u64::from(number > 1)));
@@ -191,21 +195,21 @@ fn the_warning_says_what_to_do_instead() {
     let attempts = [failed(1), failed(2), failed(3)];
     let stuck = |kind| {
         let prompt = prompt(kind, |_, request| {
-            (request.course, request.attempts) = (course(3, 0, 3), &attempts);
+            (request.track_record, request.attempts) = (track_record(3, 0, 3), &attempts);
         });
         between(&prompt, "### Stuck Loop Warning\n", "## Memory\n").to_owned()
     };
     assert_snapshot!(stuck(TaskKind::Once), @r#"
     This task has failed 3 times in a row. Attempts 2 and 3 failed the same way. Stop repeating what was tried:
 
-    - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
-    - Or propose how to split it: `ralph task add "TITLE" --parent t-000abc` proposes a subtask that can be done by itself. Propose them all, do none of them, and end with task-failed: a person accepts them.
-    - Or, where a person has to decide or to help, end with task-failed and say in the failure-report what stands in the way.
+    - First find an assumption that all attempts shared; it may be wrong. Then try another approach.
+    - Or propose to split it: `ralph task add "TITLE" --parent t-000abc` proposes a self-contained subtask. Propose all of them, do none, and end with task-failed; a person accepts them.
+    - Or, if a person must decide or help, end with task-failed and name the obstacle in the failure-report.
     "#);
     assert_snapshot!(stuck(TaskKind::PromptLoop), @r#"
     This assignment has failed 3 times in a row. Attempts 2 and 3 failed the same way. Stop repeating what was tried:
 
-    - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
-    - Or do a smaller piece, and note with `ralph scratchpad append "TEXT"` what stands in the way.
+    - First find an assumption that all attempts shared; it may be wrong. Then try another approach.
+    - Or do a smaller step, and record the obstacle with `ralph scratchpad append "TEXT"`.
     "#);
 }

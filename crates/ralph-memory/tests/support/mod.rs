@@ -1,16 +1,16 @@
-//! A project of files in a temporary folder, with its catalogue.
+//! A project of files in a temporary folder, with its note index.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{LogPlace, Notebook, Surroundings};
-use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
-use ralph_model::{Clock, Shelf};
+use ralph_memory::capture::{LogPlace, NoteRepository, ProjectEnv};
+use ralph_memory::note_index::{NoteIndex, NoteIndexHome, NoteIndexPlace};
+use ralph_model::{Clock, NoteFileKind};
 use ralph_notes::Patience;
 use ralph_store::{DatabasePlace, NoteFile};
 
-/// A clock that stands still.
+/// A fixed clock.
 #[derive(Debug)]
 pub(crate) struct Fixed(pub(crate) Timestamp);
 
@@ -20,23 +20,23 @@ impl Clock for Fixed {
     }
 }
 
-/// Files of notes in a temporary folder, which goes with this value.
+/// Note files in a temporary folder, which is deleted on drop.
 pub(crate) struct Files {
     folder: tempfile::TempDir,
     clock: Fixed,
 }
 
 impl Files {
-    /// No files yet, and no folder for an index: it is made in memory.
+    /// No files, and an index in memory.
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
-            // Long after every file that the test writes, so that times can be trusted at once.
+            // Long after all files are written, so that their times can be trusted.
             clock: Fixed("2100-01-01T00:00:00Z".parse().unwrap()),
         }
     }
 
-    /// No files yet, and an index on disk. By this clock no time of a file can be trusted, so files are always read.
+    /// No files, and an index on disk. The clock makes all file times untrustworthy, so files are always read.
     pub(crate) fn with_index() -> Self {
         let mut files = Self::new();
         files.clock = Fixed("2024-01-01T00:00:00Z".parse().unwrap());
@@ -44,23 +44,22 @@ impl Files {
         files
     }
 
-    /// The same with a clock by which the times of all files can be trusted.
+    /// The same with trusted file times.
     pub(crate) fn trusting_times(mut self) -> Self {
         self.clock = Self::new().clock;
         self
     }
 
-    /// The index.
     pub(crate) fn index(&self) -> PathBuf {
         self.folder.path().join("ralph/index.db")
     }
 
-    /// The notes of a shelf with their log.
-    pub(crate) fn notebook(&self, shelf: Shelf) -> Notebook<'_> {
-        Notebook {
+    /// The repository of a note file.
+    pub(crate) fn note_repository(&self, file_kind: NoteFileKind) -> NoteRepository<'_> {
+        NoteRepository {
             author: ralph_model::Author::HUMAN,
-            shelf,
-            path: self.path(shelf),
+            file_kind,
+            path: self.path(file_kind),
             log: LogPlace {
                 database: DatabasePlace {
                     path: self.folder.path().join("progress.db"),
@@ -68,11 +67,11 @@ impl Files {
                 },
                 file: NoteFile {
                     worktree: String::new(),
-                    path: shelf.file_name().to_owned(),
+                    path: file_kind.file_name().to_owned(),
                 },
             },
-            catalogue: self.place(),
-            surroundings: self,
+            note_index: self.place(),
+            project_env: self,
             clock: &self.clock,
             patience: Patience {
                 notice_after: Duration::from_secs(60),
@@ -82,39 +81,35 @@ impl Files {
         }
     }
 
-    /// A catalogue that is made from the files as they are now, in memory.
-    pub(crate) fn made_anew(&self) -> Catalogue {
-        let place = CataloguePlace {
+    /// A new index in memory, built from the current files.
+    pub(crate) fn new_index(&self) -> NoteIndex {
+        let place = NoteIndexPlace {
             database: self.folder.path().join("nowhere/index.db"),
             home: &Nowhere,
             ..self.place()
         };
-        Catalogue::open(&place).unwrap()
+        NoteIndex::open(&place).unwrap()
     }
 
-    /// The file of a shelf.
-    pub(crate) fn path(&self, shelf: Shelf) -> PathBuf {
-        self.folder.path().join(shelf.file_name())
+    pub(crate) fn path(&self, file_kind: NoteFileKind) -> PathBuf {
+        self.folder.path().join(file_kind.file_name())
     }
 
-    /// Writes the file of a shelf.
-    pub(crate) fn write(&self, shelf: Shelf, bytes: &[u8]) -> &Self {
+    pub(crate) fn write(&self, file_kind: NoteFileKind, bytes: &[u8]) -> &Self {
         #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
-        std::fs::write(self.path(shelf), bytes).unwrap();
+        std::fs::write(self.path(file_kind), bytes).unwrap();
         self
     }
 
-    /// The folder.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where the catalogue is.
-    pub(crate) fn place(&self) -> CataloguePlace<'_> {
-        CataloguePlace {
+    pub(crate) fn place(&self) -> NoteIndexPlace<'_> {
+        NoteIndexPlace {
             database: self.index(),
-            shelves: [Shelf::Memories, Shelf::Guardrails]
-                .map(|shelf| (shelf, self.path(shelf)))
+            file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
+                .map(|file_kind| (file_kind, self.path(file_kind)))
                 .to_vec(),
             knowledge: self.folder.path().join("knowledge"),
             home: self,
@@ -122,17 +117,16 @@ impl Files {
         }
     }
 
-    /// The catalogue.
-    pub(crate) fn catalogue(&self) -> Catalogue {
-        Catalogue::open(&self.place()).unwrap()
+    pub(crate) fn note_index(&self) -> NoteIndex {
+        NoteIndex::open(&self.place()).unwrap()
     }
 
-    /// The same with the long notes.
-    pub(crate) fn catalogue_with_knowledge(&self) -> Catalogue {
-        Catalogue::open_with_knowledge(&self.place()).unwrap()
+    /// The same with knowledge entries.
+    pub(crate) fn note_index_with_knowledge(&self) -> NoteIndex {
+        NoteIndex::open_with_knowledge(&self.place()).unwrap()
     }
 
-    /// Writes a file into the folder of long notes.
+    /// Writes a knowledge file.
     pub(crate) fn write_knowledge(&self, name: &str, bytes: &[u8]) -> &Self {
         let folder = self.place().knowledge;
         std::fs::create_dir_all(&folder).unwrap();
@@ -142,18 +136,18 @@ impl Files {
     }
 }
 
-impl CatalogueHome for Files {
+impl NoteIndexHome for Files {
     fn prepare_index(&self) -> bool {
         self.folder.path().join("ralph").is_dir()
     }
 }
 
-impl Surroundings for Files {}
+impl ProjectEnv for Files {}
 
-/// A project in which no index may be.
+/// A project that must not have an index.
 struct Nowhere;
 
-impl CatalogueHome for Nowhere {
+impl NoteIndexHome for Nowhere {
     fn prepare_index(&self) -> bool {
         false
     }

@@ -1,21 +1,20 @@
-//! A command as somebody wrote it, and its words.
+//! A command as written by the user, and its words.
 
 use std::fmt;
 
-/// A command as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CommandLine {
-    /// One string, to be split into words.
+    /// A string to be split into words.
     Line(String),
-    /// The words themselves; there is at least one.
+    /// The words, at least one.
     Words(Vec<String>),
 }
 
 impl CommandLine {
-    /// Its words: the program, and what it is called with. None when a line has no word, or a quote that nobody closes.
+    /// The program and its arguments. `None` if a line is blank or has an unclosed quote.
     ///
-    /// A line is split as a shell would, and nothing else of a shell is in it: words in single or double quotes are whole,
-    /// and a backslash takes the meaning of what follows it, but not within single quotes.
+    /// A line is split like in a shell, without other shell syntax: quotes group words, and a backslash escapes the
+    /// next character except within single quotes.
     #[must_use]
     pub fn words(&self) -> Option<Vec<String>> {
         let words = match self {
@@ -28,7 +27,7 @@ impl CommandLine {
 }
 
 impl fmt::Display for CommandLine {
-    /// As it was written; words are apart by blanks.
+    /// As written; words are separated by spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => f.write_str(line),
@@ -40,28 +39,28 @@ impl fmt::Display for CommandLine {
 fn split(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut signs = line.chars();
-    while let Some(sign) = signs.next() {
-        match sign {
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
             '\'' => loop {
                 let word = word.get_or_insert_default();
-                match signs.next()? {
+                match chars.next()? {
                     '\'' => break,
                     inner => word.push(inner),
                 }
             },
             '"' => loop {
                 let word = word.get_or_insert_default();
-                match signs.next()? {
+                match chars.next()? {
                     '"' => break,
-                    '\\' => match signs.next()? {
+                    '\\' => match chars.next()? {
                         escaped @ ('"' | '\\' | '$' | '`') => word.push(escaped),
                         other => word.extend(['\\', other]),
                     },
                     inner => word.push(inner),
                 }
             },
-            '\\' => word.get_or_insert_default().push(signs.next()?),
+            '\\' => word.get_or_insert_default().push(chars.next()?),
             space if space.is_whitespace() => words.extend(word.take()),
             other => word.get_or_insert_default().push(other),
         }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_split_as_a_shell_would() {
+    fn line_is_split_like_in_a_shell() {
         for (line, words) in [
             ("claude --print", &["claude", "--print"][..]),
             ("  ./run.sh\t-x ", &["./run.sh", "-x"]),
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_a_program_has_no_words() {
+    fn line_without_program_has_no_words() {
         for line in ["", "  ", "\"", "a 'b", "a \\", "''", "' ' a"] {
             assert_eq!(CommandLine::Line(line.to_owned()).words(), None, "{line}");
         }

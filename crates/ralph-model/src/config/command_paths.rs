@@ -1,66 +1,66 @@
-//! The words of a command that may name a file, such as the script that a gate runs.
+//! Finds the words of a command that may name a file, such as the script of a gate.
 //!
-//! Nothing here looks at the disk: the caller keeps those words that lead to regular files.
+//! Nothing here reads the disk: the caller keeps the words that lead to regular files.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::CommandLine;
 
-/// How deep commands inside a quoted word are followed: `sh -c "bash -c './x.sh'"`.
+/// How deep nested quoted commands are followed: `sh -c "bash -c './x.sh'"`.
 const MAX_DEPTH: usize = 4;
 
-/// Where shell syntax separates two commands.
+/// Separators between commands.
 const SEPARATORS: &[char] = &['\n', ';', '&', '|', '(', ')', '`', '{', '}'];
 
-/// Where shell syntax separates two words of one command; `>` is kept as a word, since a file follows that is written.
+/// Separators between words of a command. `>` is kept as a word, because it precedes an output file.
 const REDIRECTIONS: &[char] = &['<', '>'];
 
-/// Programs that run none of the files that they name: they write them, or look at what the work has made.
-const NOT_RUN_BY: &[&str] = &[
+/// Programs that do not run the files they name: they write, inspect or delete them.
+const NON_RUNNING_PROGRAMS: &[&str] = &[
     "tee", "test", "[", "[[", "ls", "cat", "wc", "head", "tail", "stat", "grep", "egrep", "fgrep", "rg", "rm", "mkdir",
     "touch", "echo", "printf",
 ];
 
-/// Words of the shell that a command follows.
-const BEFORE_COMMANDS: &[&str] = &["!", "if", "then", "elif", "else", "while", "until", "do"];
+/// Shell words that precede a command.
+const SHELL_KEYWORDS: &[&str] = &["!", "if", "then", "elif", "else", "while", "until", "do"];
 
-/// Words before a file that the command writes. It changes whenever the command runs, and nothing of it is run.
-const BEFORE_OUTPUT: &[&str] = &[">", "-o", "--out", "--output", "--output-file", "--log-file"];
+/// Words that precede an output file. It changes with every run of the command and is never run.
+const OUTPUT_MARKERS: &[&str] = &[">", "-o", "--out", "--output", "--output-file", "--log-file"];
 
-/// Parts of the names of flags whose value, after `=`, is such a file: `--junitxml=report.xml`.
+/// Parts of flag names whose value, after `=`, is an output file: `--junitxml=report.xml`.
 const OUTPUT_FLAGS: &[&str] = &["out", "log", "report", "junit"];
 
-/// Programs that run the file that is their first argument. A name may have a version behind it: `python3.12`.
+/// Programs that run the file given as first argument. The name may end with a version: `python3.12`.
 const INTERPRETERS: &[&str] = &[
     ".", "bash", "bun", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "pwsh", "python", "ruby", "sh",
     "source", "ts-node", "tsx", "zsh",
 ];
 
-/// What separates a path from its flag or variable, and the paths of a list.
+/// Separators between a flag or variable and its path, and between the paths of a list.
 const INSIDE_WORDS: &[char] = &['=', ',', ':'];
 
 impl CommandLine {
-    /// Paths that the command may refer to, as they are written but without `.` components. A path below `$PWD` is relative,
-    /// one below `$HOME` begins with `~`.
+    /// Paths that the command may refer to, as written but without `.` components. A path under `$PWD` is relative, one
+    /// under `$HOME` begins with `~`.
     ///
-    /// This covers more than the command can mean: words after `cd DIR` occur both as written and below that folder. A plain
-    /// name in the place of a program is looked up in PATH, so it is not a path.
+    /// This is a superset: words after `cd DIR` occur as written and under that folder. A program name without a slash
+    /// is looked up in PATH, so it is not a path.
     #[must_use]
     pub fn paths(&self) -> BTreeSet<PathBuf> {
         let found = Found::of(self);
-        below(found.paths, &found.folders)
+        with_folders(found.paths, &found.folders)
     }
 
-    /// Those of them that the command runs, as far as its words tell: programs, and the first file after an interpreter.
+    /// The subset that the command appears to run: programs, and the first file after an interpreter.
     #[must_use]
     pub fn scripts(&self) -> BTreeSet<PathBuf> {
         let found = Found::of(self);
-        below(found.scripts, &found.folders)
+        with_folders(found.scripts, &found.folders)
     }
 }
 
-/// The paths that the shell command of a gate may refer to.
+/// The paths that a gate's shell command may refer to.
 #[must_use]
 pub fn command_paths(command: &str) -> BTreeSet<PathBuf> {
     CommandLine::Line(command.to_owned()).paths()
@@ -70,7 +70,7 @@ pub fn command_paths(command: &str) -> BTreeSet<PathBuf> {
 struct Found {
     paths: BTreeSet<PathBuf>,
     scripts: BTreeSet<PathBuf>,
-    /// Arguments of `cd`, and of options that change the folder (`-C DIR`, `--directory DIR`).
+    /// Arguments of `cd` and of options that change the folder (`-C DIR`, `--directory DIR`).
     folders: Vec<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ impl Found {
         found
     }
 
-    /// Splits at shell syntax outside quotes first, then into words: `a;./b` is two commands.
+    /// Splits at unquoted shell syntax first, then into words: `a;./b` is two commands.
     fn line(&mut self, line: &str, depth: usize) {
         for command in simple_commands(line) {
             let words = CommandLine::Line(command.clone()).words();
@@ -94,10 +94,10 @@ impl Found {
     }
 
     fn words(&mut self, words: &[String], depth: usize) {
-        let begin = words.iter().position(|word| !BEFORE_COMMANDS.contains(&word.as_str()));
+        let begin = words.iter().position(|word| !SHELL_KEYWORDS.contains(&word.as_str()));
         let words = words.get(begin.unwrap_or(words.len())..).unwrap_or_default();
         let program = words.first();
-        if program.is_some_and(|program| NOT_RUN_BY.contains(&program.as_str())) {
+        if program.is_some_and(|program| NON_RUNNING_PROGRAMS.contains(&program.as_str())) {
             return;
         }
         let mut is_folder = false;
@@ -111,7 +111,7 @@ impl Found {
                 "cd" | "pushd" | "-C" | "--directory" | "--cwd" | "--prefix"
             );
             let before = at.checked_sub(1).and_then(|at| words.get(at)).map(String::as_str);
-            if before.is_some_and(|before| BEFORE_OUTPUT.contains(&before)) || is_output_flag(word) || word == ">" {
+            if before.is_some_and(|before| OUTPUT_MARKERS.contains(&before)) || is_output_flag(word) || word == ">" {
                 continue;
             }
             if at > 0 || word.contains('/') {
@@ -142,8 +142,8 @@ impl Found {
     }
 }
 
-/// The paths as they are, and below each folder.
-fn below(mut paths: BTreeSet<PathBuf>, folders: &[PathBuf]) -> BTreeSet<PathBuf> {
+/// The paths themselves and under each folder.
+fn with_folders(mut paths: BTreeSet<PathBuf>, folders: &[PathBuf]) -> BTreeSet<PathBuf> {
     let joined: Vec<PathBuf> = folders
         .iter()
         .flat_map(|folder| paths.iter().map(|path| folder.join(path)))
@@ -158,7 +158,7 @@ fn is_interpreter(word: &str) -> bool {
         .and_then(|name| name.to_str())
         .unwrap_or(word);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    // `.` itself is a command of shells.
+    // `.` is the shell command that sources a file.
     INTERPRETERS.contains(&name) || word == "."
 }
 
@@ -181,7 +181,7 @@ fn path_of(word: &str) -> PathBuf {
         .collect()
 }
 
-/// The parts of a line between shell separators that are not quoted or escaped.
+/// The parts of a line between unquoted and unescaped separators.
 fn simple_commands(line: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     let mut quote = None;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_that_may_be_files_are_found() {
+    fn possible_file_words_are_found() {
         for (line, paths) in [
             ("cargo test", &["test"][..]),
             ("./ci/test.sh", &["ci/test.sh"]),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn words_after_a_change_of_folder_are_below_it_too() {
+    fn words_after_cd_are_also_below_it() {
         check(
             &CommandLine::Line("cd sub && ./test.sh".to_owned()),
             &["sub", "sub/sub", "sub/test.sh", "test.sh"],

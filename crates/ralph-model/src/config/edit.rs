@@ -1,4 +1,4 @@
-//! Sets a key in the text of a configuration file. Everything else in the text stays as it is.
+//! Sets a key in the text of a configuration file without changing anything else.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use toml_edit::Document;
 
 use super::Override;
 
-/// The text with a key set; none when the text is not TOML, or has something else where the key belongs.
+/// Sets a key. `None` if the text is not TOML or has something other than a value at the key.
 #[must_use]
 pub fn with_setting(text: &str, setting: &Override) -> Option<String> {
     let document = Document::parse(text).ok()?;
@@ -21,9 +21,9 @@ pub fn with_setting(text: &str, setting: &Override) -> Option<String> {
     Document::parse(changed.as_str()).is_ok().then_some(changed)
 }
 
-/// What is where a key belongs.
+/// What the file has at a key.
 enum Found {
-    /// Its value, in these bytes.
+    /// The byte range of its value.
     Value(Range<usize>),
     Nothing,
     Other,
@@ -44,7 +44,7 @@ fn find(document: &Document<&str>, setting: &Override) -> Found {
     span.map_or(Found::Other, Found::Value)
 }
 
-/// The text with a new line: below the comment that shows the key's default, else below the heading of its section.
+/// Inserts a line after the comment with the key's default, else after the section's heading.
 fn inserted(text: &str, setting: &Override) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("{} = {}{end}", setting.key(), setting.value());
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_set_in_place_and_the_rest_stays() {
+    fn key_is_set_in_place_and_the_rest_is_unchanged() {
         for (text, key, value, expected) in [
             ("", "memories.budget", "5", "[memories]\nbudget = 5\n"),
             ("# mine", "memories.budget", "5", "# mine\n\n[memories]\nbudget = 5\n"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_written_file_can_be_set() {
+    fn keys_of_the_template_can_be_set() {
         let text = template(&[]);
         for (key, value) in [
             ("memories.filter.types", "fix"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_key_may_not_hold_is_refused() {
+    fn invalid_keys_and_values_are_refused() {
         assert!(Override::parse("memories.budget", "many").is_err());
         assert!(Override::parse("memories.bugdet", "1").is_err());
         assert!(Override::parse("memories", "1").is_err());

@@ -1,58 +1,45 @@
-//! What is wrong with a configuration, each fault in one line: where, which key, what it is, what is allowed.
+//! Configuration errors and warnings, each one line: place, key, value and what is expected.
 
 use std::fmt;
 
 use super::Kind;
 use crate::preview;
 
-/// How many columns of a wrong value or name are shown.
+/// The maximum width of a quoted value or name.
 const SHOWN_COLUMNS: usize = 60;
 
-/// How many columns of the parser's complaint are shown.
-const COMPLAINT_COLUMNS: usize = 160;
+/// The maximum width of the parser's message.
+const PARSER_MESSAGE_COLUMNS: usize = 160;
 
-/// Why a configuration cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is no TOML.
-    #[error("{place}:{column}: this is not TOML: {message}")]
+    #[error("{place}:{column}: invalid TOML: {message}")]
     Syntax {
-        /// Where it stops being TOML.
         place: Place,
-        /// The character of that line, from 1.
+        /// Counted in characters from 1.
         column: usize,
-        /// What the parser says.
         message: String,
     },
-    /// A key holds what it may not hold.
     #[error("{place}: {refusal}")]
-    Value {
-        /// Where it is set.
-        place: Place,
-        /// What is wrong with it.
-        refusal: Refusal,
-    },
+    Value { place: Place, refusal: Refusal },
 }
 
 impl ConfigError {
-    /// The text stops being TOML here, as the parser says.
-    pub(super) fn syntax(place: Place, column: usize, complaint: &str) -> Self {
-        let message = preview(complaint.trim(), COMPLAINT_COLUMNS);
+    /// A syntax error with the parser's message.
+    pub(super) fn syntax(place: Place, column: usize, parser_message: &str) -> Self {
+        let message = preview(parser_message.trim(), PARSER_MESSAGE_COLUMNS);
         Self::Syntax { place, column, message }
     }
 }
 
-/// Where something was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In a line of a file.
     Line {
-        /// The file as it is named in messages.
+        /// The file as named in messages.
         path: String,
-        /// The line, from 1.
+        /// Counted from 1.
         line: usize,
     },
-    /// In an environment variable.
     Variable(String),
 }
 
@@ -65,9 +52,9 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value that a key may not hold.
+/// A value that is not valid for its key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key} is {value}; allowed is {allowed}")]
+#[error("{key} is {value}; expected {allowed}")]
 pub struct Refusal {
     key: String,
     value: String,
@@ -75,7 +62,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// This key may not hold the value written like this.
+    /// An invalid value.
     pub(super) fn value(key: &str, written: &str, kind: Kind) -> Self {
         Self {
             key: shown(key),
@@ -84,49 +71,45 @@ impl Refusal {
         }
     }
 
-    /// This name stands for a table, so it may not hold the value written like this.
+    /// A value where a table belongs.
     pub(super) fn not_a_table(name: &str, written: &str) -> Self {
         Self {
             key: shown(name),
             value: shown(written),
-            allowed: "a table of keys".to_owned(),
+            allowed: "a table".to_owned(),
         }
     }
 
-    /// There is no such key.
+    /// An unknown key.
     pub(super) fn unknown(key: &str) -> Self {
         Self {
             key: shown(key),
             value: "not a known key".to_owned(),
-            allowed: "what the reference lists".to_owned(),
+            allowed: "a key from the configuration reference".to_owned(),
         }
     }
 }
 
-/// A key or section that has no effect where it is. The rest of the file counts, so it is no error; `doctor` makes it one.
+/// A key or section without effect. The rest of the file is used, so this is only an error in `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Where it is set.
     pub place: Place,
-    /// Its name: `[section]` or `section.key`.
+    /// `[section]` or `section.key`.
     pub unknown: String,
-    /// Why it has no effect.
     pub hint: Hint,
 }
 
 /// Why a name has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// This name is near.
     Nearest(String),
-    /// None is near; these exist.
+    /// No name is close; these exist.
     Known(Vec<&'static str>),
-    /// Only the user's own configuration may set it.
+    /// Only the user configuration may set it.
     UserOnly,
 }
 
 impl Warning {
-    /// An unknown name as it was written.
     pub(super) fn new(place: Place, unknown: &str, hint: Hint) -> Self {
         Self {
             place,
@@ -144,13 +127,13 @@ impl fmt::Display for Warning {
             Hint::Known(names) => write!(f, "{place}: {unknown} is not known; known: {}", names.join(", ")),
             Hint::UserOnly => write!(
                 f,
-                "{place}: {unknown} has no effect here; only your own configuration may set it"
+                "{place}: {unknown} is ignored here; only your user configuration may set it"
             ),
         }
     }
 }
 
-/// Text of a file as it may stand in a message: one line, short, nothing that moves the cursor.
+/// Text from a file, as one short line without control characters.
 fn shown(text: &str) -> String {
     preview(text.trim(), SHOWN_COLUMNS)
 }

@@ -1,44 +1,41 @@
-//! What the table of keys is made of: a key, and the section it stands in.
+//! The types of the key table: keys and sections.
 
 use toml_edit::Value;
 
 use super::keys::SECTIONS;
 use super::{Config, Kind};
 
-/// What a key is when nobody sets it.
+/// The default of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initial {
-    /// This TOML value.
     Value(&'static str),
-    /// Nothing; this is what a value could look like.
+    /// No value; this is an example.
     Unset(&'static str),
-    /// Nothing, and setting it has no effect.
+    /// No value, and setting it has no effect.
     Ignored,
 }
 
-/// Whether a value in the file of a project counts before the user has confirmed it. What the user's own configuration, the
-/// environment or a flag says always counts.
+/// Whether a project's value needs the user's confirmation. Values from the user configuration, the environment and
+/// flags never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirm {
-    /// It counts at once.
     No,
-    /// Every value needs confirmation.
     Any,
-    /// The same, and the value is a command or a list of commands: the scripts that they name are confirmed too.
+    /// Like `Any`; the value is a command or a list of commands, whose scripts are confirmed too.
     Runs,
-    /// Every value but these needs confirmation. They are in order, the strictest first: one that is less strict than the
-    /// user's own configuration needs it too.
+    /// All values except these need confirmation. They are ordered, strictest first; a value less strict than the
+    /// user's also needs confirmation.
     Unless(&'static [&'static str]),
-    /// A value above the limit that the user's own configuration sets needs confirmation.
+    /// A value above the user's limit needs confirmation.
     Limit,
-    /// A path: it is refused where it leads outside the project, unless the user's own configuration allows that.
+    /// A path outside the project is refused unless the user configuration allows it.
     Path,
-    /// Only the user's own configuration may set it.
+    /// Only the user configuration may set it.
     UserOnly,
 }
 
 impl Confirm {
-    /// Whether this value of a project needs confirmation.
+    /// Whether a project's value needs confirmation.
     pub(super) fn covers(self, value: &Value) -> bool {
         match self {
             Self::No | Self::Limit | Self::Path | Self::UserOnly => false,
@@ -56,30 +53,25 @@ impl Confirm {
 /// A key of a section.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its section.
     pub section: &'static str,
-    /// Its name inside the section, dotted where it stands in a table of its own.
+    /// The name within the section, dotted if it is in a nested table.
     pub name: &'static str,
-    /// What it may hold.
     pub kind: Kind,
-    /// What it is when nobody sets it.
     pub initial: Initial,
-    /// What it needs to count in the file of a project.
     pub confirm: Confirm,
-    /// What it is for, as a sentence.
+    /// One sentence for help and the reference.
     pub about: &'static str,
     pub(super) set: fn(&mut Config, &Value) -> Option<()>,
 }
 
 impl Key {
-    /// Whether it has this value.
     pub(super) fn is(&self, config: &Config, text: &str) -> bool {
         let mut same = config.clone();
         let value = self.kind.value_of_text(text);
         value.is_some_and(|value| (self.set)(&mut same, &value).is_some()) && same == *config
     }
 
-    /// Its default as TOML; `None` when it is not set.
+    /// Its default as TOML; `None` if it has none.
     #[must_use]
     pub fn default_text(&self) -> Option<&'static str> {
         match self.initial {
@@ -88,13 +80,13 @@ impl Key {
         }
     }
 
-    /// Its full name, such as `memories.filter.types`.
+    /// Such as `memories.filter.types`.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
 
-    /// The environment variable that wins over it, such as `RALPH_MEMORIES_FILTER_TYPES`.
+    /// The environment variable that overrides it, such as `RALPH_MEMORIES_FILTER_TYPES`.
     #[must_use]
     pub fn environment_name(&self) -> String {
         let mut name = String::new();
@@ -102,38 +94,33 @@ impl Key {
         name
     }
 
-    /// Puts the name of its variable in place of the text: every start asks for every name, so the text is used again.
+    /// Writes the variable's name into a reused buffer, because every start asks for all names.
     pub(super) fn write_environment_name(&self, text: &mut String) {
         text.clear();
         text.push_str("RALPH_");
-        let signs = self.section.chars().chain(['_']).chain(self.name.chars());
-        text.extend(signs.map(|sign| if sign == '.' { '_' } else { sign.to_ascii_uppercase() }));
+        let characters = self.section.chars().chain(['_']).chain(self.name.chars());
+        text.extend(characters.map(|c| if c == '.' { '_' } else { c.to_ascii_uppercase() }));
     }
 
-    /// Sets it; `None`, with nothing changed, when the value is not of its kind.
+    /// Sets it. `None`, with nothing changed, if the value has the wrong type.
     pub(super) fn set(&self, config: &mut Config, value: &Value) -> Option<()> {
         (self.set)(config, value)
     }
 }
 
-/// A section with its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// Its name.
     pub name: &'static str,
-    /// What it is for, as a sentence.
+    /// One sentence for help and the reference.
     pub about: &'static str,
-    /// Its keys.
     pub keys: &'static [Key],
 }
 
 impl Section {
-    /// The section of this name.
     pub(super) fn find(name: &str) -> Option<&'static Self> {
         SECTIONS.iter().find(|section| section.name == name)
     }
 
-    /// The key of this name.
     pub(super) fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }

@@ -1,7 +1,7 @@
-//! Every key that the configuration knows, once.
+//! The table of all configuration keys.
 //!
-//! This table is the only source for what is read, what is unknown, the file that `init` writes, the reference page
-//! and the names of the environment variables. A row names its field, so a key cannot be listed and not read.
+//! Parsing, warnings, the template of `init`, the reference page and the environment variables are all derived from it.
+//! A row names its field, so a listed key is always read.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,12 +15,11 @@ use super::{
 };
 use crate::{NoteKind, Tags, Tokens};
 
-/// Every key of every section.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
     SECTIONS.iter().flat_map(|section| section.keys)
 }
 
-/// A row: field, type, what it is when nobody sets it, what it needs to count in a project's file, what it is for.
+/// A row: field, type, default, confirmation, description.
 macro_rules! key {
     ($section:ident.$first:ident $(.$rest:ident)*: $type:ty, $initial:expr, $confirm:expr, $about:literal) => {
         Key {
@@ -38,31 +37,30 @@ macro_rules! key {
     };
 }
 
-/// Every section.
 pub const SECTIONS: &[Section] = &[
     Section {
         name: "memories",
-        about: "Notes that hold for the whole project.",
+        about: "Notes about the whole project.",
         keys: MEMORIES,
     },
     Section {
         name: "guardrails",
-        about: "Notes that hold for the current work.",
+        about: "Rules for the current work.",
         keys: GUARDRAILS,
     },
     Section {
         name: "scratchpad",
-        about: "The working notes of whoever works now.",
+        about: "The working notes of the current run.",
         keys: SCRATCHPAD,
     },
     Section {
         name: "context",
-        about: "How many tokens each part of a prompt's memory may take; 0 is as many as there are.",
+        about: "Token budgets for the memory in a prompt; 0 is unlimited.",
         keys: CONTEXT,
     },
     Section {
         name: "execution",
-        about: "How tasks are carried out.",
+        about: "How tasks are run.",
         keys: EXECUTION,
     },
     Section {
@@ -77,224 +75,224 @@ pub const SECTIONS: &[Section] = &[
     },
     Section {
         name: "verify",
-        about: "How work that is said to be done is checked.",
+        about: "How finished work is checked.",
         keys: VERIFY,
     },
     Section {
         name: "limits",
-        about: "What ends an iteration or a run; 0 switches a limit off.",
+        about: "Limits of an iteration or a run; 0 turns a limit off.",
         keys: LIMITS,
     },
     Section {
         name: "strategy",
-        about: "Which model an iteration gets, and when a loop counts as stuck.",
+        about: "How models are chosen, and when a loop is stuck.",
         keys: STRATEGY,
     },
     Section {
         name: "learning",
-        about: "What becomes of the lessons that iterations bring.",
+        about: "How learnings become active and are merged.",
         keys: LEARNING,
     },
     Section {
         name: "git",
-        about: "What ralph does in the repository.",
+        about: "How ralph uses git.",
         keys: GIT,
     },
     Section {
         name: "worktree",
-        about: "What a task's checkout gets beside the files that git tracks.",
+        about: "What a task's checkout gets in addition to tracked files.",
         keys: WORKTREE,
     },
     Section {
         name: "notify",
-        about: "Who is told that a run ended, needs review, or waits for a usage limit.",
+        about: "Notifications when a run ends, needs review or waits for a usage limit.",
         keys: NOTIFY,
     },
     Section {
         name: "runs",
-        about: "How long prompts and transcripts of past runs are kept; 0 is for ever.",
+        about: "How long prompts and transcripts of runs are kept; 0 keeps them forever.",
         keys: RUNS,
     },
     Section {
         name: "paths",
-        about: "Where files may be. Only your own configuration sets these keys, never a project's.",
+        about: "Where files may be. Only your user configuration can set these keys.",
         keys: PATHS,
     },
     Section {
         name: "ui",
-        about: "What the terminal shows.",
+        about: "Terminal output.",
         keys: UI,
     },
 ];
 
 const MEMORIES: &[Key] = &[
     key!(memories.enabled: bool, Is("true"), No,
-        "Whether prompts get memories and their skill; the commands work either way."),
+        "Inject memories and their skill; the commands always work."),
     key!(memories.inject: Inject, Is("\"auto\""), No,
-        "What prompts get: with auto memories and skill, with manual only the skill, with none neither."),
+        "What is injected: memories and skill (auto), only the skill (manual), or neither (none)."),
     key!(memories.budget: Tokens, Is("2000"), No,
-        "The most tokens of memories in a prompt; 0 lets all of them in."),
+        "Maximum tokens of memories in a prompt; 0 is unlimited."),
     key!(memories.skill_injection: bool, Is("true"), No,
-        "Whether prompts explain how to read and write memories."),
+        "Explain in prompts how to read and write memories."),
     key!(memories.path: Option<PathBuf>, Unset("\"docs/memories.md\""), Path,
-        "The file, from the project root; when it is not set, the usual places are tried."),
+        "Path of the file, relative to the project root; the default is the first usual place that exists."),
     key!(memories.filter.types: Vec<NoteKind>, Is("[]"), No,
-        "Prompts get only memories of these kinds; an empty list means every kind."),
+        "Inject only memories of these types; empty means all."),
     key!(memories.filter.tags: Tags, Is("[]"), No,
-        "Prompts get only memories with one of these tags; an empty list means any."),
+        "Inject only memories with one of these tags; empty means all."),
     key!(memories.filter.recent: Option<u32>, Is("0"), No,
-        "Prompts get only memories of the last so many days; 0 means of any age."),
+        "Inject only memories of the last N days; 0 means all."),
 ];
 
 const GUARDRAILS: &[Key] = &[
     key!(guardrails.enabled: bool, Is("true"), No,
-        "Whether prompts get guardrails; the commands work either way."),
+        "Inject guardrails; the commands always work."),
     key!(guardrails.budget: Tokens, Is("2000"), No,
-        "The most tokens of guardrails in a prompt; 0 lets all of them in."),
+        "Maximum tokens of guardrails in a prompt; 0 is unlimited."),
     key!(guardrails.path: Option<PathBuf>, Unset("\"docs/guardrails.md\""), Path,
-        "The file, from the project root; when it is not set, the usual places are tried."),
+        "Path of the file, relative to the project root; the default is the first usual place that exists."),
 ];
 
 const SCRATCHPAD: &[Key] = &[
     key!(scratchpad.budget: Tokens, Is("4000"), No,
-        "The most tokens of the scratchpad in a prompt, its end first; 0 is all of it."),
+        "Maximum tokens of the scratchpad in a prompt, kept from its end; 0 is unlimited."),
     key!(scratchpad.path: Option<PathBuf>, Unset("\"docs/scratchpad.md\""), Path,
-        "The file, from the project root; when it is not set, the usual places are tried."),
+        "Path of the file, relative to the project root; the default is the first usual place that exists."),
 ];
 
 const CONTEXT: &[Key] = &[
     key!(context.budget: Tokens, Is("8000"), No,
-        "All parts together, memories, guardrails and scratchpad included."),
+        "Total budget, including memories, guardrails and scratchpad."),
     key!(context.attempts: Tokens, Is("750"), No,
-        "How earlier attempts at the task went."),
+        "Previous attempts at the task."),
     key!(context.learnings: Tokens, Is("375"), No,
-        "What earlier iterations learned."),
+        "Learnings from previous iterations."),
     key!(context.status: Tokens, Is("125"), No,
-        "Where the loop stands."),
+        "Loop status."),
     key!(context.journal: Tokens, Is("3000"), No,
-        "What this run did so far, and rows of other runs that fit the task."),
+        "Journal of this run, and relevant entries of other runs."),
     key!(context.knowledge: Tokens, Is("2000"), No,
-        "The long notes that fit the task."),
+        "Knowledge entries relevant to the task."),
     key!(context.knowledge_base: Tokens, Is("1000"), No,
-        "What earlier loops found that fits the task."),
+        "Extracted and imported learnings relevant to the task."),
 ];
 
 const EXECUTION: &[Key] = &[
     key!(execution.verify: bool, Is("true"), Unless(&["true"]),
-        "Whether a read-only session looks at finished work once the gates have passed."),
+        "Let a read-only verifier check finished work after the gates pass."),
     key!(execution.max_retries: u32, Is("3"), No,
-        "How often a task is tried again before it is left to a person."),
+        "Retries of a task before it fails and needs attention."),
     Key {
         section: "execution",
         name: "learn",
         kind: Kind::Anything,
         initial: Initial::Ignored,
         confirm: No,
-        about: "Files of earlier tools have it; it is accepted and does nothing.",
+        about: "Accepted for compatibility with earlier tools; has no effect.",
         set: |_, _| Some(()),
     },
 ];
 
 const TASKS: &[Key] = &[
     key!(tasks.from_agents: FromAgents, Is("\"propose\""), Unless(&["propose"]),
-        "Whether a task that an agent adds is proposed for `ralph review`, or accepted at once."),
+        "Whether tasks added by agents wait for `ralph review` (propose) or are accepted at once."),
 ];
 
 const AGENT: &[Key] = &[
     key!(agent.command: Option<CommandLine>, Unset("\"claude\""), Runs,
-        "How the agent is started, as one line or as a list of words."),
+        "Command that starts the agent, as one line or a list of words."),
     key!(agent.kind: Option<AgentKind>, Unset("\"claude\""), Any,
-        "Which driver speaks to it, where the command does not tell."),
+        "Driver for the agent, if the command does not reveal it."),
     key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#), No,
-        "Its models from the weakest to the strongest; without them the agent takes its own."),
+        "Its models from weakest to strongest; without them the agent chooses."),
     key!(agent.permissions: Permissions, Is("\"edit\""), Unless(&["edit"]),
-        "What it may do without asking: edit the project's files and run the gates, or everything."),
+        "What it may do without asking: edit project files and run the gates (edit), or everything (full)."),
     key!(agent.allow: Vec<String>, Unset(r#"["npm run build"]"#), Runs,
-        "Commands that it may also run without asking, exactly as they are written here."),
+        "More commands that it may run without asking, exactly as written."),
     key!(agent.env: Environment, Is("\"inherit\""), Unless(&["clean"]),
-        "Whether it gets your environment or only what an agent needs."),
+        "Environment of the agent: yours (inherit) or an allow-list (clean)."),
 ];
 
 const VERIFY: &[Key] = &[
     key!(verify.commands: Vec<String>, Unset(r#"["cargo test", "cargo clippy"]"#), Runs,
-        "The gates: commands that must all succeed before a task is done."),
+        "The gates: commands that must all pass before a task is done."),
     key!(verify.timeout: Option<Duration>, Is("\"10m\""), No,
-        "How long one gate may run; 0 lets it run on."),
+        "Maximum time of one gate; 0 is unlimited."),
     key!(verify.verifier: Option<CommandLine>, Unset("\"codex\""), Runs,
-        "Another agent for the look at finished work; when it is not set, the one that did it."),
+        "Agent for the verifier; the default is the agent that did the work."),
     key!(verify.unverified: WhenUnverified, Is("\"review\""), Unless(&["retry", "review"]),
-        "What becomes of done tasks that nothing confirmed or that changed nothing: review, accept or retry them."),
+        "What to do with done tasks without evidence or changes: review, accept or retry."),
 ];
 
 const LIMITS: &[Key] = &[
     key!(limits.iterations: Option<u32>, Unset("50"), Limit,
-        "How many iterations a run may have."),
+        "Iterations of a run."),
     key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""), Limit,
-        "How long a run may last, waits for a usage limit included."),
+        "Time of a run, including waits for a usage limit."),
     key!(limits.cost_usd: Option<f64>, Unset("20.0"), Limit,
-        "How many US dollars a run may cost."),
+        "Cost of a run in US dollars."),
     key!(limits.tokens: Option<u64>, Unset("5_000_000"), Limit,
-        "How many tokens a run may use, as the agent counts them."),
+        "Tokens of a run, as counted by the agent."),
     key!(limits.task_cost_usd: Option<f64>, Unset("5.0"), Limit,
-        "How many US dollars all attempts at a task may cost before it is given up."),
+        "Cost of all attempts at a task in US dollars; above it the task fails."),
     key!(limits.task_tokens: Option<u64>, Unset("1_000_000"), Limit,
-        "How many tokens all attempts at a task may use before it is given up."),
+        "Tokens of all attempts at a task; above it the task fails."),
     key!(limits.iteration_time: Option<Duration>, Is("\"2h\""), Limit,
-        "How long one iteration may last."),
+        "Time of one iteration."),
     key!(limits.idle_time: Option<Duration>, Is("\"15m\""), Limit,
-        "How long the agent may be silent."),
+        "Time without output from the agent."),
     key!(limits.consecutive_failures: Option<u32>, Unset("10"), Limit,
-        "How many attempts in a row may fail before a task is given up."),
+        "Consecutive failed attempts after which a task fails."),
     key!(limits.no_progress: Option<u32>, Is("5"), Limit,
-        "How many attempts in a row may change nothing and fail in the same way before a task is given up."),
+        "Consecutive attempts without changes and with the same failure after which a task fails."),
     key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""), Limit,
-        "How much one iteration may print."),
+        "Output of one iteration."),
 ];
 
 const STRATEGY: &[Key] = &[
     key!(strategy.name: Option<StrategyName>, Unset("\"escalate\""), No,
-        "How the model of an iteration is chosen; when it is not set, as with \"cost-optimized\"."),
+        "How the model of an iteration is chosen; the default is \"cost-optimized\"."),
     key!(strategy.stuck_after: Option<u32>, Is("3"), No,
-        "From how many failures in a row the prompt warns of going in circles; 0 is never."),
+        "Consecutive failures after which the prompt warns of a stuck loop; 0 is never."),
     key!(strategy.escalate_after: Option<u32>, Is("2"), No,
-        "From how many failures in a row cost-optimized takes the strongest model; 0 is never."),
+        "Consecutive failures after which cost-optimized uses the strongest model; 0 is never."),
 ];
 
 const LEARNING: &[Key] = &[
     key!(learning.promote: Promote, Is("\"evidence\""), Unless(&["review", "evidence"]),
-        "What makes a learning active: evidence for it, a person in `ralph review`, or nothing more (auto)."),
+        "What activates a learning: evidence, a person in `ralph review`, or nothing more (auto)."),
     key!(learning.merge_above: Option<u32>, Is("200"), No,
-        "Above how many active learnings those alike are merged; 0 is never."),
+        "Number of active learnings above which similar ones are merged; 0 is never."),
 ];
 
 const GIT: &[Key] = &[
     key!(git.isolate: Isolate, Is("\"auto\""), Unless(&["auto"]),
-        "Where agents work: in git repositories in a checkout for each task (auto), or in the project itself (off)."),
+        "Where agents work: in a git checkout per task (auto), or in the project itself (off)."),
     key!(git.commit: Commit, Is("\"none\""), No,
-        "Whether the files of a finished task are committed; only for work in the project itself."),
+        "Whether to commit the files of a done task; only for work in the project itself."),
 ];
 
 const WORKTREE: &[Key] = &[
     key!(worktree.copy: Vec<PathBuf>, Unset(r#"[".env"]"#), No,
-        "Untracked files and folders that each checkout gets a copy of."),
+        "Untracked files and folders to copy into each checkout."),
     key!(worktree.link: Vec<PathBuf>, Unset(r#"["target/"]"#), No,
-        "Untracked files and folders that checkouts share; one that ends in a slash is created if missing."),
+        "Untracked files and folders to share between checkouts; with a trailing slash, created if missing."),
     key!(worktree.setup: Vec<String>, Unset(r#"["npm ci"]"#), Runs,
-        "Commands that prepare a new checkout."),
+        "Commands to run in a new checkout."),
 ];
 
 const NOTIFY: &[Key] = &[
     key!(notify.command: Option<String>, Unset(r#"'notify-send ralph "$(jq -r .sentence)"'"#), Runs,
-        "A shell command that gets the event as JSON on standard input, for 10 seconds at most."),
+        "Shell command that gets the event as JSON on standard input; it may run for 10 seconds."),
     key!(notify.bell: bool, Is("false"), No,
-        "Whether the bell of the terminal rings."),
+        "Ring the terminal bell."),
 ];
 
 const RUNS: &[Key] = &[
     key!(runs.keep_days: Option<u32>, Is("30"), No,
-        "For how many days the folder of a run is kept."),
+        "Days to keep the folder of a run."),
     key!(runs.max_bytes: Option<Bytes>, Is("\"2 GiB\""), No,
-        "How much room all of them may take; the oldest go first."),
+        "Maximum size of all run folders; the oldest are deleted first."),
 ];
 
 const PATHS: &[Key] = &[
@@ -304,9 +302,9 @@ const PATHS: &[Key] = &[
 
 const UI: &[Key] = &[
     key!(ui.color: Color, Is("\"auto\""), No,
-        "When output is coloured; auto means on a terminal."),
+        "When to use color; auto means on a terminal."),
     key!(ui.live: LiveView, Is("\"auto\""), No,
-        "Whether a run shows at the bottom of a terminal what goes on now; auto means where it can."),
+        "Show live progress at the bottom of the terminal; auto means if it supports that."),
 ];
 
 #[cfg(test)]
@@ -319,7 +317,7 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn every_default_and_example_is_allowed_and_every_default_is_the_default() {
+    fn defaults_and_examples_are_valid() {
         for key in keys() {
             let text = match key.initial {
                 Is(text) | Unset(text) => text,
@@ -334,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stand_in_their_section_under_one_name() {
+    fn keys_have_unique_names() {
         let mut names = BTreeSet::new();
         for section in SECTIONS {
             assert!(!section.keys.is_empty(), "{}", section.name);
@@ -349,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_weaken_protection_or_run_something_need_confirmation() {
+    fn protective_keys_and_commands_need_confirmation() {
         let named: Vec<String> = keys()
             .filter(|key| matches!(key.confirm, Any | Runs | Unless(_)))
             .map(Key::full_name)
@@ -379,14 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn no_variable_that_agents_get_is_taken_for_a_setting() {
+    fn agent_variables_are_not_settings() {
         for name in ["RALPH_MODEL", "RALPH_ITERATION", "RALPH_TOTAL", "RALPH_RUN_ID"] {
             assert!(keys().all(|key| key.environment_name() != name), "{name}");
         }
     }
 
     #[test]
-    fn sentences_are_sentences_on_one_short_line() {
+    fn descriptions_are_short_sentences() {
         let sections = SECTIONS.iter().map(|section| section.about);
         for about in sections.chain(keys().map(|key| key.about)) {
             assert!(

@@ -1,5 +1,4 @@
-//! Reads the configuration: the user's file, the project's over it, then the environment. Flags are laid over the result by
-//! the caller.
+//! Loads the configuration: the user's file, then the project's, then the environment. The caller applies flags.
 
 use toml_edit::{Document, Item, TableLike, TomlError, Value};
 
@@ -8,61 +7,55 @@ use super::nearest::{hint_for_key, hint_for_section};
 use super::setting::Setting;
 use super::{CommandLine, Config, ConfigError, Confirm, Hint, Initial, Key, Kind, Place, Refusal, Section, Warning};
 
-/// Where settings come from, besides flags.
+/// The sources of settings other than flags.
 pub struct Sources<'a> {
-    /// The user's own file: its path as messages name it, and its text.
+    /// The user's file: its path for messages, and its text.
     pub user: Option<(&'a str, &'a str)>,
-    /// The same of the project, whose keys win.
+    /// The project's file, which overrides the user's.
     pub project: Option<(&'a str, &'a str)>,
-    /// The environment, which wins over both. An empty variable counts as not set.
+    /// The environment, which overrides both. An empty variable counts as unset.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Who set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The user's own file.
     User,
-    /// The file of the project.
     Project,
-    /// The environment.
     Environment,
 }
 
-/// A setting of the project that counts only after the user has confirmed it.
+/// A setting of the project that needs the user's confirmation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restricted {
-    /// The full name of its key.
     pub key: String,
-    /// Its value, an item of a list each.
+    /// Its value; one entry per item of a list.
     pub values: Vec<String>,
-    /// The commands that it runs, whose scripts are confirmed with it.
+    /// The commands it runs, whose scripts are confirmed with it.
     pub commands: Vec<CommandLine>,
 }
 
-/// A configuration, and what in its files had no effect.
+/// A configuration and its warnings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Loaded {
-    /// Everything that is set, as if all of it was confirmed.
+    /// With restricted settings applied.
     pub config: Config,
-    /// The same without the restricted settings.
+    /// Without restricted settings.
     pub unconfirmed: Config,
-    /// The settings of the project that count only after the user has confirmed them.
+    /// Settings of the project that need confirmation.
     pub restricted: Vec<Restricted>,
-    /// What was skipped.
     pub warnings: Vec<Warning>,
-    /// Who set which key to what, as TOML; the last one wins.
+    /// Each set key with its source and TOML value; the last one wins.
     origins: Vec<(String, Origin, String)>,
 }
 
 impl Loaded {
-    /// Who set a key, by its full name; none where it has its default.
+    /// The source of a key; `None` for a default.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<Origin> {
         self.set_by(key).map(|(origin, _)| origin)
     }
 
-    /// Who set a key, and its value as TOML; none where it has its default.
+    /// The source and TOML value of a key; `None` for a default.
     #[must_use]
     pub fn set_by(&self, key: &str) -> Option<(Origin, &str)> {
         let mut set = self.origins.iter().rev();
@@ -71,22 +64,22 @@ impl Loaded {
     }
 }
 
-/// Everything that can be said about a configuration, usable or not.
+/// A configuration and everything wrong with it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Inspected {
-    /// What holds where nothing is wrong; a key that is wrong has its default.
+    /// Invalid keys have their defaults.
     pub loaded: Loaded,
-    /// All that is wrong, the files' first.
+    /// Those of files first.
     pub errors: Vec<ConfigError>,
-    /// The keys that are set and have no effect, with their places.
+    /// Keys that are set but have no effect.
     pub ignored: Vec<(Place, String)>,
 }
 
 impl Config {
-    /// Reads the text of a project's file, if there is one, and lays the environment over it.
+    /// Loads a project's file, if there is one, and the environment.
     ///
     /// # Errors
-    /// When the file is no TOML, or a key holds what it may not hold.
+    /// If the file is not TOML or a value is invalid.
     pub fn load(
         project: Option<(&str, &str)>,
         environment: &dyn Fn(&str) -> Option<String>,
@@ -101,10 +94,10 @@ impl Config {
 }
 
 impl Sources<'_> {
-    /// Reads all of them.
+    /// Loads all sources.
     ///
     /// # Errors
-    /// When a file is no TOML, or a key holds what it may not hold.
+    /// If a file is not TOML or a value is invalid.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         let inspected = self.inspect();
         match inspected.errors.into_iter().next() {
@@ -113,7 +106,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Reads the same, and goes on past whatever is wrong.
+    /// Loads all sources and collects errors instead of stopping.
     #[must_use]
     pub fn inspect(&self) -> Inspected {
         let mut inspected = Inspected::default();
@@ -135,7 +128,7 @@ impl Sources<'_> {
 }
 
 impl Loaded {
-    /// Sets a key; `None`, with nothing changed, when the value is not of its kind.
+    /// Sets a key. `None`, with nothing changed, if the value has the wrong type.
     fn set(&mut self, key: &Key, value: &Value, origin: Origin) -> Option<()> {
         key.set(&mut self.config, value)?;
         let full_name = key.full_name();
@@ -143,7 +136,7 @@ impl Loaded {
         key.set(&mut changed, value)?;
         let loosens = self.origin(&full_name) == Some(Origin::User) && self.loosens(key, &changed);
         let needs_confirmation = origin == Origin::Project && (key.confirm.covers(value) || loosens);
-        // A project may repeat what is so without it.
+        // A project may repeat a value that is in effect anyway.
         if needs_confirmation && changed != self.unconfirmed {
             self.restricted.push(Restricted::new(key, value));
         } else {
@@ -155,7 +148,7 @@ impl Loaded {
         Some(())
     }
 
-    /// Whether a change of this key is less strict than what holds without it.
+    /// Whether the changed value is less strict than the one in effect.
     fn loosens(&self, key: &Key, changed: &Config) -> bool {
         match key.confirm {
             Confirm::Limit => changed.limits.exceed(&self.unconfirmed.limits),
@@ -173,8 +166,8 @@ impl Loaded {
 impl Restricted {
     fn new(key: &Key, value: &Value) -> Self {
         let values = match value.as_array() {
-            Some(items) if key.kind != Kind::Command => items.iter().map(spelled).collect(),
-            Some(_) | None => vec![spelled(value)],
+            Some(items) if key.kind != Kind::Command => items.iter().map(display_value).collect(),
+            Some(_) | None => vec![display_value(value)],
         };
         let commands = match key.confirm {
             Confirm::Runs if key.kind == Kind::Command => CommandLine::read(value).into_iter().collect(),
@@ -189,8 +182,8 @@ impl Restricted {
     }
 }
 
-/// A value for a person to read. The words of a command are quoted where they would not be one word otherwise.
-fn spelled(value: &Value) -> String {
+/// A value for people to read. Words of a command are quoted where needed.
+fn display_value(value: &Value) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let word = |item: &Value| match item.as_str() {
         Some(text) if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
@@ -204,7 +197,6 @@ fn spelled(value: &Value) -> String {
     }
 }
 
-/// Lays the environment over the configuration.
 fn read_environment(inspected: &mut Inspected, environment: &dyn Fn(&str) -> Option<String>) {
     let mut name = String::with_capacity(64);
     for key in keys() {
@@ -226,7 +218,6 @@ fn read_environment(inspected: &mut Inspected, environment: &dyn Fn(&str) -> Opt
     }
 }
 
-/// Reads one file into a configuration.
 struct FileReader<'a> {
     path: &'a str,
     text: &'a str,
@@ -234,16 +225,16 @@ struct FileReader<'a> {
     inspected: &'a mut Inspected,
 }
 
-/// An item of the file: its full name, where it is written, and what it holds.
+/// An item of the file: its full name, offset and content.
 struct Entry<'a> {
     name: &'a str,
     offset: usize,
     item: &'a Item,
 }
 
-/// Whether a file has nothing but comments and the headings of our sections, as `init` writes it. Every command reads the
-/// configuration, and most never change it, so such a file is not parsed.
-fn says_nothing(text: &str) -> bool {
+/// Whether a file has only comments and section headings, as `init` writes it. Such a file is not parsed: every command
+/// reads the configuration, and most users never change it.
+fn has_no_settings(text: &str) -> bool {
     let mut sections: Vec<&str> = Vec::new();
     text.lines().all(|line| {
         let plain = !line.contains(|c: char| c.is_control() && c != '\t');
@@ -257,7 +248,7 @@ fn says_nothing(text: &str) -> bool {
 
 impl FileReader<'_> {
     fn read(&mut self) {
-        if says_nothing(self.text) {
+        if has_no_settings(self.text) {
             return;
         }
         let document = match Document::parse(self.text) {
@@ -285,7 +276,7 @@ impl FileReader<'_> {
         }
     }
 
-    /// Reads the keys of a section, or of a table inside it that `prefix` names.
+    /// Reads the keys of a section, or of the nested table named by `prefix`.
     fn read_table(&mut self, section: &Section, prefix: &str, entry: &Entry<'_>) {
         let Some(table) = entry.item.as_table_like() else {
             let refusal = Refusal::not_a_table(entry.name, &self.written(entry.item));
@@ -347,7 +338,7 @@ impl FileReader<'_> {
         ConfigError::syntax(self.place(offset), 1 + line.chars().count(), error.message())
     }
 
-    /// The line of an offset. It is counted only for a message; a file without faults is never searched for lines.
+    /// The line of an offset, only computed for messages.
     fn place(&self, offset: usize) -> Place {
         let before = self.text.bytes().take(offset);
         Place::Line {
@@ -356,7 +347,7 @@ impl FileReader<'_> {
         }
     }
 
-    /// An item as it stands in the file.
+    /// An item as written in the file.
     fn written(&self, item: &Item) -> String {
         let span = item.as_value().and_then(Value::span);
         match span.and_then(|span| self.text.get(span)) {
@@ -367,7 +358,7 @@ impl FileReader<'_> {
     }
 }
 
-/// Where the name of an item is written.
+/// The offset of an item's name.
 fn offset_of(table: &dyn TableLike, name: &str) -> usize {
     table
         .key(name)

@@ -1,4 +1,4 @@
-//! Tests of reading the configuration.
+//! Tests of loading the configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,34 +22,34 @@ fn from_environment(name: &str, value: &str) -> Result<Loaded, ConfigError> {
     Config::load(None, &|asked| (asked == name).then(|| value.to_owned()))
 }
 
-/// The configuration that differs from the default by this.
+/// The default configuration with a change.
 fn changed(change: impl FnOnce(&mut Config)) -> Config {
     let mut config = Config::default();
     change(&mut config);
     config
 }
 
-/// The file gives this configuration, and no warning.
+/// Checks that the file gives this configuration without warnings.
 fn check_file(text: &str, expected: Config) {
     let loaded = from_file(text).unwrap();
     assert_eq!((loaded.config, loaded.warnings), (expected, vec![]), "{text}");
 }
 
-/// The file is refused in one line that goes on like this after the path.
+/// Checks that the file is refused with this message, after the path.
 fn check_refused(text: &str, expected: &str) {
     let message = from_file(text).unwrap_err().to_string();
     assert_eq!(message, format!("{PATH}:{expected}"), "{text}");
 }
 
 #[test]
-fn nothing_set_is_the_default() {
+fn empty_sources_give_the_default() {
     assert_eq!(Config::load(None, &|_| None), Ok(Loaded::default()));
     assert_eq!(from_file(""), Ok(Loaded::default()));
     assert_eq!(from_file("\u{feff}# only a comment\n"), Ok(Loaded::default()));
 }
 
 #[test]
-fn the_defaults_are_those_that_were_agreed() {
+fn defaults_match_the_specification() {
     let config = Config::default();
     assert_eq!(
         (config.memories.budget, config.guardrails.budget),
@@ -72,7 +72,7 @@ fn the_defaults_are_those_that_were_agreed() {
 }
 
 #[test]
-fn every_form_of_a_table_and_of_a_value_is_read() {
+fn all_table_forms_are_read() {
     for (text, expected) in [
         ("[memories]\nbudget = 10", changed(|c| c.memories.budget = Tokens(10))),
         ("memories.budget = 10", changed(|c| c.memories.budget = Tokens(10))),
@@ -98,7 +98,7 @@ fn every_form_of_a_table_and_of_a_value_is_read() {
 }
 
 #[test]
-fn every_kind_of_value_is_read() {
+fn all_value_types_are_read() {
     for (text, expected) in [
         (
             "[memories]\ninject = \"none\"\npath = \"a b.md\"\nfilter.types = [\"fix\", \"Pattern\"]\nfilter.tags = [\"x\"]",
@@ -210,46 +210,42 @@ fn unknown_names_are_warnings_with_line_and_nearest_key() {
 }
 
 #[test]
-fn a_wrong_value_is_one_line_with_place_key_and_what_is_allowed() {
+fn invalid_value_message_has_place_key_and_expectation() {
     for (text, expected) in [
         (
             "# a\n[memories]\ninject = \"always\"",
-            r#"3: memories.inject is "always"; allowed is "auto", "manual" or "none""#,
+            r#"3: memories.inject is "always"; expected "auto", "manual" or "none""#,
         ),
         (
             "[memories]\nbudget = -1",
-            "2: memories.budget is -1; allowed is a whole number from 0 to 4294967295",
+            "2: memories.budget is -1; expected a whole number from 0 to 4294967295",
         ),
         (
             "[memories]\nbudget = 4294967296",
-            "2: memories.budget is 4294967296; allowed is a whole number from 0 to 4294967295",
+            "2: memories.budget is 4294967296; expected a whole number from 0 to 4294967295",
         ),
         (
             "[memories]\nenabled = \"true\"",
-            "2: memories.enabled is \"true\"; allowed is true or false",
+            "2: memories.enabled is \"true\"; expected true or false",
         ),
         (
             "[memories]\nfilter.types = [\"fix\",\n \"bug\"]",
-            "2: memories.filter.types is [\"fix\",  \"bug\"]; allowed is a list of \"pattern\", \
+            "2: memories.filter.types is [\"fix\",  \"bug\"]; expected a list of \"pattern\", \
              \"decision\", \"fix\" or \"context\"",
         ),
         (
             "[memories.filter]\ntags = [\"a|b\"]",
-            "2: memories.filter.tags is [\"a|b\"]; allowed is a list of tags, without commas or vertical \
-             bars in them",
+            "2: memories.filter.tags is [\"a|b\"]; expected a list of tags without commas or vertical bars",
         ),
-        (
-            "[memories]\nfilter = 3",
-            "2: memories.filter is 3; allowed is a table of keys",
-        ),
-        ("memories = true", "1: memories is true; allowed is a table of keys"),
+        ("[memories]\nfilter = 3", "2: memories.filter is 3; expected a table"),
+        ("memories = true", "1: memories is true; expected a table"),
         (
             "\n[[memories]]\nbudget = 1",
-            "2: memories is a list of tables; allowed is a table of keys",
+            "2: memories is a list of tables; expected a table",
         ),
         (
             "[memories.budget]\nmax = 1",
-            "1: memories.budget is a table; allowed is a whole number from 0 to 4294967295",
+            "1: memories.budget is a table; expected a whole number from 0 to 4294967295",
         ),
     ] {
         check_refused(text, expected);
@@ -257,45 +253,45 @@ fn a_wrong_value_is_one_line_with_place_key_and_what_is_allowed() {
 }
 
 #[test]
-fn every_kind_of_value_says_what_it_allows() {
+fn each_value_type_has_an_expectation() {
     for (text, expected) in [
         (
             "[limits]\nidle_time = \"soon\"",
-            "2: limits.idle_time is \"soon\"; allowed is a time such as \"2h\", \"1h30m\" or \"120s\", or \
+            "2: limits.idle_time is \"soon\"; expected a time such as \"2h\", \"1h30m\" or \"120s\", or \
              whole seconds, up to 3650 days",
         ),
         (
             "[runs]\nmax_bytes = \"2 G\"",
-            "2: runs.max_bytes is \"2 G\"; allowed is a size such as \"64 KiB\", \"256 MiB\" or \"2 GiB\", \
+            "2: runs.max_bytes is \"2 G\"; expected a size such as \"64 KiB\", \"256 MiB\" or \"2 GiB\", \
              or whole bytes",
         ),
         (
             "[limits]\ncost_usd = nan",
-            "2: limits.cost_usd is nan; allowed is a number, 0 or more",
+            "2: limits.cost_usd is nan; expected a number, 0 or more",
         ),
         (
             "[limits]\ntokens = -5",
-            "2: limits.tokens is -5; allowed is a whole number, 0 or more",
+            "2: limits.tokens is -5; expected a whole number, 0 or more",
         ),
         (
             "[agent]\ncommand = []",
-            "2: agent.command is []; allowed is a command line, or a list of its words",
+            "2: agent.command is []; expected a command line or a list of its words",
         ),
         (
             "[agent]\ncommand = \" \"",
-            "2: agent.command is \" \"; allowed is a command line, or a list of its words",
+            "2: agent.command is \" \"; expected a command line or a list of its words",
         ),
         (
             "[verify]\ncommands = \"make\"",
-            "2: verify.commands is \"make\"; allowed is a list of strings, none of them blank",
+            "2: verify.commands is \"make\"; expected a list of non-blank strings",
         ),
         (
             "[verify]\ncommands = [\"make\", 1]",
-            "2: verify.commands is [\"make\", 1]; allowed is a list of strings, none of them blank",
+            "2: verify.commands is [\"make\", 1]; expected a list of non-blank strings",
         ),
         (
             "[scratchpad]\npath = \"\"",
-            "2: scratchpad.path is \"\"; allowed is a string that is not blank",
+            "2: scratchpad.path is \"\"; expected a non-blank string",
         ),
     ] {
         check_refused(text, expected);
@@ -303,7 +299,7 @@ fn every_kind_of_value_says_what_it_allows() {
 }
 
 #[test]
-fn what_is_no_toml_is_named_by_its_place() {
+fn syntax_error_has_its_place() {
     for (text, place) in [
         ("[memories]\nbudget = \n", "2:10"),
         ("[memories]\nbudget = 1\nbudget = 2\n", "3:1"),
@@ -314,7 +310,7 @@ fn what_is_no_toml_is_named_by_its_place() {
     ] {
         let message = from_file(text).unwrap_err().to_string();
         assert!(
-            message.starts_with(&format!(".ralph.toml:{place}: this is not TOML: ")),
+            message.starts_with(&format!(".ralph.toml:{place}: invalid TOML: ")),
             "{message}"
         );
         assert_eq!(message.lines().count(), 1, "{message}");
@@ -322,7 +318,7 @@ fn what_is_no_toml_is_named_by_its_place() {
 }
 
 #[test]
-fn an_inspection_goes_on_past_what_is_wrong() {
+fn inspection_continues_after_errors() {
     let text = "[memories]\nbudget = -1\ninject = \"none\"\ncolour = 1\n[execution]\nlearn = true\n[ui]\ncolor = 3\n";
     let sources = Sources {
         user: None,
@@ -349,7 +345,7 @@ fn an_inspection_goes_on_past_what_is_wrong() {
 }
 
 #[test]
-fn a_variable_that_is_nearly_one_of_ours_is_recognised() {
+fn misspelled_variable_is_recognised() {
     let near = crate::config::nearest_variable;
     assert_eq!(near("RALPH_MEMORIES_BUGDET").as_deref(), Some("RALPH_MEMORIES_BUDGET"));
     for other in [
@@ -364,7 +360,7 @@ fn a_variable_that_is_nearly_one_of_ours_is_recognised() {
 }
 
 #[test]
-fn variables_win_over_the_file() {
+fn variables_override_the_file() {
     let file = "[memories]\nbudget = 1\ninject = \"none\"";
     let loaded = Config::load(Some((PATH, file)), &|name| {
         (name == "RALPH_MEMORIES_BUDGET").then(|| "7".to_owned())
@@ -377,7 +373,7 @@ fn variables_win_over_the_file() {
 }
 
 #[test]
-fn variables_are_read_by_the_kind_of_their_key() {
+fn variables_are_read_by_key_type() {
     for (name, value, expected) in [
         (
             "RALPH_MEMORIES_ENABLED",
@@ -441,22 +437,22 @@ fn variables_are_read_by_the_kind_of_their_key() {
 }
 
 #[test]
-fn a_wrong_value_in_a_variable_names_the_variable() {
+fn invalid_variable_is_named() {
     for (name, value, expected) in [
         (
             "RALPH_MEMORIES_BUDGET",
             "lots",
-            "RALPH_MEMORIES_BUDGET: memories.budget is \"lots\"; allowed is a whole number from 0 to 4294967295",
+            "RALPH_MEMORIES_BUDGET: memories.budget is \"lots\"; expected a whole number from 0 to 4294967295",
         ),
         (
             "RALPH_UI_COLOR",
             "a\u{1b}[31m\nb",
-            "RALPH_UI_COLOR: ui.color is \"a\\u{1b}[31m\\nb\"; allowed is \"auto\", \"always\" or \"never\"",
+            "RALPH_UI_COLOR: ui.color is \"a\\u{1b}[31m\\nb\"; expected \"auto\", \"always\" or \"never\"",
         ),
         (
             "RALPH_VERIFY_COMMANDS",
             "[make",
-            "RALPH_VERIFY_COMMANDS: verify.commands is \"[make\"; allowed is a list of strings, none of them blank",
+            "RALPH_VERIFY_COMMANDS: verify.commands is \"[make\"; expected a list of non-blank strings",
         ),
     ] {
         assert_eq!(from_environment(name, value).unwrap_err().to_string(), expected);
@@ -477,7 +473,7 @@ fn every_key_is_read_from_its_variable() {
 
 proptest! {
     #[test]
-    fn any_text_loads_or_is_refused_in_one_line(
+    fn any_text_loads_or_fails_in_one_line(
         text in "\\PC*|(\\[(memories|limits|agent)\\]\n[a-z_.]{1,8} = [0-9\"a-z\\[\\]{},é]{0,9}\n){0,4}",
         variable in "\\PC*|[0-9hms,\\[\\]\"]{0,9}",
     ) {
@@ -497,10 +493,10 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_comments_and_headings_says_nothing() {
-    assert!(says_nothing(&super::super::template(&[])));
-    assert!(says_nothing("") && says_nothing("# a\n\n [memories] \n\t# b\n[agent]\r\n"));
-    for said in [
+fn comments_and_headings_have_no_settings() {
+    assert!(has_no_settings(&super::super::template(&[])));
+    assert!(has_no_settings("") && has_no_settings("# a\n\n [memories] \n\t# b\n[agent]\r\n"));
+    for text in [
         "a = 1",
         "[memories]\nbudget = 1",
         "[memories]\n[memories]",
@@ -510,7 +506,7 @@ fn a_file_of_comments_and_headings_says_nothing() {
         "# a\u{0}b",
         "# a\rb",
     ] {
-        assert!(!says_nothing(said), "{said:?}");
+        assert!(!has_no_settings(text), "{text:?}");
     }
 }
 
@@ -524,7 +520,7 @@ fn layers(user: &str, project: &str) -> Loaded {
 }
 
 #[test]
-fn a_key_of_the_project_replaces_the_users_and_no_other() {
+fn project_key_replaces_only_the_same_user_key() {
     let loaded = layers(
         "[memories]\nbudget = 1\nfilter.types = [\"fix\"]\n[context]\nbudget = 2\n",
         "[memories]\nfilter.types = [\"pattern\"]\n",
@@ -540,7 +536,7 @@ fn a_key_of_the_project_replaces_the_users_and_no_other() {
     assert_eq!(loaded.origin("memories.inject"), None);
 }
 
-/// The restricted settings of a project, as `key: values`.
+/// Checks the restricted settings of a project, as `key: values`.
 #[track_caller]
 fn check_restricted(user: &str, project: &str, expected: &[&str]) {
     let loaded = layers(user, project);
@@ -554,7 +550,7 @@ fn check_restricted(user: &str, project: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_weakens_protection_is_restricted_in_a_project_alone() {
+fn weakened_protection_is_restricted_only_in_projects() {
     let gates = "[verify]\ncommands = [\"make\", \"./x y\"]\n";
     let full = "[agent]\npermissions = \"full\"\nenv = \"inherit\"\n";
     check_restricted("", gates, &["verify.commands: make | ./x y"]);
@@ -581,7 +577,7 @@ fn what_weakens_protection_is_restricted_in_a_project_alone() {
 }
 
 #[test]
-fn a_project_that_loosens_what_the_user_set_is_restricted() {
+fn project_that_loosens_user_settings_is_restricted() {
     let user = "[limits]\niterations = 5\ncost_usd = 2.0\n[verify]\nunverified = \"retry\"\n[learning]\npromote = \"review\"\n";
     let looser = "[limits]\niterations = 6\ncost_usd = 3.0\n[verify]\nunverified = \"review\"\n[learning]\npromote = \"evidence\"\n";
     let all = [
@@ -602,7 +598,7 @@ fn a_project_that_loosens_what_the_user_set_is_restricted() {
 }
 
 #[test]
-fn the_environment_lifts_a_restriction() {
+fn environment_lifts_a_restriction() {
     let sources = Sources {
         user: None,
         project: Some((PATH, "[verify]\ncommands = [\"make\"]\n")),
@@ -615,7 +611,7 @@ fn the_environment_lifts_a_restriction() {
 }
 
 #[test]
-fn only_the_user_allows_paths_outside() {
+fn only_the_user_allows_outside_paths() {
     let text = "[paths]\nallow_outside = [\"~/notes\"]\n";
     assert_eq!(layers(text, "").config.paths.allow_outside, [PathBuf::from("~/notes")]);
     let loaded = layers("", text);
@@ -623,6 +619,6 @@ fn only_the_user_allows_paths_outside() {
     let warnings: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         warnings,
-        [".ralph.toml:2: paths.allow_outside has no effect here; only your own configuration may set it"]
+        [".ralph.toml:2: paths.allow_outside is ignored here; only your user configuration may set it"]
     );
 }

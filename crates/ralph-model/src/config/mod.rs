@@ -1,7 +1,7 @@
-//! The configuration: the user's file, `.ralph.toml` over it, and the environment variables that win over both.
+//! The configuration: the user's file, `.ralph.toml` and the environment, in increasing precedence.
 //!
-//! Text and variables are handed in; nothing here reads a file or the environment. `keys.rs` holds one table of every
-//! key, from which come the reading, the warnings, the file that `ralph init` writes and the reference page.
+//! Callers pass in the texts and variables; nothing here reads files or the environment. `keys.rs` has the table of all
+//! keys, which is the source of parsing, warnings, the template of `ralph init` and the reference page.
 
 mod command_line;
 mod command_paths;

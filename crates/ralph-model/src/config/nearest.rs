@@ -1,12 +1,12 @@
-//! What may have been meant by a name that is not known.
+//! Suggestions for unknown names.
 
 use super::keys::{SECTIONS, keys};
 use super::{Hint, Key, Section};
 
-/// The distance between two names costs the product of their lengths; one longer than this is no slip.
-const MOST_BYTES: usize = 64;
+/// Edit distance is quadratic; a longer name is not a typo.
+const MAX_BYTES: usize = 64;
 
-/// For a key that its section does not have: the nearest of the section, else one of this name elsewhere.
+/// The hint for an unknown key: the nearest key of its section, else a key with this name in another.
 pub(super) fn hint_for_key(section: &Section, name: &str) -> Hint {
     let near = nearest(name, section.keys.iter().map(|key| key.name)).and_then(|near| section.key(near));
     let meant = near
@@ -18,7 +18,7 @@ pub(super) fn hint_for_key(section: &Section, name: &str) -> Hint {
     }
 }
 
-/// For a name at the top of the file: the nearest section, else a key that needs its section around it.
+/// The hint for an unknown section: the nearest section, else a key with this name.
 pub(super) fn hint_for_section(name: &str) -> Hint {
     let names = SECTIONS.iter().map(|section| section.name);
     if let Some(near) = nearest(name, names.clone()) {
@@ -30,29 +30,29 @@ pub(super) fn hint_for_section(name: &str) -> Hint {
     }
 }
 
-/// The variable of a key that may have been meant by a name which is none; `None` where nothing is near. Other programs
-/// have variables that begin alike, so that only one or two slips count.
+/// The variable that an unknown one was probably meant to be. Other programs' variables may have the same prefix, so
+/// only one or two typos count.
 #[must_use]
 pub fn nearest_variable(name: &str) -> Option<String> {
-    const MOST_SLIPS: usize = 2;
-    let slips = |known: &String| strsim::damerau_levenshtein(name, known);
-    if name.len() > MOST_BYTES {
+    const MAX_TYPOS: usize = 2;
+    let distance = |known: &String| strsim::damerau_levenshtein(name, known);
+    if name.len() > MAX_BYTES {
         return None;
     }
-    let near = keys().map(Key::environment_name).min_by_key(slips)?;
-    (slips(&near) <= MOST_SLIPS).then_some(near)
+    let near = keys().map(Key::environment_name).min_by_key(distance)?;
+    (distance(&near) <= MAX_TYPOS).then_some(near)
 }
 
-/// The name with the fewest slips of the keyboard between them, in whatever capitals, when they are few for its length.
+/// The name with the smallest edit distance, ignoring case, if that is small for its length.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    if name.len() > MOST_BYTES {
+    if name.len() > MAX_BYTES {
         return None;
     }
     let name = name.to_lowercase();
-    let (slips, near) = names
+    let (distance, near) = names
         .map(|known| (strsim::damerau_levenshtein(&name, &known.to_lowercase()), known))
-        .min_by_key(|(slips, _)| *slips)?;
-    (slips <= 1 + near.len() / 4).then_some(near)
+        .min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + near.len() / 4).then_some(near)
 }
 
 fn last_word(key: &Key) -> &'static str {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_seen_and_other_names_are_not_guessed_at() {
+    fn typos_are_recognised_and_other_names_are_not() {
         for (section, name, expected) in [
             ("memories", "budgt", Some("memories.budget")),
             ("memories", "BUDGT", Some("memories.budget")),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_found_by_their_own_name_or_by_a_key() {
+    fn sections_are_suggested_by_name_or_key() {
         for (name, expected) in [
             ("memory", "[memories]"),
             ("limit", "[limits]"),

@@ -1,20 +1,17 @@
-//! Times and sizes as people write them: `1h30m`, `256 MiB`.
+//! Durations and sizes in the configuration: `1h30m`, `256 MiB`.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// So many MiB.
     #[must_use]
     pub const fn mebi(count: u32) -> Self {
         Self((count as u64) << 20)
     }
 
-    /// So many GiB.
     #[must_use]
     pub const fn gibi(count: u32) -> Self {
         Self((count as u64) << 30)
@@ -32,11 +29,11 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The longest time that can be set. Adding it to any moment of a clock is safe, which is not so for any number.
+/// The longest duration that can be set; adding it to a timestamp cannot overflow.
 pub(super) const MAX_DAYS: u64 = 3650;
 
 const SECONDS_OF_UNIT: [(&str, u64); 4] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
-/// Weeks are read and never written: ten days are easier to read than a week and three.
+/// Weeks are read but not written: ten days are easier to read than a week and three days.
 const WEEK: (&str, u64) = ("w", 7 * 86_400);
 
 const BYTES_OF_UNIT: [(&str, u64); 10] = [
@@ -52,8 +49,7 @@ const BYTES_OF_UNIT: [(&str, u64); 10] = [
     ("tb", 1_000_000_000_000),
 ];
 
-/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, `2w`, or plain seconds, as settings have them; none where the text is no such
-/// time, or one of more than ten years.
+/// Parses a duration such as `2h`, `1h30m` or `2w`, or plain seconds. `None` if it is invalid or above [`MAX_DAYS`].
 pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     match split_number(text.trim()) {
         Some((plain, "")) => duration_of_seconds(plain),
@@ -61,8 +57,8 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     }
 }
 
-/// A time as people write it on a command line: the same, but for plain seconds. Whoever leaves the unit out there may mean days.
-/// Units go down and none comes twice.
+/// Parses a duration on a command line, where plain seconds are rejected because the user may mean days. Units must
+/// descend without repetition.
 #[must_use]
 pub fn parse_time_with_unit(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
@@ -81,12 +77,11 @@ pub fn parse_time_with_unit(text: &str) -> Option<Duration> {
         seconds = seconds.checked_add(number.checked_mul(factor)?)?;
         rest = after.trim_start();
     }
-    // Without any unit there was no number either.
     (smaller_than != u64::MAX).then_some(())?;
     duration_of_seconds(seconds)
 }
 
-/// A time as it is set: `1h30m`. What is below a second stands as thousandths of it.
+/// Formats a duration as in the configuration: `1h30m`. Fractions of a second are milliseconds.
 #[must_use]
 pub fn duration_text(time: Duration) -> String {
     let mut rest = time.as_secs();
@@ -103,12 +98,12 @@ pub fn duration_text(time: Duration) -> String {
     text
 }
 
-/// So many seconds, unless they are more than [`MAX_DAYS`].
+/// Seconds as a duration, up to [`MAX_DAYS`].
 pub(super) fn duration_of_seconds(seconds: u64) -> Option<Duration> {
     (seconds <= MAX_DAYS * 86_400).then(|| Duration::from_secs(seconds))
 }
 
-/// A size from `256 MiB`, `64KiB`, `1 GB`, or plain bytes.
+/// Parses a size such as `256 MiB`, `64KiB` or `1 GB`, or plain bytes.
 pub(super) fn parse_bytes(text: &str) -> Option<Bytes> {
     let (number, unit) = split_number(text.trim())?;
     let unit = unit.trim_start().to_ascii_lowercase();
@@ -116,7 +111,7 @@ pub(super) fn parse_bytes(text: &str) -> Option<Bytes> {
     number.checked_mul(factor).map(Bytes)
 }
 
-/// The digits at the start as a number, and the rest.
+/// The leading digits as a number, and the rest.
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -128,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn on_a_command_line_a_time_has_its_unit() {
+    fn command_line_durations_need_a_unit() {
         for text in ["90", " 90 ", "0", "2025"] {
             assert!(parse_duration(text).is_some(), "{text:?}");
             assert_eq!(parse_time_with_unit(text), None, "{text:?}");
@@ -137,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_told_as_it_is_set() {
+    fn duration_text_round_trips() {
         for text in ["2s", "15m", "2h", "1h30m", "1d1s"] {
             assert_eq!(duration_text(parse_duration(text).unwrap()), text);
         }
@@ -146,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn times_are_read_as_people_write_them() {
+    fn durations_are_parsed() {
         for (text, seconds) in [
             ("2h", 7200),
             ("15m", 900),
@@ -189,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed() {
         for (text, bytes) in [
             ("256 MiB", Bytes::mebi(256)),
             ("2 GiB", Bytes::gibi(2)),
@@ -216,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_in_the_largest_unit_that_is_exact() {
+    fn sizes_use_the_largest_exact_unit() {
         for (bytes, shown) in [
             (Bytes::gibi(2), "2 GiB"),
             (Bytes::mebi(1536), "1536 MiB"),
@@ -230,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*|[0-9dhms ]{0,12}|[0-9]{1,20} ?[kKmMgGtT]i?[bB]") {
+        fn any_text_is_parsed_or_rejected(text in "\\PC*|[0-9dhms ]{0,12}|[0-9]{1,20} ?[kKmMgGtT]i?[bB]") {
             if let Some(time) = parse_duration(&text) {
                 prop_assert!(time.as_secs() <= MAX_DAYS * 86_400);
             }

@@ -1,25 +1,25 @@
-//! The reference page of the configuration, made from the table of keys.
+//! The reference page of the configuration, generated from the key table.
 
 use super::keys::{SECTIONS, keys};
 use super::{Confirm, Initial, Key};
 
 const OPENING: &str = r#"# Configuration
 
-ralph reads `.ralph.toml` in the root of the project, and your own configuration in `$XDG_CONFIG_HOME/ralph/config.toml` (`~/.config/ralph/config.toml` when that is not set), which has the same keys. All of it may be left out; `ralph init` writes a file that shows every key with its default.
+ralph reads `.ralph.toml` in the project root and your user configuration, `$XDG_CONFIG_HOME/ralph/config.toml` (default: `~/.config/ralph/config.toml`), which has the same keys. Both are optional; `ralph init` writes a file with every key and its default.
 
-- Precedence: flag, environment variable, `.ralph.toml`, your own configuration, default. A list in `.ralph.toml` replaces your own list. The variable of a key is `RALPH_`, the section and the key, in capitals: `RALPH_MEMORIES_BUDGET`, `RALPH_MEMORIES_FILTER_TYPES`. A list in a variable is separated by commas, or written as in the file. An empty variable counts as not set.
-- Where a key bounds something, 0 is no bound.
+- Precedence: flag, environment variable, `.ralph.toml`, user configuration, default. A list in `.ralph.toml` replaces the user's list. The environment variable of a key is `RALPH_`, the section and the key, in upper case: `RALPH_MEMORIES_BUDGET`, `RALPH_MEMORIES_FILTER_TYPES`. A list in a variable is separated by commas, or written as in the file. An empty variable counts as unset.
+- For a limit, 0 means unlimited.
 - A time is a string of numbers with `d`, `h`, `m` or `s`, such as `"1h30m"`, or a whole number of seconds.
 - A size is a string such as `"256 MiB"` or `"64KiB"`, or a whole number of bytes.
-- Tokens of a budget are four characters each.
-- A key that is not known is passed over with a warning; `ralph doctor` counts it as an error.
-- A path in `.ralph.toml` that leads outside the project is refused, unless your own configuration allows its folder (`[paths] allow_outside`).
-- A value in `.ralph.toml` that is less strict than your own configuration needs the same confirmation: a limit of `[limits]` above yours, `verify.unverified` from retry to review, `learning.promote` from review to evidence.
+- In budgets, a token is four characters.
+- An unknown key is ignored with a warning; `ralph doctor` reports it as an error.
+- A path in `.ralph.toml` outside the project is refused unless your user configuration allows its folder (`[paths] allow_outside`).
+- A value in `.ralph.toml` that is less strict than your user configuration also needs confirmation: a higher limit in `[limits]`, `verify.unverified` from retry to review, `learning.promote` from review to evidence.
 "#;
 
-const CONFIRMED: &str = "- These keys of `.ralph.toml` weaken protection or run something. `ralph run` shows them and asks once; until then they have no effect. In your own configuration, the environment and flags they need no confirmation: ";
+const CONFIRMED: &str = "- These keys of `.ralph.toml` weaken protection or run commands. `ralph run` asks once before it uses them; until then they have no effect. In your user configuration, the environment and flags they need no confirmation: ";
 
-/// The page in Markdown: a table for each section.
+/// The page in Markdown, with a table per section.
 #[must_use]
 pub fn reference() -> String {
     let mut page = OPENING.to_owned();
@@ -27,7 +27,7 @@ pub fn reference() -> String {
     page.push_str(&format!("{CONFIRMED}{}.\n", confirmed.join(", ")));
     for section in SECTIONS {
         page.push_str(&format!(
-            "\n## `[{}]`\n\n{}\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n",
+            "\n## `[{}]`\n\n{}\n\n| key | default | values | description |\n|---|---|---|---|\n",
             section.name, section.about
         ));
         for key in section.keys {
@@ -37,7 +37,6 @@ pub fn reference() -> String {
     page
 }
 
-/// The environment variable of every key.
 pub fn environment_names() -> impl Iterator<Item = (String, &'static Key)> {
     keys().map(|key| (key.environment_name(), key))
 }
@@ -60,7 +59,7 @@ fn row(key: &Key) -> String {
     };
     let allowed = key.kind.to_string();
     let cells = [format!("`{}`", key.name), default, allowed, key.about.to_owned()];
-    // A bar would end its cell early.
+    // A bar would end the cell.
     let cells = cells.map(|cell| cell.replace('|', "\\|"));
     format!("| {} |\n", cells.join(" | "))
 }
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_every_key_under_its_section() {
+    fn page_has_every_key_in_its_section() {
         let page = reference();
         for section in SECTIONS {
             let heading = format!("\n## `[{}]`\n", section.name);
@@ -87,10 +86,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_show_default_and_what_is_allowed() {
+    fn rows_have_default_and_values() {
         let page = reference();
         for row in [
-            "| `inject` | `\"auto\"` | \"auto\", \"manual\" or \"none\" | What prompts get",
+            "| `inject` | `\"auto\"` | \"auto\", \"manual\" or \"none\" | What is injected",
             "| `cost_usd` | not set | a number, 0 or more | ",
             "| `learn` | ignored | anything | ",
         ] {
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_variable() {
+    fn every_key_has_a_variable() {
         let names: Vec<String> = environment_names().map(|(name, _)| name).collect();
         assert_eq!(names.len(), keys().count());
         assert_eq!(names.first().map(String::as_str), Some("RALPH_MEMORIES_ENABLED"));

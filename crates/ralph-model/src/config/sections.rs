@@ -1,7 +1,7 @@
-//! The sections of the configuration as types, and what they are when nothing is set.
+//! The sections of the configuration as types, with their defaults.
 //!
-//! Fields have the names of their keys: the table in `keys.rs` sets them by name. One rule holds for all bounds: 0 in
-//! the file is no bound, which is `None` here, or a budget of `Tokens(0)`.
+//! Fields have the names of their keys; `keys.rs` sets them by name. For all limits, 0 in the file means unlimited:
+//! `None` here, or a budget of `Tokens(0)`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,59 +12,37 @@ use super::{
 };
 use crate::{NoteKind, Tags, Tokens};
 
-/// Everything that can be set.
+/// The complete configuration.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
-    /// Notes of the project.
     pub memories: Memories,
-    /// Notes of the current work.
     pub guardrails: Guardrails,
-    /// Working notes.
     pub scratchpad: Scratchpad,
-    /// How much of the prompt each part of memory may take.
     pub context: Context,
-    /// How tasks are carried out.
     pub execution: Execution,
-    /// What agents may do with tasks.
     pub tasks: Tasks,
-    /// The agent.
     pub agent: Agent,
-    /// How finished work is checked.
     pub verify: Verify,
-    /// What ends an iteration or a run.
     pub limits: Limits,
-    /// Which model is chosen.
     pub strategy: Strategy,
-    /// What becomes of learnings.
     pub learning: Learning,
-    /// What ralph does with git.
     pub git: Git,
-    /// What a task's checkout needs beside the files that git tracks.
     pub worktree: WorktreeSetup,
-    /// Who is told of a run.
     pub notify: Notify,
-    /// The folders of past runs.
     pub runs: Runs,
-    /// Where files may be.
     pub paths: Paths,
-    /// What the terminal shows.
     pub ui: Ui,
 }
 
 /// `[memories]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memories {
-    /// Whether prompts get anything of memories.
     pub enabled: bool,
-    /// What prompts get.
     pub inject: Inject,
-    /// The most that a prompt may hold.
     pub budget: Tokens,
-    /// Whether prompts explain the commands.
     pub skill_injection: bool,
-    /// The file, when it is not at a usual place.
+    /// If not at a usual place.
     pub path: Option<PathBuf>,
-    /// Which memories prompts get.
     pub filter: Filter,
 }
 
@@ -81,25 +59,20 @@ impl Default for Memories {
     }
 }
 
-/// `filter` of `[memories]`. What is empty filters nothing.
+/// `filter` of `[memories]`. An empty field filters nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Only these kinds.
     pub types: Vec<NoteKind>,
-    /// Only those with one of these tags.
     pub tags: Tags,
-    /// Only those made within so many days.
     pub recent: Option<u32>,
 }
 
 /// `[guardrails]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guardrails {
-    /// Whether prompts get them.
     pub enabled: bool,
-    /// The most that a prompt may hold.
     pub budget: Tokens,
-    /// The file, when it is not at a usual place.
+    /// If not at a usual place.
     pub path: Option<PathBuf>,
 }
 
@@ -116,9 +89,8 @@ impl Default for Guardrails {
 /// `[scratchpad]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scratchpad {
-    /// The most that a prompt may hold.
     pub budget: Tokens,
-    /// The file, when it is not at a usual place.
+    /// If not at a usual place.
     pub path: Option<PathBuf>,
 }
 
@@ -134,19 +106,13 @@ impl Default for Scratchpad {
 /// `[context]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Context {
-    /// All parts together.
     pub budget: Tokens,
     /// Previous attempts at the task.
     pub attempts: Tokens,
-    /// Learnings of previous iterations.
     pub learnings: Tokens,
-    /// The state of the loop.
     pub status: Tokens,
-    /// The journal of the run.
     pub journal: Tokens,
-    /// Long notes of the project.
     pub knowledge: Tokens,
-    /// What earlier loops found.
     pub knowledge_base: Tokens,
 }
 
@@ -167,9 +133,8 @@ impl Default for Context {
 /// `[execution]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Execution {
-    /// Whether a verifier looks at finished work.
+    /// Whether the verifier runs.
     pub verify: bool,
-    /// How often a task is tried again.
     pub max_retries: u32,
 }
 
@@ -185,37 +150,30 @@ impl Default for Execution {
 /// `[tasks]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tasks {
-    /// What becomes of a task that an agent adds.
     pub from_agents: FromAgents,
 }
 
 /// `[agent]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
-    /// How the agent is started.
     pub command: Option<CommandLine>,
-    /// Which driver speaks to it.
     pub kind: Option<AgentKind>,
-    /// Its models, low to high.
+    /// Low to high.
     pub models: Vec<String>,
-    /// What it may do unasked.
     pub permissions: Permissions,
-    /// Commands that it may run unasked, beside the gates.
+    /// In addition to the gates.
     pub allow: Vec<String>,
-    /// Which environment it gets.
     pub env: Environment,
 }
 
 /// `[verify]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verify {
-    /// The gates.
     pub commands: Vec<String>,
-    /// How long one gate may run.
+    /// Per gate.
     pub timeout: Option<Duration>,
-    /// The agent that looks at finished work, when it is not the one that did it.
+    /// If it is not the agent that did the work.
     pub verifier: Option<CommandLine>,
-    /// What becomes of a task that was reported done and is unverified.
     pub unverified: WhenUnverified,
 }
 
@@ -233,32 +191,27 @@ impl Default for Verify {
 /// `[limits]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Iterations of a run.
     pub iterations: Option<u32>,
-    /// Time of a run, waits included.
+    /// Including waits.
     pub wall_clock: Option<Duration>,
-    /// Cost of a run, in US dollars.
     pub cost_usd: Option<f64>,
-    /// Tokens of a run as the agent counts them, which is why they are not [`Tokens`].
+    /// As counted by the agent, so not [`Tokens`].
     pub tokens: Option<u64>,
-    /// Cost of all attempts at a task, in US dollars.
+    /// For all attempts at a task.
     pub task_cost_usd: Option<f64>,
-    /// Tokens of all attempts at a task.
+    /// For all attempts at a task.
     pub task_tokens: Option<u64>,
-    /// Time of an iteration.
     pub iteration_time: Option<Duration>,
-    /// Time without a sign of the agent.
+    /// Time without output from the agent.
     pub idle_time: Option<Duration>,
-    /// Failures in a row.
     pub consecutive_failures: Option<u32>,
-    /// Iterations in a row that change nothing and end in the same way.
+    /// Consecutive attempts without changes and with the same failure.
     pub no_progress: Option<u32>,
-    /// Output of an iteration.
     pub output_bytes: Option<Bytes>,
 }
 
 impl Limits {
-    /// Whether one of them is above the same one of these, or off where that one is set.
+    /// Whether any of these limits is higher than the other's.
     pub(super) fn exceed(&self, those: &Self) -> bool {
         is_above(self.iterations, those.iterations)
             || is_above(self.wall_clock, those.wall_clock)
@@ -277,7 +230,7 @@ impl Limits {
     }
 }
 
-/// Whether a limit allows more than another one; one that is not set allows everything.
+/// Whether a limit allows more than another one.
 fn is_above<T: PartialOrd>(limit: Option<T>, other: Option<T>) -> bool {
     other.is_some_and(|other| limit.is_none_or(|limit| limit > other))
 }
@@ -303,11 +256,11 @@ impl Default for Limits {
 /// `[strategy]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// How a model is chosen; not set, it is `cost-optimized`, which [`Option::unwrap_or_default`] gives.
+    /// The default is `cost-optimized`, from [`Option::unwrap_or_default`].
     pub name: Option<StrategyName>,
-    /// From how many failures in a row the prompt warns of a stuck loop.
+    /// Consecutive failures before the stuck warning.
     pub stuck_after: Option<u32>,
-    /// From how many failures in a row cost-optimized takes the top model.
+    /// Consecutive failures before cost-optimized uses the top model.
     pub escalate_after: Option<u32>,
 }
 
@@ -324,9 +277,8 @@ impl Default for Strategy {
 /// `[learning]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Learning {
-    /// Who decides that a learning holds.
     pub promote: Promote,
-    /// Above how many active learnings alike ones are merged.
+    /// The number of active learnings above which similar ones are merged.
     pub merge_above: Option<u32>,
 }
 
@@ -342,38 +294,32 @@ impl Default for Learning {
 /// `[git]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Git {
-    /// Where the agent works.
     pub isolate: Isolate,
-    /// What is committed when it works in the project itself.
+    /// Only for work in the project itself.
     pub commit: Commit,
 }
 
-/// `[worktree]`: what a task's checkout needs beside the files that git tracks.
+/// `[worktree]`: what a task's checkout needs in addition to tracked files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorktreeSetup {
-    /// Files and folders that are copied from the project.
     pub copy: Vec<PathBuf>,
-    /// Files and folders of the project that are linked.
     pub link: Vec<PathBuf>,
-    /// Commands that are run in a new checkout.
     pub setup: Vec<String>,
 }
 
-/// `[notify]`: how a person hears of a run that they do not watch.
+/// `[notify]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notify {
-    /// A command of the shell that gets the event as JSON.
+    /// A shell command that gets the event as JSON.
     pub command: Option<String>,
-    /// Whether the terminal's bell rings.
+    /// Rings the terminal bell.
     pub bell: bool,
 }
 
 /// `[runs]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Runs {
-    /// For how many days the folders of runs are kept.
     pub keep_days: Option<u32>,
-    /// How much room they may take.
     pub max_bytes: Option<Bytes>,
 }
 
@@ -396,8 +342,6 @@ pub struct Paths {
 /// `[ui]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ui {
-    /// When output is coloured.
     pub color: Color,
-    /// Whether a run shows what goes on now.
     pub live: LiveView,
 }

@@ -1,4 +1,4 @@
-//! How a TOML value becomes a Rust value, once for each type that a key can have.
+//! Converts TOML values to the Rust type of each key.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,39 +10,32 @@ use super::quantity::{MAX_DAYS, duration_of_seconds, parse_bytes, parse_duration
 use super::{Bytes, CommandLine};
 use crate::{NoteKind, Tags, Tokens};
 
-/// What a key may hold. Its text completes the sentence "allowed is …".
+/// The type of a key's values. Its display completes the message "expected …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// True or false.
     Boolean,
-    /// A whole number up to this one.
+    /// A whole number up to this maximum.
     Count(u64),
     /// A number that may have a fraction.
     Amount,
-    /// A string.
     Text,
-    /// A time.
     Time,
-    /// A number of bytes.
     Size,
     /// A command as a string or a list of strings.
     Command,
-    /// A list of strings.
     List,
-    /// A list of tags.
     Tags,
-    /// One of these words.
     OneOf(&'static [&'static str]),
-    /// Any of these words in a list.
+    /// A list of these words.
     AnyOf(&'static [&'static str]),
-    /// Anything, since nothing is done with it.
+    /// Ignored.
     Anything,
 }
 
 impl Kind {
-    /// The value that the text of an environment variable stands for; `None` when it stands for none of this kind.
+    /// Parses the text of an environment variable.
     ///
-    /// Only what is no string is written as in TOML: a path or a command in a variable needs no second pair of quotes.
+    /// Strings need no TOML quotes in a variable; other types are written as in TOML.
     pub(super) fn value_of_text(self, text: &str) -> Option<Value> {
         let in_brackets = text.starts_with('[');
         match self {
@@ -66,15 +59,15 @@ impl fmt::Display for Kind {
             Self::Count(most) if *most > u64::from(u32::MAX) => f.write_str("a whole number, 0 or more"),
             Self::Count(most) => write!(f, "a whole number from 0 to {most}"),
             Self::Amount => f.write_str("a number, 0 or more"),
-            Self::Text => f.write_str("a string that is not blank"),
+            Self::Text => f.write_str("a non-blank string"),
             Self::Time => write!(
                 f,
                 r#"a time such as "2h", "1h30m" or "120s", or whole seconds, up to {MAX_DAYS} days"#
             ),
             Self::Size => f.write_str(r#"a size such as "64 KiB", "256 MiB" or "2 GiB", or whole bytes"#),
-            Self::Command => f.write_str("a command line, or a list of its words"),
-            Self::List => f.write_str("a list of strings, none of them blank"),
-            Self::Tags => f.write_str("a list of tags, without commas or vertical bars in them"),
+            Self::Command => f.write_str("a command line or a list of its words"),
+            Self::List => f.write_str("a list of non-blank strings"),
+            Self::Tags => f.write_str("a list of tags without commas or vertical bars"),
             Self::OneOf(words) => write_words(f, words),
             Self::AnyOf(words) => {
                 f.write_str("a list of ")?;
@@ -85,15 +78,13 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A type that a key can have.
 pub(super) trait Setting: Sized {
-    /// What is allowed.
     const KIND: Kind;
 
-    /// Reads a value; `None` when it is not of [`Setting::KIND`].
+    /// Reads a value; `None` if it is not a [`Setting::KIND`].
     fn read(value: &Value) -> Option<Self>;
 
-    /// Whether the value means that there is no bound.
+    /// Whether the value means unlimited.
     fn is_off(&self) -> bool {
         false
     }
@@ -214,7 +205,7 @@ impl Setting for CommandLine {
 
     fn read(value: &Value) -> Option<Self> {
         if value.is_array() {
-            // A later word may be empty, as in `--append ""`; the program may not.
+            // Arguments may be empty, as in `--append ""`, but not the program.
             let words: Vec<String> = strings(value)?
                 .map(|word| word.map(String::from))
                 .collect::<Option<_>>()?;
@@ -263,7 +254,7 @@ impl Setting for Tags {
     }
 }
 
-/// The items of a list, `None` for one that is no string.
+/// The items of a list; `None` for each that is not a string.
 fn strings(value: &Value) -> Option<impl Iterator<Item = Option<&str>>> {
     Some(value.as_array()?.iter().map(Value::as_str))
 }
@@ -286,13 +277,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kinds_of_notes_are_all_named() {
+    fn all_note_kinds_are_listed() {
         let words: Vec<&str> = NoteKind::ALL.into_iter().map(NoteKind::word).collect();
         assert_eq!(Vec::<NoteKind>::KIND, Kind::AnyOf(words.leak()));
     }
 
     #[test]
-    fn variables_need_quotes_only_where_toml_would_not() {
+    fn strings_in_variables_need_no_quotes() {
         for (kind, text, expected) in [
             (Kind::Count(9), "2_000", "2000"),
             (Kind::Boolean, "true", "true"),

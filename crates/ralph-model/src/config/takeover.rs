@@ -1,36 +1,34 @@
-//! Settings of an earlier tool's `.ralph/config.sh`, read as text. Nothing of it is ever run.
+//! Reads an earlier tool's settings from `.ralph/config.sh` as text, without running it.
 
 use super::Override;
 
-/// What a settings file of an earlier tool gave.
+/// The settings found in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Takeover {
-    /// What can be taken over.
     pub overrides: Vec<Override>,
-    /// What could not, for a person to look at.
+    /// Lines that a person has to check.
     pub skipped: Vec<Skipped>,
 }
 
-/// A line that sets something known in a way that is not understood without a shell.
+/// A line that sets a known variable in a way that only a shell can evaluate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its number, from 1.
+    /// Counted from 1.
     pub line: usize,
-    /// The variable it sets.
     pub variable: &'static str,
-    /// Why it was left out.
+    /// Why it was skipped.
     pub reason: String,
 }
 
-/// The variables that are taken over, and the keys of `[guardrails]` that they become.
+/// The variables and the `[guardrails]` keys they become.
 const VARIABLES: [(&str, &str); 2] = [("MEMORIES_ENABLED", "enabled"), ("MEMORIES_BUDGET", "budget")];
 
-/// Signs that a shell does something with, so that the text is not the value.
-const SHELL_SIGNS: [char; 14] = ['$', '`', '\\', '(', ')', '{', '}', '*', '?', '|', '&', '<', '>', '~'];
+/// Characters that a shell interprets, so that the text is not the value.
+const SHELL_CHARS: [char; 14] = ['$', '`', '\\', '(', ')', '{', '}', '*', '?', '|', '&', '<', '>', '~'];
 
 /// Reads `MEMORIES_ENABLED` and `MEMORIES_BUDGET` into `[guardrails]`.
 ///
-/// A later line comes later in the result, and so wins, as it does in a shell.
+/// Later lines come later in the result and win, as in a shell.
 #[must_use]
 pub fn from_config_sh(text: &str) -> Takeover {
     let mut takeover = Takeover::default();
@@ -50,7 +48,7 @@ pub fn from_config_sh(text: &str) -> Takeover {
     takeover
 }
 
-/// The value that a line gives to a variable, or why it cannot be told; `None` when the line does not set it.
+/// The value that a line assigns to a variable, or why it is unknown; `None` if the line does not set it.
 fn read_line<'a>(line: &'a str, variable: &str) -> Option<Result<&'a str, String>> {
     let line = line.trim();
     if line.starts_with('#') {
@@ -66,22 +64,22 @@ fn read_line<'a>(line: &'a str, variable: &str) -> Option<Result<&'a str, String
         .and_then(|rest| rest.strip_prefix('='))
     {
         Some(written) => Some(read_value(written)),
-        // `: ${NAME:=1}`, `declare NAME=1` and the like also set it; saying nothing would lose the setting in silence.
-        None => sets_otherwise(line, variable).then(|| Err("it is not a plain assignment".to_owned())),
+        // `: ${NAME:=1}`, `declare NAME=1` and the like also set it; the setting must not be lost silently.
+        None => sets_in_another_form(line, variable).then(|| Err("not a plain assignment".to_owned())),
     }
 }
 
-/// The text of a value as a shell would see it: without quotes, without a comment after it.
+/// The value as a shell would see it, without quotes and trailing comment.
 fn read_value(written: &str) -> Result<&str, String> {
     let (value, rest) = match written.chars().next() {
         Some(quote @ ('"' | '\'')) => written
             .get(1..)
             .and_then(|inner| inner.split_once(quote))
-            .ok_or_else(|| "its quote is not closed on the line".to_owned())?,
+            .ok_or_else(|| "unclosed quote".to_owned())?,
         _ => written.split_at(written.find([' ', '\t', ';']).unwrap_or(written.len())),
     };
-    if value.contains(SHELL_SIGNS) {
-        return Err("only a shell could tell its value".to_owned());
+    if value.contains(SHELL_CHARS) {
+        return Err("the value needs a shell to evaluate".to_owned());
     }
     let rest = rest.trim_start_matches(';');
     let after = rest.trim_start();
@@ -89,21 +87,21 @@ fn read_value(written: &str) -> Result<&str, String> {
     if after.is_empty() || comment {
         Ok(value)
     } else {
-        Err("more than a value stands on the line".to_owned())
+        Err("the line has more than a value".to_owned())
     }
 }
 
-/// Whether the line seems to set the variable in some other form: its name, then `=`, `+=` or `:=`.
-fn sets_otherwise(line: &str, variable: &str) -> bool {
+/// Whether the line seems to set the variable in another form: its name, then `=`, `+=` or `:=`.
+fn sets_in_another_form(line: &str, variable: &str) -> bool {
     line.match_indices(variable).any(|(at, name)| {
         let before = line.get(..at).and_then(|text| text.chars().next_back());
         let after = line.get(at + name.len()..).unwrap_or_default();
-        let whole = before.is_none_or(|sign| !sign.is_alphanumeric() && sign != '_');
-        whole && ["=", "+=", ":="].iter().any(|sign| after.starts_with(sign))
+        let whole = before.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        whole && ["=", "+=", ":="].iter().any(|operator| after.starts_with(operator))
     })
 }
 
-/// The setting of a key of `[guardrails]`, or why the value is none.
+/// The setting of a `[guardrails]` key, or why the value is invalid.
 fn setting(key: &str, value: &str) -> Result<Override, String> {
     let parsed = match value {
         "true" => Override::new("guardrails", key, true),
@@ -120,7 +118,7 @@ fn setting(key: &str, value: &str) -> Result<Override, String> {
 mod tests {
     use super::*;
 
-    /// What a text gives: `key=value` for each setting, `line: reason` for each skipped line.
+    /// Compares settings as `key=value` and skipped lines as `line: reason`.
     fn check(text: &str, settings: &[&str], skipped: &[&str]) {
         let takeover = from_config_sh(text);
         let found: Vec<String> = takeover
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_assignments_are_taken_over() {
+    fn plain_assignments_are_imported() {
         check(
             "MEMORIES_ENABLED=true\nMEMORIES_BUDGET=2000\n",
             &["enabled=true", "budget=2000"],
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_say_nothing() {
+    fn other_lines_are_ignored() {
         for text in [
             "",
             "#!/bin/bash\n# MEMORIES_BUDGET=1\nOTHER=$(date)\n",
@@ -166,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_could_tell_is_reported() {
-        let shell = "only a shell could tell its value";
-        let form = "it is not a plain assignment";
+    fn values_that_need_a_shell_are_reported() {
+        let shell = "the value needs a shell to evaluate";
+        let form = "not a plain assignment";
         for (line, reason) in [
             ("MEMORIES_BUDGET=$((1000*2))", shell),
             ("MEMORIES_BUDGET=`cat x`", shell),
@@ -178,26 +176,26 @@ mod tests {
             ("declare -x MEMORIES_BUDGET=2000", form),
             ("MEMORIES_BUDGET+=1", form),
             ("if true; then MEMORIES_ENABLED=false; fi", form),
-            ("MEMORIES_BUDGET=1 run", "more than a value stands on the line"),
-            ("MEMORIES_BUDGET=1; rm -rf x", "more than a value stands on the line"),
-            ("MEMORIES_BUDGET=\"1\"#2", "more than a value stands on the line"),
-            ("MEMORIES_BUDGET=\"1", "its quote is not closed on the line"),
-            ("MEMORIES_BUDGET='", "its quote is not closed on the line"),
+            ("MEMORIES_BUDGET=1 run", "the line has more than a value"),
+            ("MEMORIES_BUDGET=1; rm -rf x", "the line has more than a value"),
+            ("MEMORIES_BUDGET=\"1\"#2", "the line has more than a value"),
+            ("MEMORIES_BUDGET=\"1", "unclosed quote"),
+            ("MEMORIES_BUDGET='", "unclosed quote"),
             (
                 "MEMORIES_BUDGET=1#2",
-                "guardrails.budget is \"1#2\"; allowed is a whole number from 0 to 4294967295",
+                "guardrails.budget is \"1#2\"; expected a whole number from 0 to 4294967295",
             ),
             (
                 "MEMORIES_BUDGET=-1",
-                "guardrails.budget is -1; allowed is a whole number from 0 to 4294967295",
+                "guardrails.budget is -1; expected a whole number from 0 to 4294967295",
             ),
             (
                 "MEMORIES_ENABLED=yes",
-                "guardrails.enabled is \"yes\"; allowed is true or false",
+                "guardrails.enabled is \"yes\"; expected true or false",
             ),
             (
                 "MEMORIES_ENABLED=",
-                "guardrails.enabled is \"\"; allowed is true or false",
+                "guardrails.enabled is \"\"; expected true or false",
             ),
         ] {
             check(&format!("\n{line}\n"), &[], &[&format!("2: {reason}")]);

@@ -1,4 +1,4 @@
-//! The file that `ralph init` writes: every key with its default as a comment, and what is set as active lines.
+//! The file that `ralph init` writes: every key with its default as a comment, and given settings as active lines.
 
 use toml_edit::Value;
 
@@ -6,11 +6,11 @@ use super::keys::SECTIONS;
 use super::{Config, Confirm, Initial, Key, Kind, Refusal, Section};
 
 const HEADER: &str = "\
-# How ralph works in this project. Each commented line shows a default; take the `#` away to change it.
-# A variable of the environment wins over this file: RALPH_MEMORIES_BUDGET over `budget` of [memories].
+# Configuration of ralph for this project. Each commented line is a default; remove the `#` to change it.
+# Environment variables override this file: RALPH_MEMORIES_BUDGET overrides `budget` of [memories].
 ";
 
-/// A setting that stands in the new file as an active line. The key is known and may hold the value.
+/// A valid setting for an active line of the new file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     section: &'static str,
@@ -19,10 +19,10 @@ pub struct Override {
 }
 
 impl Override {
-    /// Sets a key, named as in the file (`filter.types` of `memories`), to a value.
+    /// Sets a key, named as in the file (`filter.types` of `memories`).
     ///
     /// # Errors
-    /// When there is no such key, or it may not hold the value.
+    /// If the key is unknown or the value invalid.
     pub fn new(section: &str, key: &str, value: impl Into<Value>) -> Result<Self, Refusal> {
         let value = value.into();
         let known = Section::find(section)
@@ -39,10 +39,10 @@ impl Override {
         })
     }
 
-    /// Sets a key, by its full name, to a value that is written as in an environment variable.
+    /// Sets a key by its full name to a value written as in an environment variable.
     ///
     /// # Errors
-    /// When there is no such key, or it may not hold the value.
+    /// If the key is unknown or the value invalid.
     pub fn parse(full_name: &str, text: &str) -> Result<Self, Refusal> {
         let (section, key) = full_name.split_once('.').unwrap_or((full_name, ""));
         let kind = Section::find(section).and_then(|section| Some(section.key(key)?.kind));
@@ -52,19 +52,16 @@ impl Override {
         Self::new(section, key, value)
     }
 
-    /// Its section.
     #[must_use]
     pub fn section(&self) -> &'static str {
         self.section
     }
 
-    /// Its key inside the section.
     #[must_use]
     pub fn key(&self) -> &'static str {
         self.key
     }
 
-    /// Its value as TOML.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
@@ -75,7 +72,7 @@ impl Override {
     }
 }
 
-/// A commented `.ralph.toml`. Of several overrides of one key the last holds.
+/// A commented `.ralph.toml`. The last override of a key wins.
 #[must_use]
 pub fn template(overrides: &[Override]) -> String {
     let mut text = HEADER.to_owned();
@@ -98,11 +95,11 @@ fn push_key(text: &mut String, key: &Key, set: Option<&Override>) {
         (Some(set), _) => format!("{} = {}", key.name, set.value),
         (None, Initial::Value(default)) => format!("# {} = {default}", key.name),
         (None, Initial::Unset(example)) => format!("# Not set. For example: {} = {example}", key.name),
-        // A key that does nothing would only make a reader of a new file wonder.
+        // Keys without effect are left out.
         (None, Initial::Ignored) => return,
     };
     let allowed = match key.kind {
-        Kind::OneOf(_) => format!("# Allowed is {}.\n", key.kind),
+        Kind::OneOf(_) => format!("# Values: {}.\n", key.kind),
         _ => String::new(),
     };
     text.push_str(&format!("# {}\n{allowed}{line}\n", key.about));
@@ -118,7 +115,7 @@ mod tests {
         Config::load(Some((".ralph.toml", text)), &|_| None).unwrap()
     }
 
-    /// The template with `#` taken from each line that shows a default.
+    /// The template with the default lines uncommented.
     fn uncommented() -> String {
         let defaults: Vec<String> = keys()
             .filter_map(|key| Some(format!("# {} = {}", key.name, key.default_text()?)))
@@ -137,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn the_template_changes_nothing() {
+    fn template_is_the_default() {
         assert_eq!(load(&template(&[])), Loaded::default());
     }
 
     #[test]
-    fn the_template_with_all_defaults_active_changes_nothing() {
+    fn active_defaults_are_the_default() {
         let text = uncommented();
         assert!(text.contains("\nbudget = 2000\n") && text.contains("\nfilter.types = []\n"));
         assert!(!text.contains("\n# budget ="));
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_can_be_made_active() {
+    fn every_example_is_valid() {
         let text = template(&[]).replace("# Not set. For example: ", "");
         let loaded = load(&text);
         assert_eq!(loaded.warnings, []);
@@ -161,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_are_active_and_everything_else_stays_a_comment() {
+    fn only_overrides_are_active() {
         let overrides = [
             Override::new("memories", "budget", 1).unwrap(),
             Override::new("memories", "inject", "manual").unwrap(),
@@ -186,22 +183,22 @@ mod tests {
     }
 
     #[test]
-    fn an_override_that_would_not_load_cannot_be_made() {
+    fn invalid_overrides_are_refused() {
         for (section, key, expected) in [
             (
                 "memories",
                 "inject",
-                r#"memories.inject is "always"; allowed is "auto", "manual" or "none""#,
+                r#"memories.inject is "always"; expected "auto", "manual" or "none""#,
             ),
             (
                 "memories",
                 "bugdet",
-                "memories.bugdet is not a known key; allowed is what the reference lists",
+                "memories.bugdet is not a known key; expected a key from the configuration reference",
             ),
             (
                 "nothing",
                 "budget",
-                "nothing.budget is not a known key; allowed is what the reference lists",
+                "nothing.budget is not a known key; expected a key from the configuration reference",
             ),
         ] {
             assert_eq!(Override::new(section, key, "always").unwrap_err().to_string(), expected);

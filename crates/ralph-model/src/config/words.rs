@@ -1,4 +1,4 @@
-//! The settings that are one word out of a few.
+//! Settings whose value is one of a few words.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use super::Kind;
 use super::setting::Setting;
 use crate::word_enum::word_enum;
 
-/// Makes an enum of a setting whose values are words.
+/// Defines an enum of a setting whose values are words.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$value_about:meta])* $value:ident = $word:literal,)+ }) => {
         word_enum! {
@@ -20,7 +20,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every word, the default first.
+            /// The default is first.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
         }
 
@@ -43,51 +43,45 @@ macro_rules! words {
 }
 
 words! {
-    /// What prompts get of memories.
+    /// What is injected of memories.
     Inject {
-        /// The memories and the skill.
         #[default]
         Auto = "auto",
-        /// The skill alone.
         Manual = "manual",
-        /// Nothing.
         None = "none",
     }
 }
 
 words! {
-    /// How an agent is spoken to.
+    /// The protocol of an agent.
     AgentKind {
-        /// By Claude Code's records.
         #[default]
         Claude = "claude",
-        /// By the records of `codex exec --json`.
+        /// The JSON records of `codex exec --json`.
         Codex = "codex",
-        /// By the Agent Client Protocol.
+        /// The Agent Client Protocol.
         Acp = "acp",
-        /// The prompt in, text out.
+        /// The prompt on standard input, text on standard output.
         Command = "command",
     }
 }
 
 words! {
-    /// What the agent may do without being asked.
+    /// What the agent may do without asking.
     Permissions {
-        /// Edit files of the project.
         #[default]
         Edit = "edit",
-        /// Everything.
         Full = "full",
     }
 }
 
 words! {
-    /// Which environment the agent gets.
+    /// The environment of the agent.
     Environment {
-        /// The user's, without what belongs to other sessions.
+        /// The user's, without variables of other sessions.
         #[default]
         Inherit = "inherit",
-        /// Only what is on an allow-list.
+        /// Only variables on an allow-list.
         Clean = "clean",
     }
 }
@@ -95,51 +89,47 @@ words! {
 words! {
     /// How the model of an iteration is chosen.
     StrategyName {
-        /// Cheaper while things go well, dearer when they do not.
+        /// Cheaper after success, stronger after failures.
         #[default]
         CostOptimized = "cost-optimized",
-        /// One step up with every failure.
+        /// One step up with each failure.
         Escalate = "escalate",
-        /// Always the same.
         Fixed = "fixed",
-        /// The top one first, then the middle.
+        /// The strongest first, then the middle.
         PlanThenExecute = "plan-then-execute",
     }
 }
 
 words! {
-    /// What becomes of a task that an agent adds.
+    /// What happens to a task that an agent adds.
     FromAgents {
-        /// It is proposed; a person accepts it in `ralph review`.
+        /// It needs acceptance in `ralph review`.
         #[default]
         Propose = "propose",
-        /// It is accepted at once.
         Accept = "accept",
     }
 }
 
 words! {
-    /// What makes a learning active.
+    /// What activates a learning.
     Promote {
-        /// An iteration with evidence, or support by another iteration.
+        /// An iteration with evidence, or support from another iteration.
         #[default]
         Evidence = "evidence",
-        /// A person, in `ralph review`.
+        /// A person in `ralph review`.
         Review = "review",
-        /// Nothing more: every valid learning is active.
+        /// Every valid learning is active.
         Auto = "auto",
     }
 }
 
 words! {
-    /// What becomes of a task that was reported done and is unverified.
+    /// What happens to an unverified task.
     WhenUnverified {
-        /// It is done and marked, and a person reviews it.
+        /// It is done, but needs review.
         #[default]
         Review = "review",
-        /// It is done.
         Accept = "accept",
-        /// It is tried again.
         Retry = "retry",
     }
 }
@@ -147,45 +137,37 @@ words! {
 words! {
     /// What ralph commits to git.
     Commit {
-        /// Nothing.
         #[default]
         None = "none",
-        /// The files of each finished task.
+        /// The files of each done task.
         Task = "task",
     }
 }
 
 words! {
-    /// Where the agent works.
     Isolate {
-        /// In a git repository each task has a checkout of its own.
+        /// A checkout per task in a git repository.
         #[default]
         Auto = "auto",
-        /// In the project itself.
         Off = "off",
     }
 }
 
 words! {
-    /// Whether a run shows at the bottom of a terminal what goes on now.
+    /// Whether a run shows live progress.
     LiveView {
-        /// On a terminal that can, unless a program reads along.
+        /// If the terminal supports it and the output is not read by a program.
         #[default]
         Auto = "auto",
-        /// Lines alone, everywhere.
         Never = "never",
     }
 }
 
 words! {
-    /// When output is coloured.
     Color {
-        /// On a terminal.
         #[default]
         Auto = "auto",
-        /// Always.
         Always = "always",
-        /// Never.
         Never = "never",
     }
 }
@@ -195,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_read_and_written() {
+    fn words_round_trip() {
         for word in StrategyName::WORDS {
             assert_eq!(word.parse::<StrategyName>().unwrap().word(), *word);
         }
@@ -203,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn another_word_is_refused_with_those_there_are() {
+    fn unknown_word_is_refused_with_the_known_ones() {
         assert_eq!(
             "Always".parse::<Color>(),
             Err(r#""Always" is not "auto", "always" or "never""#.to_owned())

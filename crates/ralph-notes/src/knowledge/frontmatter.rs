@@ -1,4 +1,4 @@
-//! What stands in front of a long note: read by a YAML parser with small bounds.
+//! Parses the YAML frontmatter of a knowledge entry, with small limits.
 
 use std::fmt;
 
@@ -9,15 +9,13 @@ use serde_saphyr::budget::BudgetBreach;
 
 use super::{KnowledgeProblem, cleaned_tags};
 
-/// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
+/// The largest frontmatter. The file may come from anywhere, and a title with tags needs no more.
 pub(crate) const MAX_FRONTMATTER_BYTES: usize = 64 << 10;
-/// How many columns of the parser's complaint are shown.
+/// The longest parser message that is shown, in columns.
 const SHOWN_COLUMNS: usize = 200;
 
-/// What is said of lists and maps that are nested too far.
-const TOO_DEEP: &str = "lists and maps stand too deep in one another";
+const TOO_DEEP: &str = "lists and maps are nested too deeply";
 
-/// What is known here of a frontmatter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Frontmatter {
     pub(super) title: String,
@@ -34,7 +32,7 @@ struct Keys {
     created_at: Option<String>,
 }
 
-/// Tags as people write them: a list, or one text with commas.
+/// Tags as people write them: a list, or one string with commas.
 struct Tags(Vec<String>);
 
 impl<'de> Deserialize<'de> for Tags {
@@ -43,7 +41,7 @@ impl<'de> Deserialize<'de> for Tags {
     }
 }
 
-/// Asks for the text of each tag: one that looks like a number is still a tag.
+/// Reads each tag as a string, because a tag that looks like a number is still a tag.
 struct TagsVisitor;
 
 impl<'de> Visitor<'de> for TagsVisitor {
@@ -91,11 +89,9 @@ impl Frontmatter {
     }
 }
 
-/// Why what stands in front of a file cannot be read.
 pub(crate) enum YamlProblem {
-    /// It is too large.
     TooLarge,
-    /// It is no YAML, or none that is read here; told in one line.
+    /// Malformed or unsupported YAML, described in one line.
     Bad(String),
 }
 
@@ -108,33 +104,33 @@ impl From<YamlProblem> for KnowledgeProblem {
     }
 }
 
-/// Reads what stands in front of a file, within small bounds; none when nothing does.
+/// Parses frontmatter within small limits; `None` if it is empty.
 pub(crate) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<Option<T>, YamlProblem> {
     if text.len() > MAX_FRONTMATTER_BYTES {
         return Err(YamlProblem::TooLarge);
     }
     serde_saphyr::from_str_with_options(text, options()).or_else(|_in_lines_of_its_own| {
-        // The line before it is a part of the file, and lines are told as an editor counts them.
+        // Add the line of the opening `---`, so that line numbers match the file.
         let in_its_file = format!("\n{text}");
-        serde_saphyr::from_str_with_options(&in_its_file, options()).map_err(|error| YamlProblem::Bad(told(&error)))
+        serde_saphyr::from_str_with_options(&in_its_file, options()).map_err(|error| YamlProblem::Bad(describe(&error)))
     })
 }
 
-/// What is wrong, and where. The parser's own words are for whoever calls it where they give advice.
-fn told(error: &Error) -> String {
+/// The problem and its position. Replaces messages that give advice to callers of the parser.
+fn describe(error: &Error) -> String {
     let (what, location) = match error.without_snippet() {
         Error::Budget { breach, location } => (over_budget(breach).to_owned(), location),
         Error::DuplicateMappingKey {
             key: Some(key),
             location,
-        } => (format!("the key `{key}` stands there twice"), location),
-        Error::DuplicateMappingKey { key: None, location } => ("a key stands there twice".to_owned(), location),
-        Error::NullIntoString { location } => ("there is nothing where a text is expected".to_owned(), location),
-        Error::BinaryNotUtf8 { location } => ("`!!binary` is not read".to_owned(), location),
+        } => (format!("duplicate key `{key}`"), location),
+        Error::DuplicateMappingKey { key: None, location } => ("duplicate key".to_owned(), location),
+        Error::NullIntoString { location } => ("expected a string, found nothing".to_owned(), location),
+        Error::BinaryNotUtf8 { location } => ("`!!binary` is not supported".to_owned(), location),
         other => {
-            // The scanner has a bound of its own for brackets within brackets.
-            let said = other.to_string().replacen("recursion limit exceeded", TOO_DEEP, 1);
-            return preview(&said, SHOWN_COLUMNS);
+            // The scanner has its own limit for nested brackets.
+            let message = other.to_string().replacen("recursion limit exceeded", TOO_DEEP, 1);
+            return preview(&message, SHOWN_COLUMNS);
         }
     };
     let place = format!(" at line {}, column {}", location.line(), location.column());
@@ -143,16 +139,16 @@ fn told(error: &Error) -> String {
 
 fn over_budget(breach: &BudgetBreach) -> &'static str {
     match breach {
-        BudgetBreach::Anchors { .. } => "anchors (`&name`) are not read",
-        BudgetBreach::Aliases { .. } => "references (`*name`) are not read",
-        BudgetBreach::MergeKeys { .. } => "merge keys (`<<`) are not read",
+        BudgetBreach::Anchors { .. } => "anchors (`&name`) are not supported",
+        BudgetBreach::Aliases { .. } => "aliases (`*name`) are not supported",
+        BudgetBreach::MergeKeys { .. } => "merge keys (`<<`) are not supported",
         BudgetBreach::Depth { .. } => TOO_DEEP,
-        BudgetBreach::Documents { .. } => "it is more than one document",
-        _ => "it holds too much",
+        BudgetBreach::Documents { .. } => "it has more than one document",
+        _ => "it is too large",
     }
 }
 
-/// Small bounds: a title with tags needs neither depth nor references.
+/// Small limits: a title with tags needs neither depth nor references.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -168,7 +164,7 @@ fn options() -> serde_saphyr::Options {
             max_merge_keys: 0,
             max_inclusion_depth: 0,
         },
-        // A message is one line, and a snippet would be several.
+        // A message is one line; a snippet would take several.
         with_snippet: false,
     }
 }

@@ -1,4 +1,4 @@
-//! Links between long notes: `[[Title]]` in a text names the note with that title.
+//! Links between knowledge entries: `[[Title]]` in a text links to the entry with that title.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,12 +7,12 @@ use crate::Fences;
 
 const OPENS: &str = "[[";
 const CLOSES: &str = "]]";
-/// What stands between a title and the words that a reader sees instead of it.
+/// Separates the title from the displayed text.
 const SEPARATOR: char = '|';
 
-/// The titles that a text links to, in its order, each once: case makes no other title.
+/// The titles that a text links to, in order and without duplicates; ignores case.
 ///
-/// What stands in code, fenced or within a line, links to nothing, and neither does a mark that is not closed on its line.
+/// Ignores code blocks, inline code, and links that are not closed on the same line.
 #[must_use]
 pub fn links_in(body: &str) -> Vec<String> {
     let mut links = Links::default();
@@ -47,7 +47,7 @@ impl Links {
             at += found;
             let rest = line.get(at..).unwrap_or_default();
             if rest.starts_with('`') {
-                // A row of backticks that nothing closes is just that.
+                // An unclosed run of backticks is plain text.
                 let row = rest.len() - rest.trim_start_matches('`').len();
                 at = code.get(&at).copied().unwrap_or(at + row);
             } else if let Some(inside) = rest.strip_prefix(OPENS) {
@@ -63,7 +63,7 @@ impl Links {
         }
     }
 
-    /// Takes the link that was found at a place; where marks stand in one another, the innermost is meant.
+    /// Records the link found at an offset; of nested brackets, the innermost pair counts.
     fn take(&mut self, line: &str, at: usize, inside: &str) {
         let inner = inside.rfind(OPENS).map(|mark| mark + OPENS.len());
         let opened_at = inner.map_or(at, |inner| at + inner);
@@ -72,7 +72,7 @@ impl Links {
         }
         let inside = inside.get(inner.unwrap_or_default()..).unwrap_or_default();
         let title = inside.split(SEPARATOR).next().unwrap_or_default().trim();
-        // A third bracket in front is a stray one.
+        // A third opening bracket is stray.
         let title = match title.strip_prefix('[') {
             Some(rest) if !title.contains(']') => rest.trim_start(),
             _ => title,
@@ -83,7 +83,7 @@ impl Links {
     }
 }
 
-/// Whether the first of the signs at the end of a link belongs to its title, as in `[[list[0]]]`.
+/// Whether the first `]` at the end of a link belongs to its title, as in `[[list[0]]]`.
 fn closes_a_bracket(inside: &str, end: usize) -> bool {
     let title = inside.get(..end).unwrap_or_default();
     let title = title.rsplit(OPENS).next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn closes_a_bracket(inside: &str, end: usize) -> bool {
     open && !title.starts_with('[') && inside.get(end..).is_some_and(|rest| rest.starts_with("]]]"))
 }
 
-/// For each row of backticks that opens code within a line, where the code ends: after the next row of the same length.
+/// For each run of backticks that opens inline code, the end of the code: after the next run of the same length.
 fn code_ends(line: &str) -> HashMap<usize, usize> {
     let mut rows: Vec<(usize, usize)> = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_read_in_order_and_once() {
+    fn links_are_ordered_and_unique() {
         check("", &[]);
         check(
             "See [[B]], [[ A  ]] and [[b]].\n[[A|the other]] [[C|]]",
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn code_links_to_nothing() {
+    fn links_in_code_are_ignored() {
         check("```\n[[a]]\n```\n[[b]]\n- item\n    ~~~\n    [[c]]\n    ~~~\n", &["b"]);
         check("`[[a]]` [[b]] ``[[c]] ` [[d]]`` [[e]]", &["b", "e"]);
         check("```\n[[never closed]]\n", &["never closed"]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_link_is_no_link() {
+    fn incomplete_links_are_ignored() {
         for text in [
             "[[a", "[[a\nb]]", "[[]]", "[[ ]]", "[[|a]]", "[a]", "a]]", "\\[[a]]", "[[a]\n]",
         ] {
@@ -150,16 +150,16 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_one_another() {
+    fn nested_brackets() {
         check("[[a [[b]] c]]", &["b"]);
         check("[[[a]]]", &["a"]);
         check("[[list[0]]] and [[b]]", &["list[0]", "b"]);
         check("[[[[[[[[a]]]]]]]] [[b]]", &["a", "b"]);
     }
 
-    /// Were it looked for the end of each again, this would run for minutes.
+    /// A quadratic search for closing brackets would run for minutes here.
     #[test]
-    fn many_marks_are_no_trouble() {
+    fn many_brackets_parse_in_linear_time() {
         check(&"[[".repeat(1 << 20), &[]);
         let rows: String = (1..2_000).map(|length| format!("{} ", "`".repeat(length))).collect();
         check(&format!("{rows}[[a]]"), &["a"]);
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read(body in "[\\[\\]|`a ß🚀\n~\\\\-]{0,60}") {
+        fn any_text_parses(body in "[\\[\\]|`a ß🚀\n~\\\\-]{0,60}") {
             for title in links_in(&body) {
                 prop_assert!(!title.trim().is_empty() && !title.contains('\n') && body.contains(&title));
             }

@@ -1,28 +1,28 @@
-//! Adds tags to those that stand in front of a long note. People write lists in many ways, with comments in between, so
-//! nothing is written anew: the new tags are put in at each place that may be the end of the list, until a parser reads
-//! what is wanted. Every byte that was there stays.
+//! Adds tags to the frontmatter of a knowledge entry. People write lists in many ways, with comments in between, so the
+//! list is not rewritten: the new tags are inserted at each possible end of the list, until the parser reads the
+//! expected result. Every existing byte stays.
 
 use super::frontmatter::Frontmatter;
 use super::yaml;
 
-/// How many places are tried. Each is parsed, and what stands in front of a note is short.
-const MOST_PLACES: usize = 200;
+/// Maximum number of insertion points to try; each is parsed, and frontmatter is short.
+const MAX_PLACES: usize = 200;
 
-/// A frontmatter with more tags; none where their form leaves no place for them.
+/// Returns the frontmatter with the added tags; `None` if their form does not allow it.
 pub(super) fn with_more_tags(text: &str, added: &[String], ending: &str) -> Option<String> {
     let mut wanted = Frontmatter::parse(text).ok()?;
     wanted.tags.extend_from_slice(added);
     let from = text.find("tags")?;
     let lists = in_lists(text, from, added);
     let lines = in_lines(text, from, &Added { tags: added, ending });
-    lists.into_iter().chain(lines).take(MOST_PLACES).find_map(|place| {
+    lists.into_iter().chain(lines).take(MAX_PLACES).find_map(|place| {
         let (before, after) = text.split_at_checked(place.at)?;
         let new = format!("{before}{}{after}", place.text);
         Frontmatter::parse(&new).is_ok_and(|now| now == wanted).then_some(new)
     })
 }
 
-/// A text, and where it may be put in.
+/// A candidate insertion: a text and its offset.
 struct Place {
     at: usize,
     text: String,
@@ -33,8 +33,7 @@ struct Added<'a> {
     ending: &'a str,
 }
 
-/// Before what may be the end of a list in brackets: after its last item, or, where a comment stands between, right before
-/// the bracket.
+/// Candidates at the end of a bracketed list: after its last item, or before the bracket if a comment is in between.
 fn in_lists(text: &str, from: usize, added: &[String]) -> Vec<Place> {
     let items: Vec<String> = added.iter().map(|tag| yaml::item(tag)).collect();
     let items = items.join(", ");
@@ -48,7 +47,7 @@ fn in_lists(text: &str, from: usize, added: &[String]) -> Vec<Place> {
     places
 }
 
-/// After a line that may be the last item of a list; or within a line with one text, at its end.
+/// Candidates after a line that may be the last list item, or at the end of a one-line value.
 fn in_lines(text: &str, from: usize, added: &Added<'_>) -> Vec<Place> {
     let mut places = Vec::new();
     let mut end = 0;
@@ -77,7 +76,7 @@ fn in_lines(text: &str, from: usize, added: &Added<'_>) -> Vec<Place> {
     places
 }
 
-/// Where a text may end that stands on a line: there, before a comment, or before a quote.
+/// Where a value may end on a line: at the end, before a comment, or before a quote.
 fn ends_of_text(line: &str) -> impl Iterator<Item = usize> {
     let before_comment = line.match_indices(" #").map(|(at, _)| at);
     let quotes = line.match_indices(['"', '\'']).map(|(at, _)| at);

@@ -1,4 +1,4 @@
-//! Long notes are written and read back, whatever their titles say.
+//! Round-trip tests for knowledge entries, including hostile titles.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn tags(tags: &[&str]) -> Vec<String> {
     tags.iter().map(|tag| (*tag).to_owned()).collect()
 }
 
-/// The text of a file for a new note.
+/// The file of a new entry.
 fn text_of(title: &str, tags: &[String], body: &str) -> String {
     let note = CapturedKnowledge {
         title: title.to_owned(),
@@ -24,7 +24,7 @@ fn text_of(title: &str, tags: &[String], body: &str) -> String {
 }
 
 #[test]
-fn a_note_is_written_and_read_back() {
+fn knowledge_entry_round_trips() {
     let text = text_of(
         "Cargo bench: \"nightly\"",
         &tags(&["Testing", "two words", "testing", "yes", "3d"]),
@@ -51,7 +51,7 @@ fn a_note_is_written_and_read_back() {
 }
 
 #[test]
-fn fault_7_a_hostile_title_is_read_back() {
+fn fault_7_hostile_title_round_trips() {
     for title in [
         "a \"quoted\" one",
         "---",
@@ -90,7 +90,7 @@ fn fault_7_a_hostile_title_is_read_back() {
 }
 
 #[test]
-fn the_feature_of_a_note_stands_in_front_of_it() {
+fn feature_is_written_to_frontmatter() {
     let note = |feature: &str| CapturedKnowledge {
         title: "A".to_owned(),
         tags: tags(&["b"]),
@@ -106,7 +106,7 @@ fn the_feature_of_a_note_stands_in_front_of_it() {
 }
 
 #[test]
-fn what_people_write_is_read() {
+fn hand_written_frontmatter_is_read() {
     let text = "\u{feff}---\r\ntitle: 'It''s plain' # why\r\ntags:\r\n- One\r\n- 2024\r\nfeature: perf\r\nmood: [x]\r\n--- \r\nBody\r\n";
     let read = Knowledge::parse(text.as_bytes()).unwrap();
     assert_eq!(read.title, "It's plain");
@@ -121,7 +121,7 @@ fn what_people_write_is_read() {
 }
 
 #[test]
-fn what_is_no_note_is_named() {
+fn invalid_files_are_reported() {
     let deep = format!(
         "---\ntitle: a\ntags: [b]\nx: {}{}\n---\n",
         "[".repeat(50),
@@ -129,9 +129,9 @@ fn what_is_no_note_is_named() {
     );
     let large = format!("---\ntitle: a\ntags: [b]\n{}\n---\n", "# x\n".repeat(20_000));
     for (text, part) in [
-        ("", "does not begin with frontmatter"),
-        ("# A heading\n", "does not begin with frontmatter"),
-        ("---\ntitle: a\n", "does not begin with frontmatter"),
+        ("", "does not start with frontmatter"),
+        ("# A heading\n", "does not start with frontmatter"),
+        ("---\ntitle: a\n", "does not start with frontmatter"),
         ("---\n---\n", "no title"),
         ("---\ntags: [a]\n---\n", "no title"),
         ("---\ntitle: ' '\ntags: [a]\n---\n", "no title"),
@@ -143,24 +143,24 @@ fn what_is_no_note_is_named() {
         ),
         (
             "---\ntags: [a]\ntitle: &a x\n---\n",
-            "cannot be read: anchors (`&name`) are not read at line 3, column 11",
+            "cannot be read: anchors (`&name`) are not supported at line 3, column 11",
         ),
         (
             &deep,
-            "cannot be read: lists and maps stand too deep in one another at line 4, column 20",
+            "cannot be read: lists and maps are nested too deeply at line 4, column 20",
         ),
-        (&large, "its frontmatter has more than 64 KiB"),
+        (&large, "its frontmatter is larger than 64 KiB"),
         (
             "---\ntitle: a\ntitle: b\n---\n",
-            "cannot be read: the key `title` stands there twice at line 3, column 1",
+            "cannot be read: duplicate key `title` at line 3, column 1",
         ),
         (
             "---\ntitle: a\ntags: [null]\n---\n",
-            "cannot be read: there is nothing where a text is expected at line 3, column 8",
+            "cannot be read: expected a string, found nothing at line 3, column 8",
         ),
         (
             "---\ntitle: !!binary gICA\ntags: [a]\n---\n",
-            "cannot be read: `!!binary` is not read at line 2, column ",
+            "cannot be read: `!!binary` is not supported at line 2, column ",
         ),
     ] {
         let problem = Knowledge::parse(text.as_bytes()).unwrap_err().to_string();
@@ -171,7 +171,7 @@ fn what_is_no_note_is_named() {
 }
 
 #[test]
-fn an_update_keeps_what_it_does_not_change() {
+fn update_keeps_unchanged_bytes() {
     let old =
         "---\n# mine\ntitle: Colours\ntags:\n  - hex\n  - parsing\nmood: {a: [1, 2]}\ncreated_at: 2026\n---\n\nOld.\n";
     let new = updated_knowledge(old.as_bytes(), &tags(&["PARSING", "css"]), "New.\nSecond.").unwrap();
@@ -199,7 +199,7 @@ fn an_update_keeps_what_it_does_not_change() {
 }
 
 #[test]
-fn tags_are_added_in_whatever_form_they_stand_and_no_byte_goes() {
+fn tags_are_added_to_any_form_of_list() {
     for (old, new) in [
         ("tags: [a] # topics", "tags: [a, b, c2] # topics"),
         ("tags: [ a ]", "tags: [ a, b, c2 ]"),
@@ -232,7 +232,7 @@ fn tags_are_added_in_whatever_form_they_stand_and_no_byte_goes() {
 }
 
 #[test]
-fn tags_to_which_none_can_be_added_are_not_passed_over_in_silence() {
+fn tags_that_cannot_be_extended_are_an_error() {
     let text = b"---\n{title: a, tags: b}\n---\nOld.\n";
     let refused = updated_knowledge(text, &tags(&["c"]), "New.").unwrap_err();
     assert_eq!(refused, KnowledgeProblem::FixedTags);
@@ -241,7 +241,7 @@ fn tags_to_which_none_can_be_added_are_not_passed_over_in_silence() {
 }
 
 #[test]
-fn a_body_that_is_cut_after_a_fence_keeps_it() {
+fn body_cut_after_a_fence_keeps_it() {
     let words = "w ".repeat(MAX_WORDS - 3);
     let body = format!("{words}\n```\ncode\n```\nmore words");
     assert_eq!(capped_to_words(&body), format!("{words}\n```\ncode\n```\n[truncated]"));
@@ -249,7 +249,7 @@ fn a_body_that_is_cut_after_a_fence_keeps_it() {
 }
 
 #[test]
-fn a_long_body_is_cut_at_a_word() {
+fn long_body_is_cut_at_a_word() {
     let words = |n: usize| (0..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join("\n");
     assert_eq!(capped_to_words(&words(MAX_WORDS)), words(MAX_WORDS));
     assert_eq!(
@@ -260,7 +260,7 @@ fn a_long_body_is_cut_at_a_word() {
 }
 
 #[test]
-fn fault_3_names_are_those_of_the_titles() {
+fn fault_3_file_names_follow_titles() {
     assert_eq!(knowledge_file_name("Größe: der Farben!", 1), "größe-der-farben.md");
     assert_eq!(knowledge_file_name("../../etc/passwd", 2), "etc-passwd-2.md");
     assert_eq!(knowledge_file_name("🚧", 1), "note.md");
@@ -286,7 +286,7 @@ fn fault_3_names_are_those_of_the_titles() {
 
 proptest! {
     #[test]
-    fn fault_7_any_title_and_tag_are_read_back(title in "\\PC*|(\\p{Any}){0,40}", tag in "\\PC{1,8}|(\\p{Any}){1,8}", body in "(\\p{Any}){0,80}") {
+    fn fault_7_any_title_and_tag_round_trip(title in "\\PC*|(\\p{Any}){0,40}", tag in "\\PC{1,8}|(\\p{Any}){1,8}", body in "(\\p{Any}){0,80}") {
         prop_assume!(!title.trim().is_empty() && !tag.trim().is_empty());
         let text = text_of(&title, std::slice::from_ref(&tag), &body);
         let read = Knowledge::parse(text.as_bytes()).unwrap();
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_note_or_a_problem(bytes in proptest::collection::vec(any::<u8>(), 0..200), front in "\\PC{0,60}") {
+    fn any_bytes_parse_or_report_a_problem(bytes in proptest::collection::vec(any::<u8>(), 0..200), front in "\\PC{0,60}") {
         drop(Knowledge::parse(&bytes));
         drop(Knowledge::parse(format!("---\n{front}\n---\n").as_bytes()));
     }

@@ -1,6 +1,6 @@
-//! Writes YAML that every reader of YAML reads back: strings that need it in double quotes, on one line.
+//! Writes YAML that every parser reads back: strings that need it are double-quoted, on one line.
 
-/// A text in double quotes. Whatever is no plain printable sign is written as its number.
+/// A double-quoted string. Non-printable characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -23,18 +23,16 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A list on one line.
 pub(super) fn list(items: &[String]) -> String {
     let items: Vec<String> = items.iter().map(|word| item(word)).collect();
     format!("[{}]", items.join(", "))
 }
 
-/// A word within a list.
 pub(super) fn item(word: &str) -> String {
     if is_plain(word) { word.to_owned() } else { quoted(word) }
 }
 
-/// Whether a word means itself without quotes, and nothing else: no number, no truth value, no sign of YAML.
+/// Whether a word needs no quotes: not a number, boolean, or YAML syntax.
 fn is_plain(word: &str) -> bool {
     let is_word = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word
@@ -47,7 +45,7 @@ fn is_plain(word: &str) -> bool {
         )
 }
 
-/// What YAML allows as it is, and what breaks no line of it.
+/// Characters that YAML allows unescaped and that do not break the line.
 fn is_printable(c: char) -> bool {
     let number = u32::from(c);
     !c.is_control() && !matches!(number, 0x2028 | 0x2029 | 0xfeff | 0xfffe | 0xffff) && number & 0xfffe != 0xfffe

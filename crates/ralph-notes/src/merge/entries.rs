@@ -1,21 +1,21 @@
-//! What becomes of each entry: decided by what it says on the three sides, whatever stands around it.
+//! Merges entries by their content on the three sides, regardless of the text around them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ralph_model::{Extra, Note, NoteId, Shelf, Tags};
+use ralph_model::{Extra, Note, NoteFileKind, NoteId, Tags};
 
 use super::MergeError;
 use super::side::{Side, Unit, plain_breaks};
 use crate::Document;
 
-/// An entry that must stand in the merged file exactly once.
+/// An entry that must be in the merged file exactly once.
 #[derive(Debug, Clone)]
 pub(super) struct Kept<'a> {
-    /// What must be read back.
+    /// The note that must be read back.
     pub(super) note: Note,
     pub(super) body: Cow<'a, [u8]>,
-    /// Whether the note is all there is to it.
+    /// Whether the entry has nothing beyond the note.
     pub(super) plain: bool,
     /// For the other side's version of an entry that both sides changed: the id that our version kept.
     pub(super) rival: Option<NoteId>,
@@ -32,17 +32,16 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The three sides of a merge.
 pub(super) struct Sides<'s, 'a> {
     pub(super) base: &'s Side<'a>,
     pub(super) ours: &'s Side<'a>,
     pub(super) theirs: &'s Side<'a>,
 }
 
-/// Decides about every entry: those that stay, in our order and then in theirs.
+/// Merges every entry; returns those that stay, in our order and then in theirs.
 ///
 /// # Errors
-/// When one of two versions that both must be kept would be lost.
+/// If a version that must be kept would be lost.
 pub(super) fn resolve<'a>(sides: &Sides<'_, 'a>) -> Result<Vec<Kept<'a>>, MergeError> {
     let mut kept: Vec<Kept<'a>> = Vec::new();
     let mut clashes: HashMap<&str, &Unit<'a>> = HashMap::new();
@@ -57,7 +56,7 @@ pub(super) fn resolve<'a>(sides: &Sides<'_, 'a>) -> Result<Vec<Kept<'a>>, MergeE
                     clashes.insert(id, theirs);
                 }
             },
-            // Gone on the other side: it stays unless nothing happened to it on this one.
+            // Deleted on one side: keep it if the other side changed it.
             (Some(only), None) | (None, Some(only)) if !base.is_some_and(|base| base.same(only)) => {
                 kept.push(Kept::of(only));
             }
@@ -68,7 +67,7 @@ pub(super) fn resolve<'a>(sides: &Sides<'_, 'a>) -> Result<Vec<Kept<'a>>, MergeE
     add_copies(sides, &clashes, kept)
 }
 
-/// One entry of two versions; `None` when both must be kept.
+/// Merges two versions into one entry; `None` if both must be kept.
 fn joined<'a>(base: Option<&Unit<'a>>, ours: &Unit<'a>, theirs: &Unit<'a>) -> Option<Kept<'a>> {
     let same_bytes = |base: &Unit<'_>| base.body == ours.body;
     if ours.same(theirs) {
@@ -93,8 +92,8 @@ fn joined<'a>(base: Option<&Unit<'a>>, ours: &Unit<'a>, theirs: &Unit<'a>) -> Op
     })
 }
 
-/// The parts of two versions put together; `None` when their texts differ and neither is the old one. Where both set
-/// another day, kind or value, ours stands.
+/// Merges the parts of two versions; `None` if both sides changed the text differently. If both set a different date,
+/// kind, or value, ours wins.
 fn joined_notes(base: Option<&Note>, ours: &Note, theirs: &Note) -> Option<Note> {
     fn pick<T: PartialEq>(base: Option<&T>, ours: T, theirs: T) -> Option<T> {
         if ours == theirs || base == Some(&theirs) {
@@ -123,20 +122,20 @@ fn joined_notes(base: Option<&Note>, ours: &Note, theirs: &Note) -> Option<Note>
     })
 }
 
-/// The tags of both, without those that one of them took away.
+/// The tags of both, without those that one side removed.
 fn joined_tags(base: Option<&Tags>, ours: &Tags, theirs: &Tags) -> Tags {
     let has = |tags: &Tags, tag: &str| tags.iter().any(|other| other == tag);
     let was_there = |tag: &str| base.is_some_and(|base| has(base, tag));
     let from_ours = ours.iter().filter(|tag| has(theirs, tag) || !was_there(tag));
     let from_theirs = theirs.iter().filter(|tag| !has(ours, tag) && !was_there(tag));
-    // Tags that were read once can be written again.
+    // These tags were parsed before, so they are valid.
     Tags::new(from_ours.chain(from_theirs)).unwrap_or_else(|_| ours.clone())
 }
 
-/// Takes copies of earlier merges out that say what stands elsewhere, or what both sides have moved on from. Without
-/// this, every merge of two branches that merge each other now and then would leave another copy.
+/// Removes copies from earlier merges whose text is also in another entry, or which both sides have replaced. Otherwise
+/// every merge of two branches that are merged repeatedly would add another copy.
 fn drop_stale_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a>>, kept: &mut Vec<Kept<'a>>) {
-    let standing: HashMap<&str, &Kept<'_>> = kept.iter().map(|kept| (kept.note.id.as_str(), kept)).collect();
+    let by_id: HashMap<&str, &Kept<'_>> = kept.iter().map(|kept| (kept.note.id.as_str(), kept)).collect();
     let stale: HashSet<NoteId> = kept
         .iter()
         .filter(|copy| !sides.base.units.contains_key(copy.note.id.as_str()))
@@ -144,11 +143,11 @@ fn drop_stale_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a
             let Some(id) = copy.note.extra.get(Extra::CONFLICTS) else {
                 return false;
             };
-            let as_rival = standing
+            let as_rival = by_id
                 .get(id)
                 .is_some_and(|rival| rival.plain && copy.plain && rival.note.content == copy.note.content);
             let as_base =
-                clashes.contains_key(id) && sides.base.units.get(id).is_some_and(|base| says_what(copy, base));
+                clashes.contains_key(id) && sides.base.units.get(id).is_some_and(|base| same_text(copy, base));
             id != copy.note.id.as_str() && (as_rival || as_base)
         })
         .map(|copy| copy.note.id.clone())
@@ -156,7 +155,7 @@ fn drop_stale_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a
     kept.retain(|entry| !stale.contains(&entry.note.id));
 }
 
-/// Puts the other side's version of every entry that both sides changed beside ours.
+/// Adds the other side's version of every entry that both sides changed, next to ours.
 fn add_copies<'a>(
     sides: &Sides<'_, 'a>,
     clashes: &HashMap<&str, &Unit<'a>>,
@@ -174,10 +173,10 @@ fn add_copies<'a>(
     for entry in &kept {
         let id = entry.note.id.as_str();
         let Some(theirs) = clashes.get(id) else { continue };
-        if copies.get(id).into_iter().flatten().any(|copy| says_what(copy, theirs)) {
+        if copies.get(id).into_iter().flatten().any(|copy| same_text(copy, theirs)) {
             continue;
         }
-        // Taken is an id that stands in any of the files, be it in prose.
+        // An id counts as taken if it occurs anywhere in the files, even in prose.
         let is_taken = |id: &NoteId| taken.contains(id) || files.iter().any(|file| file.mentions(id));
         let copy = copy_of(theirs, is_taken).ok_or_else(|| MergeError::losing([id]))?;
         taken.insert(copy.note.id.clone());
@@ -191,14 +190,13 @@ fn add_copies<'a>(
 }
 
 impl<'s, 'a> Sides<'s, 'a> {
-    /// The same question to base, ours and theirs.
+    /// Applies a function to base, ours, and theirs.
     pub(super) fn each<T>(&self, ask: impl Fn(&'s Side<'a>) -> T) -> [T; 3] {
         [self.base, self.ours, self.theirs].map(ask)
     }
 }
 
-/// Whether a copy says what this version of the entry says.
-fn says_what(copy: &Kept<'_>, version: &Unit<'_>) -> bool {
+fn same_text(copy: &Kept<'_>, version: &Unit<'_>) -> bool {
     if copy.plain && version.plain {
         return copy.note.content == version.note.content;
     }
@@ -206,7 +204,7 @@ fn says_what(copy: &Kept<'_>, version: &Unit<'_>) -> bool {
     rewritten(version, &as_copy).is_some_and(|body| plain_breaks(&body) == plain_breaks(&copy.body))
 }
 
-/// The version of the other side under an id of its own: the same second, and four digits from its text.
+/// The other side's version under its own id: the same timestamp, and four digits from its text.
 fn copy_of<'a>(theirs: &Unit<'a>, is_taken: impl Fn(&NoteId) -> bool) -> Option<Kept<'a>> {
     let (stem, _) = theirs.note.id.as_str().rsplit_once('-')?;
     let first = text_hash(&theirs.note.content);
@@ -233,7 +231,7 @@ fn marked(version: &Unit<'_>, id: NoteId) -> Note {
     note
 }
 
-/// Sixteen bits of a text that are the same on every machine and in every version: FNV-1a, folded.
+/// A 16-bit text hash that is the same on every machine and in every version: FNV-1a, folded.
 fn text_hash(text: &str) -> u16 {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -242,14 +240,14 @@ fn text_hash(text: &str) -> u16 {
     u16::from_be_bytes([a ^ c, b ^ d])
 }
 
-/// The lines of an entry changed to what a note says, its id too; whatever else stands among them stays.
+/// Rewrites the lines of an entry, including its id, to match a note; keeps everything else between them.
 fn rewritten(unit: &Unit<'_>, note: &Note) -> Option<Vec<u8>> {
-    let shelf = if note.id.as_str().starts_with("mem-") {
-        Shelf::Memories
+    let file_kind = if note.id.as_str().starts_with("mem-") {
+        NoteFileKind::Memories
     } else {
-        Shelf::Guardrails
+        NoteFileKind::Guardrails
     };
-    let document = Document::parse(shelf, unit.body);
+    let document = Document::parse(file_kind, unit.body);
     let [entry] = document.entries() else { return None };
     let in_place = Note {
         kind: entry.kind,

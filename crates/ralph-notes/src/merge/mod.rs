@@ -1,8 +1,8 @@
-//! Merges two versions of a notes file that came from one: entry by entry, and the prose around them line by line.
+//! Three-way merge of notes files: entry by entry, with the prose around them merged line by line.
 //!
-//! What becomes of an entry does not depend on where it stands (`entries.rs`), and where it stands is never a conflict
-//! (`weave.rs`). The result is read again before it is handed out: an entry that prose would hide, or run into, is taken
-//! to the end of its section, so that no way in which prose can be merged loses one.
+//! What happens to an entry does not depend on its position (`entries.rs`), and its position is never a conflict
+//! (`weave.rs`). The result is parsed again before it is returned. An entry that prose would hide or run into is moved
+//! to the end of its section, so no merge of prose can lose an entry.
 
 mod entries;
 mod side;
@@ -10,7 +10,7 @@ mod weave;
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_model::{Note, NoteId, NoteKind, Shelf};
+use ralph_model::{Note, NoteFileKind, NoteId, NoteKind};
 
 use self::entries::{Kept, Sides, resolve};
 use self::side::{Side, repeated_ids};
@@ -18,14 +18,12 @@ use self::weave::{Item, Origin, Symbols, Three, Woven, weave};
 use crate::lines::BOM;
 use crate::{Document, Patches};
 
-/// The merged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many conflicts were left in the prose, between git's markers.
+    /// The number of conflicts in prose, marked with git's markers.
     pub prose_conflicts: usize,
-    /// The entries that both sides changed: the id that ours kept, and the one that theirs got.
+    /// Entries that both sides changed: the id that ours kept, and the new id of theirs.
     pub entry_conflicts: Vec<(NoteId, NoteId)>,
 }
 
@@ -39,9 +37,9 @@ impl Merged {
     }
 }
 
-/// No file could be made in which every entry can be read. Nothing was written.
+/// No merged file was found in which every entry can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the merged file would not show {}", ids.join(", "))]
+#[error("the merged file would lose {}", ids.join(", "))]
 pub struct MergeError {
     ids: Vec<String>,
 }
@@ -54,18 +52,18 @@ impl MergeError {
     }
 }
 
-/// Merges two files of a shelf that both came from `base`, which is empty where there was none.
+/// Merges two notes files with the common ancestor `base`, which may be empty.
 ///
 /// # Errors
-/// When an entry could not be read from the result: a side has conflict markers in the middle of an entry.
-pub fn merge(shelf: Shelf, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Merged, MergeError> {
+/// If an entry could not be read from the result, because a side has conflict markers inside an entry.
+pub fn merge(file_kind: NoteFileKind, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Merged, MergeError> {
     if ours == theirs || base == theirs {
         return Ok(Merged::unchanged(ours));
     }
     if base == ours {
         return Ok(Merged::unchanged(theirs));
     }
-    let documents = [base, ours, theirs].map(|bytes| Document::parse(shelf, bytes));
+    let documents = [base, ours, theirs].map(|bytes| Document::parse(file_kind, bytes));
     let repeated: HashSet<&str> = documents.iter().flat_map(repeated_ids).collect();
     let [base, ours, theirs] = documents.map(|document| Side::new(document, &repeated));
     let sides = Sides {
@@ -84,7 +82,7 @@ pub fn merge(shelf: Shelf, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Me
             theirs: their_tokens,
         }),
         sides,
-        shelf,
+        file_kind,
     };
     let bytes = assembly.bytes()?;
     let conflicts = assembly.kept.iter();
@@ -97,26 +95,25 @@ pub fn merge(shelf: Shelf, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Me
     })
 }
 
-/// The entries that must be there, and the order in which they may stand.
+/// The entries that must be in the result, and the order in which they may be.
 struct Assembly<'s, 'a> {
     kept: Vec<Kept<'a>>,
     woven: Woven<'a>,
     sides: Sides<'s, 'a>,
-    shelf: Shelf,
+    file_kind: NoteFileKind,
 }
 
-/// How entries that are read from the merged file are judged.
+/// How strictly the entries of the merged file are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Judgement {
-    /// Each stands once.
     Strict,
-    /// Each stands at least once: prose may have become an entry.
+    /// Each occurs at least once: prose may have become an entry.
     Lenient,
 }
 
 impl Assembly<'_, '_> {
-    /// The merged file: entries where they belong, else those that cannot be read there at the end of their sections, else
-    /// all of them there, else all of them before the prose.
+    /// Tries in turn: entries in place; those that cannot be read there at the end of their sections; all entries
+    /// there; all entries before the prose.
     fn bytes(&self) -> Result<Vec<u8>, MergeError> {
         let mut bytes = self.with_moved(&HashSet::new());
         let mut moved = self.wrong(&bytes, Judgement::Strict);
@@ -140,7 +137,7 @@ impl Assembly<'_, '_> {
         Err(MergeError::losing(wrong))
     }
 
-    /// The file with these entries, and those that have no place, at the ends of their sections.
+    /// Renders the file with these entries, and those without a position, at the end of their sections.
     fn with_moved(&self, moved: &HashSet<&str>) -> Vec<u8> {
         let eol = self.eol();
         let mut out = Vec::new();
@@ -169,15 +166,14 @@ impl Assembly<'_, '_> {
         self.appended(out, &rest.collect::<Vec<_>>())
     }
 
-    /// The last resort, for prose that would hide an entry wherever it stood after it, such as fences that close only
-    /// together: the entries as ralph writes them, then the prose. An entry with more to it than a note stands there too,
-    /// as prose.
+    /// The last resort, for prose that would hide every entry after it, such as fences that close only together: first
+    /// the entries as ralph writes them, then the prose. An entry with more than a note is repeated in the prose.
     fn entries_first(&self) -> Vec<u8> {
         let empty = Vec::from(if self.has_bom() { BOM } else { b"" });
         let notes: Vec<Note> = self.kept.iter().map(|kept| kept.note.clone()).collect();
-        let mut out = Document::parse(self.shelf, &empty).add(&notes).apply(&empty);
+        let mut out = Document::parse(self.file_kind, &empty).add(&notes).apply(&empty);
         // A title ends the last entry.
-        push(&mut out, format!("\n# {}\n\n", self.shelf.title()).as_bytes(), "\n");
+        push(&mut out, format!("\n# {}\n\n", self.file_kind.title()).as_bytes(), "\n");
         for item in &self.woven.items {
             match item {
                 Item::Text(bytes) => push(&mut out, bytes, "\n"),
@@ -193,7 +189,7 @@ impl Assembly<'_, '_> {
         out
     }
 
-    /// Which entries go to which of the items. A copy that this merge made goes after the entry it contradicts.
+    /// Assigns entries to items. A copy that this merge made follows the entry it conflicts with.
     fn places(&self, moved: &HashSet<&str>) -> HashMap<usize, Vec<&Kept<'_>>> {
         let mut found: HashMap<&str, (bool, usize)> = HashMap::new();
         let kept: HashMap<&str, &Kept<'_>> = self.kept.iter().map(|kept| (kept.note.id.as_str(), kept)).collect();
@@ -230,7 +226,7 @@ impl Assembly<'_, '_> {
         if entries.is_empty() {
             return bytes;
         }
-        let document = Document::parse(self.shelf, &bytes);
+        let document = Document::parse(self.file_kind, &bytes);
         let eol = self.eol();
         let mut patches = Patches::none();
         for kind in document.kinds_to_fill() {
@@ -247,9 +243,9 @@ impl Assembly<'_, '_> {
         patches.apply(&bytes)
     }
 
-    /// The entries that cannot be read from a merged file as they must be.
+    /// The entries that cannot be read from a merged file as required.
     fn wrong(&self, bytes: &[u8], judgement: Judgement) -> HashSet<&str> {
-        let document = Document::parse(self.shelf, bytes);
+        let document = Document::parse(self.file_kind, bytes);
         let mut read: HashMap<&str, Vec<&crate::Entry>> = HashMap::new();
         for entry in document.entries() {
             read.entry(document.id(entry)).or_default().push(entry);
@@ -277,7 +273,7 @@ impl Assembly<'_, '_> {
     }
 }
 
-/// Appends bytes, after a line break where the last line has none.
+/// Appends bytes, after a line break if the last line has none.
 fn push(out: &mut Vec<u8>, bytes: &[u8], eol: &str) {
     if !(out.is_empty() || out.ends_with(b"\n") || out == BOM) {
         out.extend(eol.as_bytes());

@@ -1,38 +1,37 @@
-//! One of the three files of a merge, cut into pieces: lines of prose, headings of sections, whole entries.
+//! Splits one of the three files of a merge into pieces: lines of prose, section headings, and whole entries.
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_model::{Note, NoteKind, Shelf};
+use ralph_model::{Note, NoteFileKind, NoteKind};
 
 use crate::lines::{BOM, Fences, Line, conflict_marker, heading, is_blank, is_part_of_entry, lines_in};
 use crate::{Document, Entry, Span};
 
-/// A file of a merge.
 #[derive(Debug)]
 pub(super) struct Side<'a> {
     pub(super) document: Document<'a>,
     pub(super) has_bom: bool,
-    /// The whole file but its byte order mark, in order.
+    /// The whole file except its byte order mark, in order.
     pub(super) pieces: Vec<Piece<'a>>,
-    /// The entries by their ids, without those whose id stands more than once in any of the three files.
+    /// The entries by id, except ids that occur more than once in any of the three files.
     pub(super) units: HashMap<&'a str, Unit<'a>>,
-    /// The ids of the units in the order of the file.
+    /// The ids of `units` in file order.
     pub(super) order: Vec<&'a str>,
 }
 
-/// A stretch of a file that a merge moves as one.
+/// A part of a file that is merged as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// A line of prose. An entry whose id stands twice counts as one too, since its id does not tell which is meant.
+    /// A line of prose. An entry with a duplicate id counts as prose, because the id does not identify it.
     Line(&'a [u8]),
-    /// The heading of one of the shelf's sections, with the blank lines before it.
+    /// The heading of a known section, with the blank lines before it.
     Section { kind: NoteKind, bytes: &'a [u8] },
-    /// An entry, and the blank lines before it.
+    /// An entry, with the blank lines before it.
     Entry { id: &'a str, lead: &'a [u8] },
 }
 
 impl<'a> Piece<'a> {
-    /// What makes two pieces the same in a comparison: not their line breaks, and not what an entry says.
+    /// The comparison key: ignores line breaks and the content of entries.
     pub(super) fn key(self) -> PieceKey<'a> {
         match self {
             Self::Line(bytes) => {
@@ -44,7 +43,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Its bytes; of an entry only the blank lines before it.
+    /// The bytes of the piece; for an entry, only the blank lines before it.
     pub(super) fn bytes(self) -> &'a [u8] {
         match self {
             Self::Line(bytes) | Self::Section { bytes, .. } => bytes,
@@ -57,7 +56,6 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What makes two pieces the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PieceKey<'a> {
     Line(&'a [u8]),
@@ -65,17 +63,17 @@ pub(super) enum PieceKey<'a> {
     Entry(&'a str),
 }
 
-/// An entry with all that hangs on it: from its heading to the last quote or comment line before the next heading.
+/// An entry with its trailing parts: from its heading to the last quote or comment line before the next heading.
 #[derive(Debug, Clone)]
 pub(super) struct Unit<'a> {
     pub(super) note: Note,
     pub(super) body: &'a [u8],
-    /// Whether the note is all there is to it: nothing else stands among its lines, and all of them can be read.
+    /// Whether the unit consists only of the note's lines, and all of them are readable.
     pub(super) plain: bool,
 }
 
 impl Unit<'_> {
-    /// Whether two versions of an entry say the same.
+    /// Whether two versions of an entry are equal.
     pub(super) fn same(&self, other: &Self) -> bool {
         if self.plain && other.plain {
             self.note == other.note
@@ -85,7 +83,7 @@ impl Unit<'_> {
     }
 }
 
-/// The bytes with LF at the ends of lines, and one at their end.
+/// The bytes with LF line breaks, including a final one.
 pub(super) fn plain_breaks(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(bytes.len() + 1);
     for line in lines_in(bytes, Span::new(0, bytes.len())) {
@@ -95,7 +93,7 @@ pub(super) fn plain_breaks(bytes: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The ids that stand more than once in a file.
+/// The ids that occur more than once in a file.
 pub(super) fn repeated_ids<'a>(document: &Document<'a>) -> HashSet<&'a str> {
     let mut seen = HashSet::new();
     document
@@ -107,12 +105,12 @@ pub(super) fn repeated_ids<'a>(document: &Document<'a>) -> HashSet<&'a str> {
 }
 
 impl<'a> Side<'a> {
-    /// Cuts a file into pieces; `repeated` are the ids that do not tell entries apart.
+    /// Splits a file into pieces; `repeated` are the ids that do not identify an entry.
     pub(super) fn new(document: Document<'a>, repeated: &HashSet<&str>) -> Self {
         let has_bom = document.bytes().starts_with(BOM);
         let cutter = Cutter {
             bytes: document.bytes(),
-            shelf: document.shelf(),
+            file_kind: document.file_kind(),
             fences: Fences::default(),
             fences_ahead: Fences::default(),
             blank_from: None,
@@ -139,7 +137,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Whether the parts of an entry are all that stands in a stretch, and can be read.
+/// Whether a span consists only of the entry's parts, and all of them are readable.
 fn is_plain(document: &Document<'_>, entry: &Entry, stretch: Span) -> bool {
     let bytes = document.bytes();
     let mut parts = [entry.heading, entry.content, entry.tags, entry.extra];
@@ -159,16 +157,16 @@ fn is_plain(document: &Document<'_>, entry: &Entry, stretch: Span) -> bool {
         && document.comments_are_readable(entry)
 }
 
-/// The entries and where they stand with all that hangs on them, in the order of the file.
+/// The entries with the spans of their units, in file order.
 type Bodies<'d> = Vec<(&'d Entry, Span)>;
 
 struct Cutter<'a> {
     bytes: &'a [u8],
-    shelf: Shelf,
+    file_kind: NoteFileKind,
     fences: Fences,
-    /// The same for the look ahead, which goes over some lines a second time; fences must be asked for in order.
+    /// Fence state for the lookahead, which revisits lines; fences must be queried in order.
     fences_ahead: Fences,
-    /// Where the blank lines before the line under way begin.
+    /// The start of the blank lines before the current line.
     blank_from: Option<usize>,
     pieces: Vec<Piece<'a>>,
 }
@@ -210,7 +208,8 @@ impl<'a> Cutter<'a> {
         (self.pieces, bodies)
     }
 
-    /// Where the entry under this heading ends, with stray quotes and comments that would else hang on what stands before.
+    /// The end of the entry under this heading, including stray quotes and comments that would otherwise attach to the
+    /// preceding text.
     fn end_of_unit(&mut self, title: Line) -> usize {
         let mut end = title.next;
         let mut offset = title.next;
@@ -229,7 +228,7 @@ impl<'a> Cutter<'a> {
 
     fn section(&self, text: &[u8]) -> Option<NoteKind> {
         match heading(text)? {
-            (2, name) => self.shelf.kind_of_section(name),
+            (2, name) => self.file_kind.kind_of_section(name),
             _ => None,
         }
     }
@@ -238,7 +237,7 @@ impl<'a> Cutter<'a> {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    /// The bytes up to an offset, from the blank lines before this one on.
+    /// The bytes up to an offset, starting with the blank lines before the current line.
     fn lead(&mut self, line: usize, to: usize) -> &'a [u8] {
         let from = self.blank_from.take().unwrap_or(line);
         self.stretch(from, to)

@@ -1,4 +1,4 @@
-//! The order of the merged file: a three-way merge of the pieces of three files, in which entries never conflict.
+//! Determines the order of the merged file: a three-way merge of pieces in which entries never conflict.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -7,14 +7,14 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::side::{Piece, PieceKey};
 
-/// A piece with the number that stands for it in comparisons.
+/// A piece with the number that identifies it in comparisons.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     symbol: u32,
     pub(super) piece: Piece<'a>,
 }
 
-/// Gives the same number to pieces that are the same.
+/// Assigns equal numbers to equal pieces.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a>(HashMap<PieceKey<'a>, u32>);
 
@@ -31,7 +31,6 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Which side a piece of the merged file comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Ours,
@@ -39,21 +38,20 @@ pub(super) enum Origin {
     Both,
 }
 
-/// A piece of the merged file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item<'a> {
     Text(&'a [u8]),
-    /// Where an entry may stand. Whether it does is decided elsewhere, and the same id may come more than once.
+    /// A possible position of an entry. Another step decides whether it is used; the same id may occur more than once.
     Entry {
         id: &'a str,
         lead: &'a [u8],
         origin: Origin,
     },
-    /// A marker of a conflict in prose, without its line break.
+    /// A conflict marker in prose, without its line break.
     Marker(&'static str),
 }
 
-/// The same stretch of the three files.
+/// Corresponding parts of the three files.
 #[derive(Clone, Copy)]
 pub(super) struct Three<'t, 'a> {
     pub(super) base: &'t [Token<'a>],
@@ -61,23 +59,21 @@ pub(super) struct Three<'t, 'a> {
     pub(super) theirs: &'t [Token<'a>],
 }
 
-/// Merges the pieces of three files.
 pub(super) fn weave<'a>(files: Three<'_, 'a>) -> Woven<'a> {
     let mut woven = Woven::default();
     woven.merge(files);
     woven
 }
 
-/// The merged file, as far as it has come.
 #[derive(Debug, Default)]
 pub(super) struct Woven<'a> {
     pub(super) items: Vec<Item<'a>>,
-    /// How many conflicts were left in prose.
+    /// The number of conflicts in prose.
     pub(super) conflicts: usize,
 }
 
 impl<'a> Woven<'a> {
-    /// Merges stretch by stretch, between the pieces that all three files have.
+    /// Merges the parts between the pieces that all three files share.
     fn merge(&mut self, three: Three<'_, 'a>) {
         for step in steps(three) {
             match step {
@@ -91,7 +87,7 @@ impl<'a> Woven<'a> {
         }
     }
 
-    /// A stretch that only one side changed, or both in the same way.
+    /// Handles a part that only one side changed, or that both changed in the same way.
     fn merge_one_sided(&mut self, three: Three<'_, 'a>) -> bool {
         let Three { base, ours, theirs } = three;
         if same(ours, base) {
@@ -105,7 +101,7 @@ impl<'a> Woven<'a> {
         true
     }
 
-    /// A stretch that both sides changed, section by section: each may have made a section of its own.
+    /// Merges a part that both sides changed section by section, because each may have added its own section.
     fn merge_sections(&mut self, three: Three<'_, 'a>) {
         let [base, ours, theirs] = [three.base, three.ours, three.theirs].map(runs);
         let only_theirs = theirs.iter().filter(|run| find(&ours, run.key).is_none());
@@ -127,8 +123,8 @@ impl<'a> Woven<'a> {
         }
     }
 
-    /// A stretch of one section that both sides changed. If only one of them touched the prose, the entries of the other
-    /// are put in; else the prose is merged by itself, and the entries follow it.
+    /// Merges a part of one section that both sides changed. If only one side changed the prose, the other side's
+    /// entries are inserted into it; otherwise the prose is merged separately, and the entries follow it.
     fn merge_run(&mut self, three: Three<'_, 'a>) {
         let prose = |tokens: &[Token<'a>]| -> Vec<Token<'a>> {
             tokens.iter().filter(|token| !token.piece.is_entry()).copied().collect()
@@ -169,7 +165,7 @@ impl<'a> Woven<'a> {
         }
     }
 
-    /// Prose that both sides changed, line by line.
+    /// Merges prose that both sides changed line by line.
     fn merge_prose(&mut self, three: Three<'_, 'a>) {
         for step in steps(three) {
             match step {
@@ -183,7 +179,7 @@ impl<'a> Woven<'a> {
         }
     }
 
-    /// Lines that both sides changed to different things: what they have in common stands once, the rest between markers.
+    /// Writes lines that both sides changed differently: common lines once, the rest between markers.
     fn put_conflicts(&mut self, three: Three<'_, 'a>) {
         let is_blank = |tokens: &[Token<'a>]| tokens.iter().all(|token| token.piece.bytes().trim_ascii().is_empty());
         let mut from = (0, 0);
@@ -211,7 +207,7 @@ impl<'a> Woven<'a> {
         }
     }
 
-    /// A piece that all have; the bytes are those of the side that changed them.
+    /// Adds a piece that all three have, with the bytes of the side that changed them.
     fn put_same(&mut self, base: Token<'a>, ours: Token<'a>, theirs: Token<'a>) {
         let changed_by_ours = ours.piece.bytes() != base.piece.bytes();
         self.put(if changed_by_ours { ours } else { theirs }, Origin::Both);
@@ -239,7 +235,7 @@ fn symbols(tokens: &[Token<'_>]) -> HashSet<u32> {
     tokens.iter().map(|token| token.symbol).collect()
 }
 
-/// The entries of one side that the other does not have in this stretch.
+/// The entries of one side that the other does not have in this part.
 fn missing_entries<'a>(from: &[Token<'a>], other: &[Token<'a>]) -> Vec<Token<'a>> {
     let there = symbols(other);
     from.iter()
@@ -248,16 +244,16 @@ fn missing_entries<'a>(from: &[Token<'a>], other: &[Token<'a>]) -> Vec<Token<'a>
         .collect()
 }
 
-/// Pieces under one heading of a section, or before the first.
+/// The pieces under one section heading, or before the first.
 #[derive(Clone, Copy)]
 struct Run<'t, 'a> {
-    /// The symbol of the heading, and how often it stood before in this stretch.
+    /// The symbol of the heading, and how many earlier headings in this part have the same one.
     key: (Option<u32>, usize),
     title: Option<Token<'a>>,
     tokens: &'t [Token<'a>],
 }
 
-/// The run before the first heading, which may be empty, and then one for each heading.
+/// The run before the first heading, which may be empty, then one run per heading.
 fn runs<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Run<'t, 'a>> {
     let is_title = |token: &Token<'_>| matches!(token.piece, Piece::Section { .. });
     let mut runs: Vec<Run<'t, 'a>> = Vec::new();
@@ -286,7 +282,7 @@ enum Step<'t, 'a> {
     Differ(Three<'t, 'a>),
 }
 
-/// The pieces that all three have, in order, and the stretches between them.
+/// The pieces that all three have, in order, and the parts between them.
 fn steps<'t, 'a>(three: Three<'t, 'a>) -> Vec<Step<'t, 'a>> {
     let in_ours: HashMap<usize, usize> = matching(three.base, three.ours).into_iter().collect();
     let in_theirs: HashMap<usize, usize> = matching(three.base, three.theirs).into_iter().collect();
@@ -322,7 +318,7 @@ impl<'t, 'a> Three<'t, 'a> {
     }
 }
 
-/// Which pieces of two lists are the same, in the order of both.
+/// The equal pieces of two lists, in the order of both.
 fn matching(a: &[Token<'_>], b: &[Token<'_>]) -> Vec<(usize, usize)> {
     let (places_a, symbols_a) = shared(a, b);
     let (places_b, symbols_b) = shared(b, a);
@@ -342,8 +338,8 @@ fn matching(a: &[Token<'_>], b: &[Token<'_>]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The pieces of a list that another has too, with their places. Comparing two long lists that have little in common takes
-/// minutes, and what is in only one of them cannot match.
+/// The pieces that both lists have, with their positions. Pieces in only one list cannot match, and comparing two long
+/// lists with little in common takes minutes.
 fn shared(tokens: &[Token<'_>], other: &[Token<'_>]) -> (Vec<usize>, Vec<u32>) {
     let there = symbols(other);
     tokens

@@ -1,4 +1,4 @@
-//! What becomes of entries.
+//! Merging entries.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn both_append_to_the_same_section() {
 }
 
 #[test]
-fn both_append_to_the_end_of_the_file_and_to_an_empty_section() {
+fn both_append_to_file_end_and_empty_section() {
     let ours = BASE.to_owned() + &entry("mem-8-0000", "ours");
     let theirs = BASE.to_owned() + &entry("mem-7-0000", "theirs");
     check(BASE, &ours, &theirs, &(ours.clone() + &entry("mem-7-0000", "theirs")));
@@ -33,7 +33,7 @@ fn both_append_to_the_end_of_the_file_and_to_an_empty_section() {
 }
 
 #[test]
-fn sections_that_each_side_makes_are_both_there() {
+fn new_sections_of_both_sides_are_kept() {
     let base = "# Memories\n";
     let ours = format!("# Memories\n\n## Context\n{}", entry("mem-8-0000", "ours"));
     let theirs = format!("# Memories\n\n## Fixes\n{}", entry("mem-7-0000", "theirs"));
@@ -41,12 +41,12 @@ fn sections_that_each_side_makes_are_both_there() {
     check(base, &ours, &theirs, &both);
     let theirs = format!("# Memories\n\n## Context\n{}", entry("mem-7-0000", "theirs"));
     check(base, &ours, &theirs, &(ours.clone() + &entry("mem-7-0000", "theirs")));
-    // The same without any file to begin with.
+    // The same without a common ancestor.
     check("", &ours, &theirs, &(ours.clone() + &entry("mem-7-0000", "theirs")));
 }
 
 #[test]
-fn neighbours_may_be_changed_and_deleted() {
+fn adjacent_changes_and_deletions_merge() {
     let changed = BASE.replace("> first", "> first, changed");
     let deleted = BASE.replace(
         "\n### mem-2-bbbb\n> second\n<!-- tags:  | created: 2025-01-02 -->\n",
@@ -60,7 +60,7 @@ fn neighbours_may_be_changed_and_deleted() {
 }
 
 #[test]
-fn different_parts_of_one_entry_are_put_together() {
+fn changes_to_different_parts_of_an_entry_merge() {
     let ours = BASE.replace("> first", "> first, changed");
     let theirs = BASE
         .replace("tags: a, b |", "tags: b, c |")
@@ -74,7 +74,7 @@ fn different_parts_of_one_entry_are_put_together() {
 }
 
 #[test]
-fn an_entry_that_moved_to_another_section_takes_the_other_sides_text_along() {
+fn moved_entry_gets_the_other_sides_text() {
     let second = "\n### mem-2-bbbb\n> second\n<!-- tags:  | created: 2025-01-02 -->\n";
     let ours = BASE
         .replace(second, "")
@@ -86,7 +86,7 @@ fn an_entry_that_moved_to_another_section_takes_the_other_sides_text_along() {
 }
 
 #[test]
-fn changed_on_both_sides_keeps_both_whichever_way_it_is_merged() {
+fn conflicting_texts_are_both_kept() {
     let ours = BASE.replace("> second", "> second for us");
     let theirs = BASE.replace("> second", "> second for them");
     let one = merged(BASE, &ours, &theirs);
@@ -105,7 +105,7 @@ fn changed_on_both_sides_keeps_both_whichever_way_it_is_merged() {
     let [one, other] = [one, other].map(|merged| String::from_utf8(merged.bytes).unwrap());
     assert_eq!(texts(one.as_bytes()), texts(other.as_bytes()));
 
-    // The two merges meet, whatever git takes for what they came from.
+    // The two merges converge, whatever git picks as their common ancestor.
     for base in [BASE, &ours, &theirs, &one, &other] {
         for (a, b) in [(&one, &other), (&other, &one)] {
             assert_eq!(texts(&merged(base, a, b).bytes), texts(one.as_bytes()), "{base}");
@@ -128,7 +128,7 @@ fn changed_on_both_sides_keeps_both_whichever_way_it_is_merged() {
 }
 
 #[test]
-fn a_branch_that_goes_on_replaces_the_copy_of_what_it_said() {
+fn later_change_replaces_the_copy_of_the_earlier() {
     let ours = BASE.replace("> second", "> second for us");
     let theirs = BASE.replace("> second", "> second for them");
     let later = BASE.replace("> second", "> second for them, later");
@@ -146,7 +146,7 @@ fn a_branch_that_goes_on_replaces_the_copy_of_what_it_said() {
 }
 
 #[test]
-fn an_id_that_is_taken_is_not_given_to_a_copy() {
+fn copy_never_reuses_an_id() {
     let ours = BASE.replace("> second", "> second for us") + &entry("mem-2-cea3", "somebody's own");
     let theirs = BASE.replace("> second", "> second for them");
     let ids: Vec<String> = notes(&merged(BASE, &ours, &theirs).bytes)
@@ -160,7 +160,7 @@ fn an_id_that_is_taken_is_not_given_to_a_copy() {
 }
 
 #[test]
-fn what_one_side_deleted_and_the_other_changed_stays() {
+fn entry_changed_by_one_side_survives_deletion() {
     let deleted = BASE.replace(
         "\n### mem-2-bbbb\n> second\n<!-- tags:  | created: 2025-01-02 -->\n",
         "",
@@ -174,7 +174,7 @@ fn what_one_side_deleted_and_the_other_changed_stays() {
 }
 
 #[test]
-fn the_same_id_added_by_both() {
+fn both_sides_add_the_same_id() {
     let same = with_pattern("mem-8-0000", "one text");
     let tagged = same.replace("tags:  | created: 2025-01-09", "tags: x | created: 2025-01-09");
     check(

@@ -1,10 +1,10 @@
-//! Two versions of a notes file become one: nothing is lost, nothing that is apart conflicts, prose merges as git does it.
+//! Merging two versions of a notes file: no losses, no conflicts between separate changes, prose merged like git does.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod entries;
 mod prose;
 
-use ralph_model::{Extra, Note, Shelf};
+use ralph_model::{Extra, Note, NoteFileKind};
 use ralph_notes::{Document, Merged, Sign, merge};
 
 const BASE: &str = "\
@@ -32,10 +32,16 @@ Ours to read.
 ";
 
 fn merged(base: &str, ours: &str, theirs: &str) -> Merged {
-    let merged = merge(Shelf::Memories, base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
-    // Whatever the result is, merging it with either side again adds nothing.
+    let merged = merge(
+        NoteFileKind::Memories,
+        base.as_bytes(),
+        ours.as_bytes(),
+        theirs.as_bytes(),
+    )
+    .unwrap();
+    // Merging the result with either side again adds nothing.
     for side in [ours, theirs] {
-        let again = merge(Shelf::Memories, side.as_bytes(), &merged.bytes, side.as_bytes()).unwrap();
+        let again = merge(NoteFileKind::Memories, side.as_bytes(), &merged.bytes, side.as_bytes()).unwrap();
         assert_eq!(again.bytes, merged.bytes);
     }
     merged
@@ -49,12 +55,12 @@ fn check(base: &str, ours: &str, theirs: &str, expected: &str) {
 }
 
 fn notes(bytes: &[u8]) -> Vec<Note> {
-    let document = Document::parse(Shelf::Memories, bytes);
+    let document = Document::parse(NoteFileKind::Memories, bytes);
     let entries = document.entries().iter();
     entries.map(|entry| document.note(entry).unwrap()).collect()
 }
 
-/// `id kind text [tags] extra`, a line an entry.
+/// One line per entry: `id kind text [tags] extra`.
 fn summary(bytes: &[u8]) -> Vec<String> {
     let line = |note: &Note| {
         let extra: Vec<String> = note
@@ -78,7 +84,6 @@ fn entry(id: &str, text: &str) -> String {
     format!("\n### {id}\n> {text}\n<!-- tags:  | created: 2025-01-09 -->\n")
 }
 
-/// The base with an entry at the end of Patterns.
 fn with_pattern(id: &str, text: &str) -> String {
     BASE.replace("\n## Decisions", &format!("{}\n## Decisions", entry(id, text)))
 }

@@ -1,9 +1,9 @@
-//! What becomes of the text around entries, of Signs, and of what cannot be read.
+//! Merging the text around entries, Signs, and text that cannot be parsed.
 
 use super::*;
 
 #[test]
-fn prose_merges_line_by_line_and_conflicts_between_markers() {
+fn prose_merges_line_by_line_with_conflict_markers() {
     let ours = with_pattern("mem-8-0000", "ours").replace("# Memories", "# Our memories");
     let theirs = with_pattern("mem-7-0000", "theirs").replace("Ours to read.", "Ours to read.\nAnd to write.");
     let both = with_pattern("mem-8-0000", "ours")
@@ -38,7 +38,7 @@ fn prose_beside_appended_entries_does_not_conflict_with_them() {
         assert!(text.contains("A remark of ours.\n"), "{text}");
         assert_eq!(texts(text.as_bytes()), ["first", "ours", "second", "theirs", "third"]);
     }
-    // Both add a remark at the same place: that is a conflict, and the entries stand outside of it.
+    // Both add a remark at the same place: a conflict that does not contain entries.
     let theirs = theirs.replace("\n## Decisions", "\nA remark of theirs.\n\n## Decisions");
     let merged = merged(BASE, &ours, &theirs);
     let text = String::from_utf8(merged.bytes).unwrap();
@@ -49,7 +49,7 @@ fn prose_beside_appended_entries_does_not_conflict_with_them() {
 }
 
 #[test]
-fn line_breaks_and_a_byte_order_mark_do_not_stand_in_the_way() {
+fn line_breaks_and_byte_order_marks_do_not_conflict() {
     let theirs = with_pattern("mem-7-0000", "theirs");
     let ours = format!("\u{feff}{}", BASE.replace('\n', "\r\n"));
     let both = merged(BASE, &ours, &theirs);
@@ -65,7 +65,7 @@ fn line_breaks_and_a_byte_order_mark_do_not_stand_in_the_way() {
 }
 
 #[test]
-fn a_last_line_without_a_break_gets_one_where_something_follows() {
+fn missing_final_line_break_is_added_before_more_text() {
     let base = BASE.trim_end();
     let theirs = format!("{base}\n{}", entry("mem-7-0000", "theirs"));
     let ours = format!("{base}\n{}", entry("mem-8-0000", "ours").trim_end());
@@ -78,7 +78,7 @@ fn a_last_line_without_a_break_gets_one_where_something_follows() {
 }
 
 #[test]
-fn what_cannot_be_read_is_prose_and_stays() {
+fn unreadable_blocks_are_kept_as_prose() {
     let odd = "\n## Ideas\n\n### mem-5-eeee\n> in a section of our own\n\n## Fixes\n\n### mem-bad\n> no id\n";
     let base = BASE.replace("\n## Fixes\n", odd);
     let ours = base.replace("in a section of our own", "changed by us") + &entry("mem-8-0000", "ours");
@@ -90,13 +90,13 @@ fn what_cannot_be_read_is_prose_and_stays() {
     );
     assert_eq!(texts(text.as_bytes()), ["first", "ours", "second", "theirs", "third"]);
     let ours = [ours.as_bytes(), b"\n### mem-9-ffff\n> \xff\xfe\n"].concat();
-    let merged = merge(Shelf::Memories, base.as_bytes(), &ours, theirs.as_bytes()).unwrap();
+    let merged = merge(NoteFileKind::Memories, base.as_bytes(), &ours, theirs.as_bytes()).unwrap();
     assert!(merged.bytes.windows(4).any(|bytes| bytes == b"> \xff\xfe"));
     assert_eq!(texts(&merged.bytes).len(), 5);
 }
 
 #[test]
-fn entries_with_the_same_id_are_all_kept() {
+fn entries_with_duplicate_ids_are_all_kept() {
     let twice = BASE.to_owned() + &entry("mem-3-cccc", "third, of another merge");
     let theirs = BASE.replace("> third", "> third, changed");
     for (ours, theirs) in [(&twice, &theirs), (&theirs, &twice)] {
@@ -107,7 +107,7 @@ fn entries_with_the_same_id_are_all_kept() {
 }
 
 #[test]
-fn text_among_the_parts_of_an_entry_goes_with_it() {
+fn text_between_parts_of_an_entry_is_kept() {
     let odd = |text: &str, remark: &str| {
         format!(
             "# Memories\n\n## Fixes\n\n### mem-1-aaaa\n> {text}\n{remark}\n<!-- tags: a | created: 2025-01-01 -->\n> stray\n"
@@ -136,7 +136,7 @@ fn fences_that_close_only_together_hide_no_entry() {
 }
 
 #[test]
-fn long_texts_that_have_nothing_in_common_take_no_time() {
+fn unrelated_long_texts_merge_quickly() {
     let lines = |side: &str| -> String { (0..20_000).map(|number| format!("{side} {number}\n")).collect() };
     let merged = merged(&lines("base"), &lines("ours"), &lines("theirs"));
     assert_eq!(merged.prose_conflicts, 1);
@@ -144,19 +144,25 @@ fn long_texts_that_have_nothing_in_common_take_no_time() {
 
 #[test]
 fn guardrails_merge_in_their_own_sections() {
-    let base = Shelf::Guardrails.template();
+    let base = NoteFileKind::Guardrails.template();
     let sign = "### Sign: Careful\n- **Trigger**: always\n- **Instruction**: look twice\n";
     let ours = base.replace("## Fixes\n", &format!("## Fixes\n{}", entry("fix-8-0000", "ours"))) + sign;
     let theirs = base.replace("## Fixes\n", &format!("## Fixes\n{}", entry("fix-7-0000", "theirs")));
-    let merged = merge(Shelf::Guardrails, base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
-    let document = Document::parse(Shelf::Guardrails, &merged.bytes);
+    let merged = merge(
+        NoteFileKind::Guardrails,
+        base.as_bytes(),
+        ours.as_bytes(),
+        theirs.as_bytes(),
+    )
+    .unwrap();
+    let document = Document::parse(NoteFileKind::Guardrails, &merged.bytes);
     let ids: Vec<&str> = document.entries().iter().map(|entry| document.id(entry)).collect();
     assert_eq!(ids, ["fix-8-0000", "fix-7-0000"]);
     assert!(String::from_utf8_lossy(&merged.bytes).ends_with(sign));
 }
 
 #[test]
-fn signs_are_read_after_a_merge_as_before() {
+fn merge_keeps_signs_readable() {
     let sign =
         |name: &str, what: &str| format!("### Sign: {name}\n- **Trigger**: always\n- **Instruction**: {what}\n\n");
     let head = "# Guardrails\n\n## Core Signs\n\n";
@@ -176,8 +182,14 @@ fn signs_are_read_after_a_merge_as_before() {
         .replace(head, &(head.to_owned() + &sign("Theirs", "test")))
         + &entry("fix-1-0000", "theirs");
     for (ours, theirs) in [(&ours, &theirs), (&theirs, &ours)] {
-        let merged = merge(Shelf::Guardrails, base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
-        let document = Document::parse(Shelf::Guardrails, &merged.bytes);
+        let merged = merge(
+            NoteFileKind::Guardrails,
+            base.as_bytes(),
+            ours.as_bytes(),
+            theirs.as_bytes(),
+        )
+        .unwrap();
+        let document = Document::parse(NoteFileKind::Guardrails, &merged.bytes);
         let signs: Vec<String> = document.signs().iter().map(Sign::text).collect();
         assert_eq!(
             signs,

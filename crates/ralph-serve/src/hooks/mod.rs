@@ -1,3 +1,3 @@
-//! The hooks of coding agents: what an agent says at an event, and what it is answered.
+//! Coding agent hooks: input and answer of each event.
 
 pub mod session_start;

@@ -1,4 +1,4 @@
-//! The entries of the index as rows: from what stands on a shelf to a row, and back.
+//! Index entries as rows: conversion between notes and rows, and lookups.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -11,22 +11,21 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::vocabulary::{EntryTerms, Vocabulary, decode, encode};
 use super::{Age, Index, IndexError};
 
-/// The columns that [`EntryRow::read`] reads, in its order …
+/// Columns of [`EntryRow::read`], in order.
 const ITEM: &str = "id, kind, created, tags, extra, content";
-/// … and where they stand. Entries come first, so that they keep the order of their index.
+/// `entries` comes first so that the rows keep the order of its index.
 const ITEMS: &str = "entries CROSS JOIN texts ON entry = number";
 
-/// The columns that [`Age::read`] reads, in its order.
+/// Columns of [`Age::read`], in order.
 pub(super) const AGE: &str = "created, second, place";
 
-/// Where an entry is to stand.
+/// Where to insert an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
     pub(super) source: i64,
     pub(super) place: i64,
 }
 
-/// A row as it stands in the database.
 struct EntryRow {
     id: String,
     kind: String,
@@ -48,7 +47,7 @@ impl EntryRow {
         })
     }
 
-    /// A Sign has its lines where notes have everything else that is recorded about them.
+    /// Guardrails in the legacy format keep their lines in the column that holds the extra fields of notes.
     fn of(item: &NoteOrSign) -> Result<Self, String> {
         Ok(match item {
             NoteOrSign::Note(note) => {
@@ -102,7 +101,7 @@ impl EntryRow {
         }))
     }
 
-    /// A number that changes with whatever the entry says.
+    /// Changes with every field of the entry.
     fn fingerprint(&self) -> i64 {
         let mut hasher = Xxh3Default::new();
         for part in [
@@ -120,13 +119,12 @@ impl EntryRow {
     }
 }
 
-/// The fingerprint of what an entry says.
 pub(super) fn fingerprint(item: &NoteOrSign) -> i64 {
     EntryRow::of(item).map_or(0, |row| row.fingerprint())
 }
 
 impl Index {
-    /// What stands under a number.
+    /// Returns the entry with this number.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -139,7 +137,7 @@ impl Index {
         self.sql(row)?.decode().map_err(|what| self.damaged(what))
     }
 
-    /// What has this id in a file; two at most, and two only in a damaged file.
+    /// Returns the entries of a file with this id: at most two, and two only if the file is damaged.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -147,7 +145,7 @@ impl Index {
         self.items("id = ?2", source, id)
     }
 
-    /// What has an id that begins with this text, two at most: with two it is not clear what is meant.
+    /// Returns up to two entries whose id starts with the prefix; two mean that it is ambiguous.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -155,7 +153,7 @@ impl Index {
         self.items("id >= ?2 AND id < ?2 || char(0x10ffff)", source, prefix)
     }
 
-    /// The ids of all entries that a later one replaces.
+    /// Returns the ids of all superseded entries.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -167,7 +165,7 @@ impl Index {
         self.sql(ids)
     }
 
-    /// Walks through a shelf, newest first, until the visitor has enough. Only this kind, if one is given by its word.
+    /// Visits the entries of a file, newest first, until the visitor breaks. `kind` limits them to one kind.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -201,7 +199,7 @@ impl Index {
         let Some(number) = self.source_numbers()?.remove(source) else {
             return Ok(Vec::new());
         };
-        // Another index holds more of what is asked for, and would be walked through from end to end.
+        // Without the hint, SQLite picks an index that covers more columns and scans all of it.
         let by_id = "entries INDEXED BY entries_by_id CROSS JOIN texts ON entry = number";
         let sql = format!("SELECT {ITEM} FROM {by_id} WHERE source = ?1 AND {condition} LIMIT 2");
         let rows: rusqlite::Result<Vec<EntryRow>> = self
@@ -244,14 +242,14 @@ impl Index {
             .prepare_cached("INSERT INTO texts (entry, tags, extra, content) VALUES (?1, ?2, ?3, ?4)")
             .and_then(|mut statement| statement.execute(params![number, row.tags, row.extra, row.content]));
         self.sql(text)?;
-        // One that names itself would hide itself.
+        // An entry that supersedes itself would hide itself.
         let superseded = item.note().and_then(|note| note.extra.get(Extra::SUPERSEDES));
         let superseded = superseded.filter(|old| *old != item.id());
-        self.sql(self.insert_around(number, &terms, superseded))?;
+        self.sql(self.insert_search_data(number, &terms, superseded))?;
         self.sql(self.count(spot.source, 1, terms.len()))
     }
 
-    fn insert_around(&self, number: i64, terms: &EntryTerms, superseded: Option<&str>) -> rusqlite::Result<()> {
+    fn insert_search_data(&self, number: i64, terms: &EntryTerms, superseded: Option<&str>) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("INSERT INTO words (rowid, terms) VALUES (?1, ?2)")?
             .execute((number, terms.as_words()))?;

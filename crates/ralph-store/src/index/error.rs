@@ -1,36 +1,26 @@
-//! Why an index could not be used; whoever asked goes on without it.
+//! Errors of the index. Callers fall back to working without it.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why an index could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// Another process writes it, and does not come to an end.
+    /// Another process holds the write lock for too long.
     #[error("{} is being written by another process", path.display())]
-    Busy {
-        /// The index.
-        path: PathBuf,
-    },
-    /// The file belongs to another tool; it is never written.
+    Busy { path: PathBuf },
     #[error("{} belongs to another tool, so it is left alone", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It cannot be read or written.
+    Foreign { path: PathBuf },
     #[error("cannot use {}: {reason}", path.display())]
     Unusable {
-        /// The index.
         path: PathBuf,
-        /// What the system or SQLite says.
+        /// The message of the system or SQLite.
         reason: String,
     },
 }
 
 impl IndexError {
-    /// What SQLite says; that another process holds the index is no fault of it.
+    /// A lock held by another process is not reported as damage.
     pub(super) fn of_sql(path: &Path, error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path: path.to_owned() },

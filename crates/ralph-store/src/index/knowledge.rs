@@ -1,6 +1,6 @@
-//! Long notes in the index: one row a file, or the reason why it is none, and everything by which the note is found.
+//! Knowledge entries in the index: one row per file with its content or its problem, and the terms that find it.
 //!
-//! They stand apart from the entries of the shelves: who asks for those need not know whether these are up to date.
+//! They are separate from memories and guardrails, so that searching those does not require them to be up to date.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -13,51 +13,43 @@ use super::sources::MANY_ENTRIES;
 use super::vocabulary::{Counted, EntryTerms, Vocabulary, decode, encode};
 use super::{Index, IndexError};
 
-/// A file of the folder of long notes as it was when it was read.
+/// State of a file in the knowledge folder when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeFile<Name = String> {
-    /// Its name in the folder.
+    /// File name within the folder.
     pub name: Name,
-    /// What the file system said about it.
     pub stamp: FileStamp,
-    /// A digest of its bytes.
     pub digest: u128,
     /// When it was read, in nanoseconds since 1970.
     pub indexed_ns: i64,
 }
 
-/// What a file of the folder holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnowledgeContent {
-    /// A long note.
-    Note(Box<LongNote>),
-    /// No long note, for this reason.
+    Note(Box<KnowledgeEntry>),
+    /// Not a valid knowledge entry, for this reason.
     Problem(String),
 }
 
-/// A long note for the index.
+/// A knowledge entry to index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LongNote {
-    /// Its title.
+pub struct KnowledgeEntry {
     pub title: String,
-    /// Its title as it is compared.
+    /// Title in its normalized form.
     pub title_key: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// The feature that it is about.
     pub feature: Option<String>,
-    /// When it was made, as it stands in the file.
+    /// Creation time as written in the file.
     pub created_at: Option<String>,
-    /// The titles that it links to …
+    /// Titles that it links to …
     pub links: Vec<String>,
-    /// … and the same as they are compared.
+    /// … and the same titles, normalized.
     pub link_keys: Vec<String>,
-    /// What it says.
     pub body: String,
 }
 
 impl Index {
-    /// Every file of long notes that was read.
+    /// Visits every file of the knowledge folder that was read.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -85,7 +77,7 @@ impl Index {
         self.sql(walked)
     }
 
-    /// What the stamps of all files come to; none where that is not known, or would not tell a change of one of them.
+    /// Returns the combined checksum of all file stamps. `None` if it is unknown or would not reveal every change.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -97,7 +89,7 @@ impl Index {
         Ok(self.sql(sum)?.map(u128::from_le_bytes))
     }
 
-    /// Notes what the stamps of all files come to, until one of them changes.
+    /// Records the combined checksum of all file stamps. It is valid until one of the files changes.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -109,7 +101,7 @@ impl Index {
         self.sql(put).map(drop)
     }
 
-    /// Notes that a file holds what it held, and when that was seen.
+    /// Updates the stamp of a file whose content is unchanged.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -132,24 +124,24 @@ impl Index {
         self.sql(touched).map(drop)
     }
 
-    /// Forgets the files that are gone, and makes these others be what they are now.
+    /// Removes deleted files and replaces changed ones.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn change_knowledge(
         &self,
-        gone: &[String],
+        deleted: &[String],
         changed: impl Iterator<Item = (KnowledgeFile, KnowledgeContent)>,
     ) -> Result<(), IndexError> {
         self.put_knowledge_sum(None)?;
         let mut vocabulary = self.sql(Vocabulary::of(&self.connection, Counted::Knowledge))?;
-        for name in gone {
-            self.sql(self.forget_knowledge(&mut vocabulary, name))?;
+        for name in deleted {
+            self.sql(self.remove_knowledge(&mut vocabulary, name))?;
         }
         let mut inserted = 0;
         for (file, content) in changed {
             let put = self
-                .forget_knowledge(&mut vocabulary, &file.name)
+                .remove_knowledge(&mut vocabulary, &file.name)
                 .and_then(|()| self.insert_knowledge(&mut vocabulary, &file, &content));
             self.sql(put)?;
             inserted += 1;
@@ -190,13 +182,18 @@ impl Index {
                 problem,
             ])?;
         match note {
-            Some(note) => self.insert_long_note(vocabulary, number, note),
+            Some(note) => self.insert_knowledge_entry(vocabulary, number, note),
             None => Ok(()),
         }
     }
 
-    fn insert_long_note(&self, vocabulary: &mut Vocabulary<'_>, number: i64, note: &LongNote) -> rusqlite::Result<()> {
-        let (created, second) = moment(note.created_at.as_deref());
+    fn insert_knowledge_entry(
+        &self,
+        vocabulary: &mut Vocabulary<'_>,
+        number: i64,
+        note: &KnowledgeEntry,
+    ) -> rusqlite::Result<()> {
+        let (created, second) = created_day_and_second(note.created_at.as_deref());
         self.connection
             .prepare_cached(
                 "INSERT INTO knowledge (number, title, title_key, tags, feature, created_at, created, second, links)
@@ -237,7 +234,7 @@ impl Index {
         self.count_knowledge(1, terms.len())
     }
 
-    fn forget_knowledge(&self, vocabulary: &mut Vocabulary<'_>, name: &str) -> rusqlite::Result<()> {
+    fn remove_knowledge(&self, vocabulary: &mut Vocabulary<'_>, name: &str) -> rusqlite::Result<()> {
         let number: Option<i64> = self
             .connection
             .prepare_cached("DELETE FROM knowledge_files WHERE name = ?1 RETURNING number")?
@@ -276,13 +273,13 @@ impl Index {
     }
 }
 
-/// What of a long note is read as its text.
+/// The searchable text of a knowledge entry.
 pub(super) fn text_of(title: &str, body: &str) -> String {
     format!("{title}\n{body}")
 }
 
-/// The day and the second when a note was made, as far as its file says it in a way that can be read.
-fn moment(created_at: Option<&str>) -> (String, i64) {
+/// Creation day and second, if the file has a readable time.
+fn created_day_and_second(created_at: Option<&str>) -> (String, i64) {
     let Some(text) = created_at.map(str::trim) else {
         return (String::new(), 0);
     };
@@ -297,7 +294,7 @@ fn moment(created_at: Option<&str>) -> (String, i64) {
 }
 
 fn json(list: &[String]) -> String {
-    // A list of texts can always be written.
+    // A list of strings always serializes.
     serde_json::to_string(list).unwrap_or_default()
 }
 
@@ -306,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_read_however_it_is_written() {
+    fn created_time_is_parsed_in_every_format() {
         for (text, day, second) in [
             ("2026-02-17T12:00:00Z", "2026-02-17", 1_771_329_600),
             ("2026-02-17T23:00:00-05:00", "2026-02-18", 1_771_387_200),
@@ -315,8 +312,8 @@ mod tests {
             ("yesterday", "", 0),
             ("", "", 0),
         ] {
-            assert_eq!(moment(Some(text)), (day.to_owned(), second), "{text}");
+            assert_eq!(created_day_and_second(Some(text)), (day.to_owned(), second), "{text}");
         }
-        assert_eq!(moment(None), (String::new(), 0));
+        assert_eq!(created_day_and_second(None), (String::new(), 0));
     }
 }

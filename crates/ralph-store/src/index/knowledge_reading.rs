@@ -1,4 +1,4 @@
-//! Asking the index about long notes: what they are called, what they say, which tags and links lead to them.
+//! Queries for knowledge entries: titles, texts, tags and links.
 
 use std::collections::HashSet;
 
@@ -6,47 +6,40 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::knowledge::text_of;
 use super::vocabulary::decode;
-use super::{Age, Index, IndexError, Outline, Totals};
+use super::{Age, DocFeatures, Index, IndexError, Totals};
 
-/// The columns that [`KnowledgeOutline::read`] reads, in its order …
-const OUTLINE: &str = "name, title, tags, feature, created_at, links";
-/// … and where they stand.
+/// Columns of [`KnowledgeMetadata::read`], in order.
+const METADATA: &str = "name, title, tags, feature, created_at, links";
 const NOTES: &str = "knowledge CROSS JOIN knowledge_files USING (number)";
-/// Where what they say stands beside them.
 const TEXTS: &str = "CROSS JOIN knowledge_texts ON note = knowledge.number";
 
-/// The number of the folder of long notes where entries have that of their file.
+/// Source number of knowledge entries, in place of the number of a file.
 pub const KNOWLEDGE_SOURCE: i64 = -1;
 
-/// A long note without what it says.
+/// A knowledge entry without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnowledgeOutline {
-    /// The name of its file in the folder.
+pub struct KnowledgeMetadata {
     pub file: String,
-    /// Its title.
     pub title: String,
-    /// Its tags, lower case, at least one.
+    /// Lowercase tags, at least one.
     pub tags: Vec<String>,
-    /// The feature that it is about.
     pub feature: Option<String>,
-    /// When it was made, as it stands in the file.
+    /// Creation time as written in the file.
     pub created_at: Option<String>,
-    /// The titles that it links to, in the order of its text.
+    /// Titles that it links to, in text order.
     pub links: Vec<String>,
 }
 
-/// What two long notes are put in order by, beside how well they fit.
+/// Tie breaker when knowledge entries have the same score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeAge {
-    /// The number of the note.
     pub number: i64,
-    /// The name of its file.
     pub file: String,
-    /// The second when it was made, 0 where nobody knows.
+    /// Second of creation; 0 if unknown.
     pub second: i64,
 }
 
-impl KnowledgeOutline {
+impl KnowledgeMetadata {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             file: row.get(0)?,
@@ -60,14 +53,14 @@ impl KnowledgeOutline {
 }
 
 impl Index {
-    /// All long notes, in the order of their files' names.
+    /// Returns all knowledge entries, ordered by file name.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_outlines(&self) -> Result<Vec<KnowledgeOutline>, IndexError> {
-        let sql = format!("SELECT {OUTLINE} FROM {NOTES}");
+    pub fn all_knowledge_metadata(&self) -> Result<Vec<KnowledgeMetadata>, IndexError> {
+        let sql = format!("SELECT {METADATA} FROM {NOTES}");
         let outlines = self.connection.prepare_cached(&sql).and_then(|mut statement| {
-            let rows = statement.query_map([], KnowledgeOutline::read)?;
+            let rows = statement.query_map([], KnowledgeMetadata::read)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         });
         let mut outlines = self.sql(outlines)?;
@@ -75,20 +68,20 @@ impl Index {
         Ok(outlines)
     }
 
-    /// The long note under a number.
+    /// Returns the knowledge entry with this number.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_outline(&self, number: i64) -> Result<KnowledgeOutline, IndexError> {
-        let sql = format!("SELECT {OUTLINE} FROM {NOTES} WHERE knowledge.number = ?1");
+    pub fn knowledge_metadata(&self, number: i64) -> Result<KnowledgeMetadata, IndexError> {
+        let sql = format!("SELECT {METADATA} FROM {NOTES} WHERE knowledge.number = ?1");
         let outline = self
             .connection
             .prepare_cached(&sql)
-            .and_then(|mut statement| statement.query_row([number], KnowledgeOutline::read));
+            .and_then(|mut statement| statement.query_row([number], KnowledgeMetadata::read));
         self.sql(outline)
     }
 
-    /// The files that are no long notes, in the order of their names, and why not.
+    /// Returns the files that are not valid knowledge entries with the reasons, ordered by name.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -100,19 +93,19 @@ impl Index {
         self.sql(problems)
     }
 
-    /// The long note under a number, and what it says.
+    /// Returns the knowledge entry with this number and its text.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_note(&self, number: i64) -> Result<(KnowledgeOutline, String), IndexError> {
-        let sql = format!("SELECT {OUTLINE}, body FROM {NOTES} {TEXTS} WHERE knowledge.number = ?1");
+    pub fn knowledge_note(&self, number: i64) -> Result<(KnowledgeMetadata, String), IndexError> {
+        let sql = format!("SELECT {METADATA}, body FROM {NOTES} {TEXTS} WHERE knowledge.number = ?1");
         let note = self.connection.prepare_cached(&sql).and_then(|mut statement| {
-            statement.query_row([number], |row| Ok((KnowledgeOutline::read(row)?, row.get("body")?)))
+            statement.query_row([number], |row| Ok((KnowledgeMetadata::read(row)?, row.get("body")?)))
         });
         self.sql(note)
     }
 
-    /// The title and the text of the long note under a number, as they are searched.
+    /// Returns title and text as they are searched.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -121,7 +114,7 @@ impl Index {
         Ok(text_of(&outline.title, &body))
     }
 
-    /// The tags that may be found by a word, each with every long note that has it.
+    /// Visits the tags that a word may match, with the number of every entry that has the tag.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -139,8 +132,8 @@ impl Index {
         self.sql(walked)
     }
 
-    /// The pairs of long notes that a link joins, in either direction, whose first is one of these; ascending. A link leads
-    /// to every note that has its title.
+    /// Returns pairs of linked entries, in either direction, whose first member is one of `numbers`; ascending. A link
+    /// leads to every entry with that title.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -163,7 +156,7 @@ impl Index {
         Ok(pairs)
     }
 
-    /// The numbers of the long notes in these files.
+    /// Returns the numbers of the knowledge entries in these files.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -181,7 +174,6 @@ impl Index {
         self.sql(walked)
     }
 
-    /// What these long notes are put in order by.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -202,7 +194,7 @@ impl Index {
         self.sql(ages)
     }
 
-    /// How many long notes there are, and how many terms they have together.
+    /// Returns the number of knowledge entries and of their terms.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -218,7 +210,7 @@ impl Index {
         self.sql(totals)
     }
 
-    /// The numbers of the long notes that hold a term.
+    /// Visits the numbers of the knowledge entries that contain a term.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -227,16 +219,16 @@ impl Index {
         self.walk_holders(sql, term, visit)
     }
 
-    /// What ranking needs to know of a long note. Its id is the name of its file.
+    /// Returns the features used for ranking a knowledge entry. Its id is its file name.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_ranking(&self, number: i64) -> Result<Outline, IndexError> {
+    pub fn knowledge_ranking(&self, number: i64) -> Result<DocFeatures, IndexError> {
         let sql =
             format!("SELECT name, terms, tag_terms, created, second FROM {NOTES} {TEXTS} WHERE knowledge.number = ?1");
         let outline = self.connection.prepare_cached(&sql).and_then(|mut statement| {
             statement.query_row([number], |row| {
-                Ok(Outline {
+                Ok(DocFeatures {
                     number,
                     source: KNOWLEDGE_SOURCE,
                     id: row.get(0)?,
@@ -245,7 +237,7 @@ impl Index {
                     age: Age {
                         created: row.get(3)?,
                         second: row.get(4)?,
-                        // A folder has no order but that of the names, and it says nothing of age.
+                        // The folder has no order except by name, which says nothing about age.
                         place: 0,
                     },
                 })
@@ -255,7 +247,7 @@ impl Index {
     }
 }
 
-/// Numbers as SQLite takes a list of them: one question for all is many times as quick as one for each.
+/// A list for SQLite; one query for all numbers is many times faster than one per number.
 fn list_of(numbers: impl Iterator<Item = i64>) -> String {
     let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
     format!("[{}]", numbers.join(","))

@@ -1,17 +1,17 @@
-//! The search index of a worktree's notes. All of it is derived from their files: in doubt it is thrown away and made
-//! anew, and where it cannot be written the same index is made in memory.
+//! The search index of a worktree's notes. It is derived entirely from their files: if in doubt, it is deleted and
+//! rebuilt; if it cannot be written, it is built in memory.
 //!
-//! It knows nothing of files of notes but their names and stamps; whoever reads them keeps it in step.
+//! It knows only the names and stamps of note files. The code that reads the files keeps the index up to date.
 
 mod entries;
 mod error;
+mod features;
+mod index_dump;
 mod knowledge;
-mod knowledge_portrait;
+mod knowledge_dump;
 mod knowledge_reading;
-mod outline;
 mod phrase;
 mod places;
-mod portrait;
 mod seal;
 mod sources;
 mod stem;
@@ -29,42 +29,39 @@ use crate::open;
 use crate::owner::belongs_to_another_tool;
 
 pub use error::IndexError;
-pub use knowledge::{KnowledgeContent, KnowledgeFile, LongNote};
-pub use knowledge_reading::{KNOWLEDGE_SOURCE, KnowledgeAge, KnowledgeOutline};
-pub use outline::{Age, Outline, Totals};
+pub use features::{Age, DocFeatures, Totals};
+pub use knowledge::{KnowledgeContent, KnowledgeEntry, KnowledgeFile};
+pub use knowledge_reading::{KNOWLEDGE_SOURCE, KnowledgeAge, KnowledgeMetadata};
 pub use phrase::{Phrase, Phrases};
 use sources::Source;
 pub use sources::{Change, Neighbours, SourceState};
-pub use terms::{Holders, KnownTerm};
+pub use terms::{KnownTerm, TermScope};
 pub use words::{is_name, places_of, terms_of};
 pub use writer::IndexWriter;
 
-/// How a file stands that is to be an index.
+/// State of the file at the path of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// There is none.
+pub enum IndexState {
     Missing,
     /// It is as its last writer left it.
     Sealed,
-    /// It is ours, or nobody's, and not to be trusted: whoever needs one next makes it anew.
+    /// It cannot be trusted and will be rebuilt by the next writer.
     Unsealed,
-    /// It belongs to another tool.
     Foreign,
-    /// It cannot be read, for this reason.
     Unreadable(String),
 }
 
-/// An index that can be asked. While it is open its content does not change.
+/// A readable index. Its content does not change while it is open.
 #[derive(Debug)]
 pub struct Index {
     connection: Connection,
     path: PathBuf,
-    /// The files it was made from, as long as they cannot change.
+    /// Cached list of sources, which cannot change while reading.
     sources: Option<Vec<Source>>,
 }
 
 impl Index {
-    /// Opens the index for reading; `None` when there is none, or none that can be trusted.
+    /// Opens the index for reading. Returns `None` if it is missing or cannot be trusted.
     #[must_use]
     pub fn open(path: &Path) -> Option<Self> {
         if !seal::is_intact(path) {
@@ -75,14 +72,14 @@ impl Index {
             path: path.to_owned(),
             sources: None,
         };
-        // From the first read on nobody can write, so a seal that is intact now stays true.
+        // The read lock is held from here, so an intact seal stays valid.
         (index.begin_reading().is_ok() && seal::is_intact(path)).then_some(index)
     }
 
-    /// An empty index that is kept in memory alone.
+    /// Creates an empty index in memory.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// When SQLite cannot allocate it.
     pub fn in_memory() -> Result<Self, IndexError> {
         let path = PathBuf::from("the index in memory");
         let made = open::in_memory().and_then(|connection| {
@@ -99,24 +96,24 @@ impl Index {
         }
     }
 
-    /// How the file at the path of an index stands. Nothing is changed.
+    /// Inspects the file at the path of an index without changing it.
     #[must_use]
-    pub fn standing(path: &Path) -> Standing {
+    pub fn state(path: &Path) -> IndexState {
         if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-            return Standing::Missing;
+            return IndexState::Missing;
         }
         match belongs_to_another_tool(path, open::INDEX_APPLICATION_ID) {
-            Err(error) => Standing::Unreadable(error.to_string()),
-            Ok(true) => Standing::Foreign,
-            Ok(false) if seal::is_intact(path) => Standing::Sealed,
-            Ok(false) => Standing::Unsealed,
+            Err(error) => IndexState::Unreadable(error.to_string()),
+            Ok(true) => IndexState::Foreign,
+            Ok(false) if seal::is_intact(path) => IndexState::Sealed,
+            Ok(false) => IndexState::Unsealed,
         }
     }
 
-    /// Lets whoever comes next make the index anew: it holds what it should not.
-    pub fn distrust(path: &Path) {
-        // Where even that is not possible, nobody can mend it here.
-        drop(seal::break_seal(path));
+    /// Marks the index as stale so that the next writer rebuilds it.
+    pub fn invalidate(path: &Path) {
+        // If this fails, nothing else can be done here.
+        drop(seal::remove_seal(path));
     }
 
     fn begin_reading(&mut self) -> Result<(), IndexError> {

@@ -1,53 +1,52 @@
-//! Phrases in texts: whether a text holds the words of a tag, one after the other, whatever their endings and spelling.
+//! Phrase matching: whether a text contains the words of a tag in sequence, regardless of inflection and spelling.
 
 use std::collections::{HashMap, HashSet};
 
 use super::words::{Word, joined_words, terms_of, words_of};
 
-/// A word or several that are looked for as they follow one another.
+/// A word, or several consecutive words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     words: Vec<Word>,
-    /// All of it as one word, where no white space stands in it: some write "front-end" and some "frontend".
+    /// The phrase as one word if it has no white space: "front-end" and "frontend" are equal.
     whole: Option<String>,
 }
 
 impl Phrase {
-    /// The phrase that a text is; none where it holds nothing but words that every text holds.
+    /// Returns `None` if the text consists of stop words only.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let words = words_of(text);
-        let tells = words.iter().any(|word| matches!(word, Word::Telling(_)));
+        let has_content = words.iter().any(|word| matches!(word, Word::Content(_)));
         let mut whole = joined_words(text);
-        tells.then(|| Self {
+        has_content.then(|| Self {
             words,
             whole: whole.pop().filter(|_| whole.is_empty()),
         })
     }
 
-    /// Words of which a text that holds the phrase has at least one among its own; see [`Phrases::words`].
+    /// Every text that contains the phrase has at least one of these words; see [`Phrases::words`].
     pub fn handles(&self) -> impl Iterator<Item = &str> {
         let first = self.words.iter().find_map(|word| match word {
-            Word::Telling(word) => Some(word.as_str()),
-            Word::Common(_) => None,
+            Word::Content(word) => Some(word.as_str()),
+            Word::StopWord(_) => None,
         });
         let whole = self.whole.as_deref().filter(|whole| Some(*whole) != first);
         first.into_iter().chain(whole)
     }
 }
 
-/// Texts in which phrases are looked for.
+/// Texts to search for phrases.
 #[derive(Debug, Clone, Default)]
 pub struct Phrases {
     words: Vec<Word>,
-    /// Where each word stands.
     places: HashMap<Word, Vec<usize>>,
-    /// Everything that may be one word.
+    /// Every stretch that may be one word.
     wholes: HashSet<String>,
 }
 
 impl Phrases {
-    /// Reads texts. No phrase goes from one of them into the next.
+    /// Phrases do not match across two texts.
     #[must_use]
     pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut phrases = Self::default();
@@ -57,15 +56,14 @@ impl Phrases {
                 phrases.places.entry(word.clone()).or_default().push(place);
                 phrases.words.push(word);
             }
-            // No word is empty, so nothing matches here.
-            phrases.words.push(Word::Common(String::new()));
+            // No word is empty, so nothing matches this separator.
+            phrases.words.push(Word::StopWord(String::new()));
             phrases.wholes.extend(terms_of(text));
             phrases.wholes.extend(joined_words(text));
         }
         phrases
     }
 
-    /// Adds other texts behind these.
     pub fn append(&mut self, others: Self) {
         let before = self.words.len();
         self.words.extend(others.words);
@@ -76,13 +74,13 @@ impl Phrases {
         self.wholes.extend(others.wholes);
     }
 
-    /// Whether a word is among those of the texts; see [`words`](Self::words).
+    /// Whether one of the texts contains a word; see [`words`](Self::words).
     #[must_use]
     pub fn have(&self, word: &str) -> bool {
-        self.wholes.contains(word) || self.places.contains_key(&Word::Telling(word.to_owned()))
+        self.wholes.contains(word) || self.places.contains_key(&Word::Content(word.to_owned()))
     }
 
-    /// Whether one of the texts holds a phrase.
+    /// Whether one of the texts contains a phrase.
     #[must_use]
     pub fn hold(&self, phrase: &Phrase) -> bool {
         if phrase.whole.as_ref().is_some_and(|whole| self.wholes.contains(whole)) {
@@ -97,13 +95,13 @@ impl Phrases {
         })
     }
 
-    /// The words that tell something, and everything else that may be one word, in no order.
+    /// Returns all words except stop words, and every stretch that may be one word, in no order.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        let telling = self.places.keys().filter_map(|word| match word {
-            Word::Telling(word) => Some(word.as_str()),
-            Word::Common(_) => None,
+        let content_words = self.places.keys().filter_map(|word| match word {
+            Word::Content(word) => Some(word.as_str()),
+            Word::StopWord(_) => None,
         });
-        telling.chain(self.wholes.iter().map(String::as_str))
+        content_words.chain(self.wholes.iter().map(String::as_str))
     }
 }
 
@@ -117,16 +115,16 @@ mod tests {
     fn check(tag: &str, text: &str, expected: bool) {
         let phrase = Phrase::of(tag);
         let text_phrases = Phrases::of([text]);
-        let holds = phrase.as_ref().is_some_and(|phrase| text_phrases.hold(phrase));
-        assert_eq!(holds, expected, "{tag:?} in {text:?}");
-        if let Some(phrase) = phrase.filter(|_| holds) {
+        let contains = phrase.as_ref().is_some_and(|phrase| text_phrases.hold(phrase));
+        assert_eq!(contains, expected, "{tag:?} in {text:?}");
+        if let Some(phrase) = phrase.filter(|_| contains) {
             let words: HashSet<&str> = text_phrases.words().collect();
             assert!(phrase.handles().any(|word| words.contains(word)), "{tag:?} in {text:?}");
         }
     }
 
     #[test]
-    fn fault_8_punctuation_and_endings_make_no_other_word() {
+    fn fault_8_punctuation_and_endings_do_not_matter() {
         for text in [
             "database,",
             "(databases)",
@@ -142,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn several_words_match_as_a_phrase() {
+    fn several_words_match_in_sequence() {
         check("error handling", "handling an error", false);
         check("error handling", "error in the handling", false);
         check("state of the art", "a state of the art parser", true);
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_name_in_all_its_spellings() {
+    fn names_match_in_all_spellings() {
         for (tag, text) in [
             ("github", "GitHub"),
             ("github", "src/GitHub.rs"),
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn common_words_and_signs_match_nothing() {
+    fn stop_words_and_punctuation_match_nothing() {
         for tag in ["the", "how to do it", "", "!!!", "---", "🚀"] {
             assert_eq!(Phrase::of(tag), None, "{tag:?}");
         }
@@ -186,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fault_3_any_text_holds_itself(text in "\\PC{0,40}") {
+        fn fault_3_any_text_contains_itself(text in "\\PC{0,40}") {
             if let Some(phrase) = Phrase::of(&text) {
                 prop_assert!(Phrases::of([text.as_str()]).hold(&phrase));
             }

@@ -1,17 +1,18 @@
-//! The order of entries as numbers with room between them, so that a new entry moves no other.
+//! Positions of entries as spaced numbers, so that an insertion does not renumber its neighbors.
 
-/// How far apart two entries are that were read one after the other.
+/// Distance of two entries that were read one after the other.
 const GAP: i64 = 1 << 32;
-/// How far after its neighbour a new one goes at most: many more go to the same end of a section.
+/// Maximum distance of an insertion from its neighbor: further entries are usually inserted on the same side.
 const STEP: i64 = 1 << 16;
 
-/// The places of entries in their order, given the places that some of them have. These stay, unless they are out of order
-/// or leave too little room for the new ones.
+/// Assigns positions in order. Existing positions are kept unless they are out of order or leave no space for new
+/// entries.
 pub(super) fn arrange(old: &[Option<i64>]) -> Vec<i64> {
     keep(old).unwrap_or_else(|| (1..).map(|nth: i64| nth.saturating_mul(GAP)).take(old.len()).collect())
 }
 
-/// A place between two others, of which one or both may be the end of the file; none where there is no room.
+/// Returns a position between two others; `None` for a neighbor is the end of the file. Returns `None` if there is no
+/// space.
 pub(super) fn between(before: Option<i64>, after: Option<i64>) -> Option<i64> {
     let before = before.unwrap_or_default();
     let Some(after) = after else {
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_that_were_there_stay_where_they_are() {
+    fn existing_entries_keep_their_places() {
         assert_eq!(arrange(&[None, None]), [GAP, 2 * GAP]);
         assert_eq!(arrange(&[Some(8), None, Some(20), None]), [8, 14, 20, 20 + GAP]);
         assert_eq!(arrange(&[None, Some(1)]), [GAP, 2 * GAP], "there is no room before 1");
@@ -72,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_go_up(old in prop::collection::vec(prop::option::of(0i64..100), 0..20)) {
+        fn places_are_ascending(old in prop::collection::vec(prop::option::of(0i64..100), 0..20)) {
             let arranged = arrange(&old);
             prop_assert_eq!(arranged.len(), old.len());
             prop_assert!(arranged.is_sorted_by(|one, other| one < other), "{arranged:?}");

@@ -14,7 +14,7 @@ CREATE TABLE sources (
     entries    INTEGER NOT NULL
 );
 
--- Ranking reads many of these, so they are small; what an entry says stands in `texts`.
+-- Ranking reads many of these, so they are small; the text of an entry is in `texts`.
 CREATE TABLE entries (
     number      INTEGER PRIMARY KEY,
     source      INTEGER NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE superseded (
 CREATE INDEX superseded_by_entry ON superseded (entry);
 
 -- How many entries hold a term: what tells which words of a query say something, before any list is walked through.
--- Long notes are counted apart, so that what is asked of the others does not depend on them.
+-- Knowledge entries are counted apart, so that queries for memories and guardrails do not depend on them.
 CREATE TABLE terms (
     number    INTEGER PRIMARY KEY,
     term      TEXT NOT NULL UNIQUE,
@@ -59,16 +59,15 @@ CREATE TABLE totals (
     terms           INTEGER NOT NULL,
     knowledge       INTEGER NOT NULL,
     knowledge_terms INTEGER NOT NULL,
-    -- All files of long notes in one number, where every later change of one would show in it: whoever finds the folder so
-    -- need not compare file by file.
+    -- A checksum over the stamps of all knowledge files: while it is unchanged, no file has to be compared.
     knowledge_sum   BLOB
 );
 INSERT INTO totals VALUES (0, 0, 0, 0, NULL);
 
--- Terms stand in it by their numbers, so that no text whatever can be taken for a query's syntax or be cut differently.
+-- It holds terms by their numbers, so that no text can be taken for a query's syntax or be cut differently.
 CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, tokenize = 'ascii');
 
--- The files of long notes. Whoever asks about these notes compares each with its file, so the rows are small. A file that
+-- The files of knowledge entries. Each query compares them with the files, so the rows are small. A file that
 -- is no note has a problem and nothing in the tables below.
 CREATE TABLE knowledge_files (
     number     INTEGER PRIMARY KEY,
@@ -83,7 +82,7 @@ CREATE TABLE knowledge_files (
 );
 CREATE INDEX knowledge_problems ON knowledge_files (name) WHERE problem <> '';
 
--- What stands in front of a long note; tags and links are JSON.
+-- The frontmatter of a knowledge entry; tags and links are JSON.
 CREATE TABLE knowledge (
     number     INTEGER PRIMARY KEY,
     title      TEXT NOT NULL,
@@ -113,7 +112,7 @@ CREATE TABLE knowledge_tags (
 ) WITHOUT ROWID;
 CREATE INDEX knowledge_tags_by_note ON knowledge_tags (note);
 
--- The titles that a long note links to, as they are compared.
+-- The titles that a knowledge entry links to, as they are compared.
 CREATE TABLE knowledge_links (
     target TEXT NOT NULL,
     note   INTEGER NOT NULL,

@@ -1,9 +1,8 @@
-//! The seal of an index: a small file beside it that says which file its last writer left behind.
+//! The seal of an index: a small file next to it that identifies the file its last writer left.
 //!
-//! The index is written without a journal on disk and without syncing, which is quick, but a process that is killed or a
-//! power cut may leave anything behind. So the seal is broken before a change and put on again after it. An index whose
-//! seal does not fit (another size, time or inode, another start of the machine, another version of the program) is not
-//! read, whoever changed it.
+//! The index is written without an on-disk journal and without syncing, which is fast, but a killed process or a power
+//! failure may leave it in any state. So a writer removes the seal before a change and writes it again afterwards. An
+//! index whose seal does not match (size, time, inode, boot or program version) is not read.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,44 +10,41 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::FileStamp;
 
-use crate::backup::remove_if_there;
+use crate::backup::remove_if_exists;
 use crate::sys;
 
-/// The number of the format; it is raised with every change of the schema, of how files are read or cut into terms, of
-/// what is told about them, or of how any of these is written down.
+/// Increase with every change of the schema, of how files are parsed or tokenized, or of how any of these is stored.
 pub(super) const FORMAT: u32 = 9;
 
-/// Whether the index is as its last writer left it.
 pub(super) fn is_intact(index: &Path) -> bool {
-    fs::read_to_string(beside(index, ".seal")).is_ok_and(|seal| seal_for(index).is_ok_and(|expected| seal == expected))
+    fs::read_to_string(beside(index, ".seal"))
+        .is_ok_and(|seal| expected_seal(index).is_ok_and(|expected| seal == expected))
 }
 
-/// Breaks the seal before a change.
-pub(super) fn break_seal(index: &Path) -> io::Result<()> {
-    remove_if_there(&beside(index, ".seal"))
+pub(super) fn remove_seal(index: &Path) -> io::Result<()> {
+    remove_if_exists(&beside(index, ".seal"))
 }
 
-/// Puts the seal on after a change.
-pub(super) fn put_on(index: &Path) -> io::Result<()> {
-    File::create(beside(index, ".seal"))?.write_all(seal_for(index)?.as_bytes())
+pub(super) fn write_seal(index: &Path) -> io::Result<()> {
+    File::create(beside(index, ".seal"))?.write_all(expected_seal(index)?.as_bytes())
 }
 
-/// Removes the index with all that stands beside it, except its lock.
+/// Removes the index and the files next to it, except its lock.
 pub(super) fn remove(index: &Path) -> io::Result<()> {
     for ending in [".seal", "-journal", "-wal", "-shm"] {
-        remove_if_there(&beside(index, ending))?;
+        remove_if_exists(&beside(index, ending))?;
     }
-    remove_if_there(index)
+    remove_if_exists(index)
 }
 
-/// The path of a file that stands beside the index.
+/// Path of a file next to the index.
 pub(super) fn beside(index: &Path, ending: &str) -> PathBuf {
     let mut path = index.to_owned().into_os_string();
     path.push(ending);
     path.into()
 }
 
-fn seal_for(index: &Path) -> io::Result<String> {
+fn expected_seal(index: &Path) -> io::Result<String> {
     let FileStamp {
         inode,
         size,

@@ -1,4 +1,4 @@
-//! The files that the index is made from: what they were when they were read, and bringing their entries up to date.
+//! The files that the index is built from: their state when they were read, and updates of their entries.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,48 +10,39 @@ use super::entries::{Spot, fingerprint};
 use super::vocabulary::{Counted, Vocabulary};
 use super::{Index, IndexError, places};
 
-/// From how many new entries on the lists of words are put together, which makes them quicker to walk through.
+/// Number of new entries from which the full-text index is merged, which makes it faster to read.
 pub(super) const MANY_ENTRIES: usize = 1_000;
 
-/// What is known of a file that was read.
+/// State of a file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceState {
-    /// What the file system said about it.
     pub stamp: FileStamp,
-    /// A digest of its bytes.
     pub digest: u128,
     /// When it was read, in nanoseconds since 1970.
     pub indexed_ns: i64,
-    /// What a reader should be told about it.
+    /// Problems to report to the reader.
     pub problems: String,
 }
 
 /// A change of one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is new.
     Added {
-        /// The entry.
         note: Note,
-        /// Those that stand around it.
         between: Neighbours,
     },
-    /// It says something else, in the same place.
+    /// It has other content in the same position.
     Edited(Note),
-    /// It is gone.
     Removed(String),
 }
 
-/// The ids of the entries that stand right before and right after a place; none at the ends of a file.
+/// Ids of the entries directly before and after a position; `None` at the ends of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Neighbours {
-    /// The one before.
     pub before: Option<String>,
-    /// The one after.
     pub after: Option<String>,
 }
 
-/// A file that was read.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     number: i64,
@@ -81,30 +72,30 @@ impl Source {
     }
 }
 
-/// An entry that the index holds already.
-struct Held {
+/// An entry that is already in the index.
+struct IndexedEntry {
     number: i64,
     fingerprint: i64,
     place: i64,
 }
 
-/// An entry in its file's order.
-enum Standing {
-    Held(Held),
+/// An entry of the new file content, already indexed or new.
+enum Slot {
+    IndexedEntry(IndexedEntry),
     New(NoteOrSign),
 }
 
-impl Standing {
+impl Slot {
     fn place(&self) -> Option<i64> {
         match self {
-            Self::Held(held) => Some(held.place),
+            Self::IndexedEntry(held) => Some(held.place),
             Self::New(_) => None,
         }
     }
 }
 
 impl Index {
-    /// What was recorded of a file when it was read; `None` when it was not.
+    /// Returns the recorded state of a file, or `None` if it was not read.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -112,7 +103,7 @@ impl Index {
         Ok(self.find_source(name)?.map(|source| source.state))
     }
 
-    /// The number of each file, by its name.
+    /// Returns the number of each file by name.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -124,7 +115,7 @@ impl Index {
             .collect())
     }
 
-    /// How many entries a file has.
+    /// Returns the number of entries in a file.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -132,7 +123,7 @@ impl Index {
         Ok(self.find_source(source)?.map_or(0, |source| source.entries))
     }
 
-    /// The numbers of all entries of these files.
+    /// Returns the numbers of all entries in these files.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -154,7 +145,7 @@ impl Index {
         Ok(numbers)
     }
 
-    /// Records what is true of a file now, its entries aside.
+    /// Records the state of a file; its entries are not touched.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -181,7 +172,7 @@ impl Index {
         self.sql(put).map(drop)
     }
 
-    /// Forgets all files but these.
+    /// Removes all files except these.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -195,36 +186,36 @@ impl Index {
         Ok(())
     }
 
-    /// Makes the entries of a file be these, in this order. Those that are there already stay as they are.
+    /// Replaces the entries of a file. Entries that did not change keep their rows.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn replace_entries(&self, name: &str, items: impl Iterator<Item = NoteOrSign>) -> Result<(), IndexError> {
         let source = self.source_number(name)?;
-        let mut held = self.held(source)?;
-        let mut sequence: Vec<Standing> = Vec::new();
+        let mut held = self.indexed_entries(source)?;
+        let mut sequence: Vec<Slot> = Vec::new();
         for item in items {
             let same = held.get_mut(item.id()).and_then(|same_id| {
                 let wanted = fingerprint(&item);
                 let at = same_id.iter().position(|held| held.fingerprint == wanted)?;
                 Some(same_id.remove(at))
             });
-            sequence.push(same.map_or_else(|| Standing::New(item), Standing::Held));
+            sequence.push(same.map_or_else(|| Slot::New(item), Slot::IndexedEntry));
         }
         let mut vocabulary = self.sql(Vocabulary::of(&self.connection, Counted::Entries))?;
-        for gone in held.into_values().flatten() {
-            self.remove_entry(&mut vocabulary, gone.number)?;
+        for removed in held.into_values().flatten() {
+            self.remove_entry(&mut vocabulary, removed.number)?;
         }
-        let old_places: Vec<Option<i64>> = sequence.iter().map(Standing::place).collect();
+        let old_places: Vec<Option<i64>> = sequence.iter().map(Slot::place).collect();
         let mut inserted = 0;
-        for (standing, place) in sequence.into_iter().zip(places::arrange(&old_places)) {
-            match standing {
-                Standing::New(item) => {
+        for (slot, place) in sequence.into_iter().zip(places::arrange(&old_places)) {
+            match slot {
+                Slot::New(item) => {
                     self.insert_entry(&mut vocabulary, Spot { source, place }, &item)?;
                     inserted += 1;
                 }
-                Standing::Held(held) if held.place != place => self.move_entry(held.number, place)?,
-                Standing::Held(_) => {}
+                Slot::IndexedEntry(held) if held.place != place => self.move_entry(held.number, place)?,
+                Slot::IndexedEntry(_) => {}
             }
         }
         self.sql(vocabulary.write())?;
@@ -237,8 +228,8 @@ impl Index {
         Ok(())
     }
 
-    /// Applies changes of single entries. Says whether it could: where it is not clear which entry is meant, or there is
-    /// no room between two, the file has to be read whole.
+    /// Applies changes of single entries. Returns `false` if an entry is ambiguous or there is no position left between
+    /// two; then the whole file has to be read.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -255,16 +246,16 @@ impl Index {
                         true
                     }
                 },
-                Change::Edited(note) => match self.only(source, note.id.as_str())? {
+                Change::Edited(note) => match self.unique_entry(source, note.id.as_str())? {
                     None => false,
-                    Some(Held { number, place, .. }) => {
+                    Some(IndexedEntry { number, place, .. }) => {
                         self.remove_entry(&mut vocabulary, number)?;
                         let spot = Spot { source, place };
                         self.insert_entry(&mut vocabulary, spot, &NoteOrSign::Note(note.clone()))?;
                         true
                     }
                 },
-                Change::Removed(id) => match self.only(source, id)? {
+                Change::Removed(id) => match self.unique_entry(source, id)? {
                     None => false,
                     Some(held) => {
                         self.remove_entry(&mut vocabulary, held.number)?;
@@ -273,7 +264,7 @@ impl Index {
                 },
             };
             if !followed {
-                // What was done up to here is done, and counted.
+                // The changes so far are applied and counted.
                 self.sql(vocabulary.write())?;
                 return Ok(false);
             }
@@ -282,12 +273,12 @@ impl Index {
         Ok(true)
     }
 
-    /// The place between two neighbours; `None` when one of them is not clear, or there is no room.
+    /// Returns a position between two neighbors; `None` if one of them is ambiguous or there is no space.
     fn place_between(&self, source: i64, between: &Neighbours) -> Result<Option<i64>, IndexError> {
         let mut ends = [None, None];
         for (end, id) in ends.iter_mut().zip([&between.before, &between.after]) {
             if let Some(id) = id {
-                let Some(held) = self.only(source, id)? else {
+                let Some(held) = self.unique_entry(source, id)? else {
                     return Ok(None);
                 };
                 *end = Some(held.place);
@@ -296,35 +287,35 @@ impl Index {
         Ok(places::between(ends[0], ends[1]))
     }
 
-    /// The entry with an id, if there is exactly one.
-    fn only(&self, source: i64, id: &str) -> Result<Option<Held>, IndexError> {
+    /// Returns the entry with this id, if there is exactly one.
+    fn unique_entry(&self, source: i64, id: &str) -> Result<Option<IndexedEntry>, IndexError> {
         let sql = "SELECT id, number, fingerprint, place FROM entries INDEXED BY entries_by_id WHERE source = ?1 AND id = ?2 LIMIT 2";
-        let mut found: Vec<Held> = self
-            .read_held(sql, params![source, id])?
+        let mut found: Vec<IndexedEntry> = self
+            .read_indexed_entries(sql, params![source, id])?
             .into_values()
             .flatten()
             .collect();
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    fn held(&self, source: i64) -> Result<HashMap<String, Vec<Held>>, IndexError> {
-        self.read_held(
+    fn indexed_entries(&self, source: i64) -> Result<HashMap<String, Vec<IndexedEntry>>, IndexError> {
+        self.read_indexed_entries(
             "SELECT id, number, fingerprint, place FROM entries WHERE source = ?1 ORDER BY place",
             params![source],
         )
     }
 
-    fn read_held(
+    fn read_indexed_entries(
         &self,
         sql: &str,
         parameters: impl rusqlite::Params,
-    ) -> Result<HashMap<String, Vec<Held>>, IndexError> {
-        let mut held: HashMap<String, Vec<Held>> = HashMap::new();
+    ) -> Result<HashMap<String, Vec<IndexedEntry>>, IndexError> {
+        let mut held: HashMap<String, Vec<IndexedEntry>> = HashMap::new();
         let mut statement = self.sql(self.connection.prepare_cached(sql))?;
         let mut rows = self.sql(statement.query(parameters))?;
         while let Some(row) = self.sql(rows.next())? {
-            let read = || -> rusqlite::Result<(String, Held)> {
-                let entry = Held {
+            let read = || -> rusqlite::Result<(String, IndexedEntry)> {
+                let entry = IndexedEntry {
                     number: row.get(1)?,
                     fingerprint: row.get(2)?,
                     place: row.get(3)?,
@@ -345,7 +336,6 @@ impl Index {
         self.sql(moved).map(drop)
     }
 
-    /// The number of a file that was read.
     pub(super) fn source_number(&self, name: &str) -> Result<i64, IndexError> {
         let source = self.find_source(name)?;
         let source = source.ok_or_else(|| self.damaged(format!("{name} was not read")))?;
@@ -356,7 +346,7 @@ impl Index {
         Ok(self.sources()?.iter().find(|source| source.name == name).cloned())
     }
 
-    /// All files that were read. While the index is written they change, so they are read each time.
+    /// Lists all files. A writer rereads them each time, since they may change.
     fn sources(&self) -> Result<Cow<'_, [Source]>, IndexError> {
         match &self.sources {
             Some(sources) => Ok(Cow::Borrowed(sources)),

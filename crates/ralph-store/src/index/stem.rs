@@ -1,8 +1,8 @@
-//! The stems of English words, after M. F. Porter's second algorithm ("Porter2"): "tests", "tested" and "testing" are one
-//! word. Written out here for English alone: tables for eighteen languages, which are put in place at every start of the
-//! program, take longer than most commands.
+//! English stems by M. F. Porter's second algorithm ("Porter2"): "tests", "tested" and "testing" are one word. It is
+//! implemented here because a stemmer crate initializes tables for eighteen languages at startup, which takes longer
+//! than most commands.
 
-/// The stem of a word in small letters; a word with other letters than English ones is its own stem.
+/// Returns the stem of a lowercase word; a word with non-English letters is its own stem.
 pub(super) fn stem(word: &str) -> String {
     if word.len() <= 2 || !word.is_ascii() {
         return word.to_owned();
@@ -24,7 +24,7 @@ pub(super) fn stem(word: &str) -> String {
     word.into_string()
 }
 
-/// Words that the rules would get wrong.
+/// Exceptions to the rules.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("skis", "ski"),
     ("skies", "sky"),
@@ -45,29 +45,26 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("bias", "bias"),
     ("andes", "andes"),
 ];
-/// Words that are stems once their plural is gone.
+/// Words that are stems once the plural is removed.
 const INVARIANT: &[&str] = &[
     "inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed",
 ];
-/// Beginnings after which the rest of the word counts as an ending.
+/// Prefixes after which the rest of the word counts as a suffix.
 const BEGINNINGS: &[&str] = &["gener", "commun", "arsen"];
 
-/// Where an ending has to stand, or what before it.
+/// Condition on the position of a suffix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// After the first syllable.
     Always,
-    /// After an `l`.
     AfterL,
-    /// After one of the letters that come before `li`.
+    /// After a letter that may precede `li`.
     AfterLiLetter,
-    /// After the second syllable.
     InSecondRegion,
 }
 
 type Ending = (&'static str, &'static str, When);
 
-/// The longest that fits is taken.
+/// The longest match wins.
 const LONG_ENDINGS: &[Ending] = &[
     ("ational", "ate", When::Always),
     ("fulness", "ful", When::Always),
@@ -110,13 +107,13 @@ const REMOVED_ENDINGS: &[&str] = &[
     "al", "er", "ic",
 ];
 
-/// A word with the places where its endings may begin.
+/// A word with the regions where suffixes may begin.
 struct Word {
-    /// A `Y` is one that is not a vowel.
+    /// `Y` is a `y` that acts as a consonant.
     letters: Vec<u8>,
-    /// After the first consonant that follows a vowel …
+    /// Starts after the first consonant that follows a vowel.
     first_region: usize,
-    /// … and after the next one.
+    /// Starts after the next consonant that follows a vowel.
     second_region: usize,
 }
 
@@ -146,7 +143,7 @@ impl Word {
         self.letters.ends_with(ending.as_bytes())
     }
 
-    /// Where an ending begins that the word has.
+    /// Start of a suffix that the word has.
     fn start_of(&self, ending: &str) -> usize {
         self.letters.len() - ending.len()
     }
@@ -177,7 +174,7 @@ impl Word {
             let long = self.letters.len() > 4;
             self.replace("ied", if long { "i" } else { "ie" });
         } else if self.ends("s") && !self.ends("us") && !self.ends("ss") {
-            // The vowel right before the s does not count: "gas" stays.
+            // A vowel directly before the `s` does not count: "gas" is unchanged.
             if self.has_vowel_before(self.letters.len().saturating_sub(2)) {
                 self.replace("s", "");
             }
@@ -262,7 +259,7 @@ impl Word {
         matches!(self.letters.as_slice(), [.., one, other] if one == other && b"bdfgmnprt".contains(one))
     }
 
-    /// Whether the letters before a place end in a short syllable.
+    /// Whether the letters before `end` end in a short syllable.
     fn is_short_at(&self, end: usize) -> bool {
         match self.letters.get(..end) {
             Some([first, second]) => is_vowel(*first) && !is_vowel(*second),
@@ -282,7 +279,7 @@ fn is_vowel(letter: u8) -> bool {
     b"aeiouy".contains(&letter)
 }
 
-/// Where the part of a word begins that follows the first consonant after a vowel, looked for from a place on.
+/// Start of the region after the first consonant that follows a vowel, searched from `from` on.
 fn region(letters: &[u8], from: usize) -> usize {
     let rest = letters.get(from..).unwrap_or_default();
     let turn = rest
@@ -305,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn words_have_the_stems_that_snowball_gives_them() {
+    fn stems_match_snowball() {
         let words = "tests testing tested failing running hopping hoping databases migration rational generalizations \
              communism arsenal happy say cry by ties dies gas this kiwis caresses agreed feed luxuriating \
              hopefully relationally conditional sensibility analogously apologies electricity replacement \
@@ -319,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_word_has_the_stem_that_snowball_gives_it(
+        fn any_stem_matches_snowball(
             beginning in "[a-z]{0,8}",
             ending in "(ation|ational|ness|fulness|ing|ingly|ed|edly|eed|ies|s|sses|y|li|ogi|e|le|ll|ement|ion|ive|ative|ize|'s)?"
         ) {

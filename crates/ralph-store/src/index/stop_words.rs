@@ -1,6 +1,6 @@
-//! Words that stand in nearly every English text and tell nothing about it.
+//! English stop words.
 
-/// In the order of the alphabet.
+/// Sorted.
 const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -148,7 +148,6 @@ const STOP_WORDS: &[&str] = &[
     "yourselves",
 ];
 
-/// Whether a word in small letters is one of them.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order() {
+    fn list_is_sorted() {
         assert!(STOP_WORDS.is_sorted());
         assert!(is_stop_word("the") && is_stop_word("yourselves") && !is_stop_word("test"));
     }

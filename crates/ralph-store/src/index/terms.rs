@@ -1,48 +1,43 @@
-//! Asking the index for terms: how many entries hold one, and which.
+//! Queries for terms: which entries contain a term, and how many.
 
 use rusqlite::OptionalExtension;
 
 use super::{Index, IndexError};
 
-/// Whose terms are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holders {
-    /// Those of the entries on the shelves.
-    Shelves,
-    /// Those of long notes.
+pub enum TermScope {
+    /// Memories and guardrails.
+    NoteFiles,
     Knowledge,
-    /// Those of both together.
     All,
 }
 
-impl Holders {
-    /// How many hold a term, in SQL.
+impl TermScope {
+    /// SQL expression for the number of entries with a term.
     fn counted(self) -> &'static str {
         match self {
-            Self::Shelves => "entries",
+            Self::NoteFiles => "entries",
             Self::Knowledge => "knowledge",
             Self::All => "entries + knowledge",
         }
     }
 }
 
-/// A term that at least one entry holds.
+/// A term that at least one entry contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownTerm {
-    /// The term.
     pub term: String,
-    /// Its number.
     pub number: u32,
-    /// How many entries hold it.
+    /// Number of entries that contain it.
     pub entries: u64,
 }
 
 impl Index {
-    /// A term, if any of these holds it.
+    /// Returns a term if any of these entries contains it.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn term(&self, term: &str, holders: Holders) -> Result<Option<KnownTerm>, IndexError> {
+    pub fn term(&self, term: &str, holders: TermScope) -> Result<Option<KnownTerm>, IndexError> {
         let counted = holders.counted();
         let sql = format!("SELECT number, {counted} FROM terms WHERE term = ?1 AND {counted} > 0");
         let found = self.connection.prepare_cached(&sql).and_then(|mut statement| {
@@ -58,11 +53,11 @@ impl Index {
         self.sql(found)
     }
 
-    /// Every term that one of these holds.
+    /// Visits every term that one of these entries contains.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn all_terms(&self, holders: Holders, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
+    pub fn all_terms(&self, holders: TermScope, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
         let counted = holders.counted();
         let sql = format!("SELECT term, number, {counted} FROM terms WHERE {counted} > 0 ORDER BY term");
         let all = self.connection.prepare_cached(&sql).and_then(|mut statement| {
@@ -79,7 +74,7 @@ impl Index {
         self.sql(all)
     }
 
-    /// The numbers of the entries that hold a term.
+    /// Visits the numbers of the entries that contain a term.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -87,7 +82,7 @@ impl Index {
         self.walk_holders("SELECT rowid FROM words WHERE words MATCH ?1", term, visit)
     }
 
-    /// Walks through the numbers that a question to FTS5 gives for a term.
+    /// Visits the row numbers that an FTS5 query returns for a term.
     pub(super) fn walk_holders(&self, sql: &str, term: u32, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
         let walked = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let mut rows = statement.query([format!("\"{term}\"")])?;

@@ -1,4 +1,4 @@
-//! The terms of the index while it is written: their numbers, and how many entries hold each.
+//! Term numbers and document frequencies while the index is written.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,37 +6,34 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::words::terms_of;
 
-/// What is counted to hold a term. Long notes count apart: what is asked of the others must not depend on them.
+/// Which document frequency is counted. Knowledge entries have their own, so that they do not affect the ranking of
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// The entries of memories and guardrails.
+    /// Memories and guardrails.
     Entries,
-    /// The long notes.
     Knowledge,
 }
 
-/// Terms that were met in the course of one change.
+/// Terms seen during one change.
 pub(super) struct Vocabulary<'c> {
     connection: &'c Connection,
     counted: Counted,
     numbers: HashMap<String, u32>,
-    /// How many entries more, or less, hold a term.
+    /// Change in the number of entries that contain each term.
     more_entries: HashMap<u32, i64>,
     new: Vec<(u32, String)>,
     next: u32,
 }
 
-/// The terms of one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct EntryTerms {
-    /// Those of its text, in order.
+    /// Terms of its text, in order.
     pub(super) text: Vec<u32>,
-    /// Those of its tags.
     pub(super) tags: Vec<u32>,
 }
 
 impl EntryTerms {
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.text.len() + self.tags.len()
     }
@@ -45,7 +42,7 @@ impl EntryTerms {
         self.text.iter().chain(&self.tags).copied().collect()
     }
 
-    /// As FTS5 is given them.
+    /// As text for FTS5.
     pub(super) fn as_words(&self) -> String {
         let numbers: Vec<String> = self.text.iter().chain(&self.tags).map(u32::to_string).collect();
         numbers.join(" ")
@@ -65,7 +62,6 @@ impl<'c> Vocabulary<'c> {
         })
     }
 
-    /// Takes an entry in.
     pub(super) fn add(&mut self, text: &str, tags: &str) -> rusqlite::Result<EntryTerms> {
         let terms = EntryTerms {
             text: self.numbers_of(text)?,
@@ -75,12 +71,10 @@ impl<'c> Vocabulary<'c> {
         Ok(terms)
     }
 
-    /// Takes an entry out.
     pub(super) fn remove(&mut self, terms: &EntryTerms) {
         self.count(terms, -1);
     }
 
-    /// Writes down what changed.
     pub(super) fn write(self) -> rusqlite::Result<()> {
         let mut insert = self
             .connection
@@ -128,7 +122,7 @@ impl<'c> Vocabulary<'c> {
     }
 }
 
-/// Numbers as bytes, seven bits each; common terms came first and have small ones.
+/// Variable-length encoding with seven bits per byte; common terms were numbered first and stay short.
 pub(super) fn encode(numbers: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(numbers.len() * 2);
     for number in numbers {
@@ -142,7 +136,7 @@ pub(super) fn encode(numbers: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// The numbers in bytes that [`encode`] made.
+/// Inverse of [`encode`].
 pub(super) fn decode(bytes: &[u8]) -> Vec<u32> {
     let mut numbers = Vec::with_capacity(bytes.len());
     let mut number = 0_u32;
@@ -168,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_survive_as_bytes() {
+    fn numbers_round_trip() {
         let numbers = [0, 1, 127, 128, 16_383, 16_384, u32::MAX];
         assert_eq!(decode(&encode(&numbers)), numbers);
         assert_eq!(encode(&[5, 300]).len(), 3);

@@ -1,9 +1,9 @@
-//! From text to terms: what the index holds of a note, and what a query asks for.
+//! From text to terms: what the index stores of a note, and what a query asks for.
 //!
-//! A word is cut where its case changes, at digits and at the signs that names are joined with; each part counts by its
-//! stem, and the whole counts as a name of its own. So `parseConfig`, `parse_config` and `parse-config` are one name, and
-//! "parsing" finds all of them. What only case has cut counts as one word too: nobody types the capitals of `GitHub` or
-//! `PostgreSQL` when looking for it; and so does what a hyphen joins.
+//! A word is split at case changes, at digits and at the characters that join names. Each part counts by its stem, and
+//! the whole counts as a name. So `parseConfig`, `parse_config` and `parse-config` are one name, and "parsing" finds
+//! all of them. Parts that are split only by case also count as one word, since people search for "github" and
+//! "postgresql"; so do parts that a hyphen joins.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,18 +14,18 @@ use unicode_normalization::char::is_combining_mark;
 use super::stem::stem;
 use super::stop_words::is_stop_word;
 
-/// The longest part that is kept; what is longer is a hash or noise, and found by its beginning.
+/// Longer parts are hashes or noise; they are truncated to this many characters.
 const MAX_TERM_CHARACTERS: usize = 64;
-/// What joins the parts of a name. No part holds it.
+/// Joins the parts of a name. No part contains it.
 const JOINT: char = '_';
 
-/// Whether a term is a whole name, and not one of the words it is made of.
+/// Whether a term is a whole name rather than one of its parts.
 #[must_use]
 pub fn is_name(term: &str) -> bool {
     term.contains(JOINT)
 }
 
-/// The terms of a text, in its order. Words that every text holds are left out.
+/// Returns the terms of a text in order, without stop words.
 #[must_use]
 pub fn terms_of(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
@@ -35,8 +35,7 @@ pub fn terms_of(text: &str) -> Vec<String> {
     terms
 }
 
-/// The words of a text by their stems, in its order, those among them that every text holds, but no whole names: what a
-/// phrase is compared by.
+/// Returns the stems of a text in order, including stop words but no whole names; phrases are compared by them.
 pub(super) fn words_of(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     for range in runs(text) {
@@ -46,25 +45,22 @@ pub(super) fn words_of(text: &str) -> Vec<Word> {
                 let mut stems = Vec::new();
                 term_of_part(part, &mut stems);
                 if stems.is_empty() {
-                    words.push(Word::Common(part.to_lowercase()));
+                    words.push(Word::StopWord(part.to_lowercase()));
                 }
-                words.extend(stems.into_iter().map(Word::Telling));
+                words.extend(stems.into_iter().map(Word::Content));
             }
         }
     }
     words
 }
 
-/// A word of a phrase.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Word {
-    /// One that every text holds.
-    Common(String),
-    /// Any other, by its stem.
-    Telling(String),
+    StopWord(String),
+    Content(String),
 }
 
-/// The stretches of a text that may be one name, each as the one word that it would be without the signs in it.
+/// Returns the stretches of a text that may be one name, each as the word that remains without its joining characters.
 pub(super) fn joined_words(text: &str) -> Vec<String> {
     let joined = |range: Range<usize>| {
         let run = normalised(text.get(range).unwrap_or_default());
@@ -75,7 +71,7 @@ pub(super) fn joined_words(text: &str) -> Vec<String> {
     runs(text).map(joined).collect()
 }
 
-/// Where the words of a text stand that have one of the terms that are looked for.
+/// Returns the ranges of the words whose terms satisfy `looked_for`.
 pub fn places_of(text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut terms = Vec::new();
     runs(text)
@@ -121,8 +117,7 @@ fn terms_of_run(run: &str, terms: &mut Vec<String>) {
     }
 }
 
-/// Whether a stretch of text is what nearly every one is: a word of the alphabet in small letters, but for the first. There is
-/// nothing to cut and nothing to join in it.
+/// Fast path: a word of ASCII lowercase letters, possibly capitalized, needs no splitting or joining.
 fn is_plain_word(run: &str) -> bool {
     let bytes = run.as_bytes();
     bytes
@@ -130,7 +125,7 @@ fn is_plain_word(run: &str) -> bool {
         .is_some_and(|(first, rest)| first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Two words with a hyphen between them as one word: some write "front-end" and some "frontend".
+/// "front-end" also counts as "frontend".
 fn without_hyphen(segment: &str) -> Option<String> {
     let (one, other) = segment.split_once('-')?;
     let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphabetic() && !is_unspaced(c));
@@ -139,7 +134,7 @@ fn without_hyphen(segment: &str) -> Option<String> {
 
 fn term_of_part(part: &str, terms: &mut Vec<String>) {
     if part.chars().next().is_some_and(is_unspaced) {
-        return pairs(part, terms);
+        return bigrams(part, terms);
     }
     let lower = if part.bytes().all(|byte| byte.is_ascii_lowercase()) {
         Cow::Borrowed(part)
@@ -156,7 +151,6 @@ fn term_of_part(part: &str, terms: &mut Vec<String>) {
     terms.push(stem(kept));
 }
 
-/// The parts of a name, joined as they are looked for.
 #[derive(Default)]
 struct Name {
     text: String,
@@ -165,7 +159,7 @@ struct Name {
 
 impl Name {
     fn join(&mut self, part: &str) {
-        // The beginning of a long part, as everywhere.
+        // Truncates long parts, like everywhere.
         let part: String = part.to_lowercase().chars().take(MAX_TERM_CHARACTERS).collect();
         self.push(&part, 1);
     }
@@ -176,7 +170,7 @@ impl Name {
         }
     }
 
-    /// A name that is long already takes no more.
+    /// Names have a length limit.
     fn push(&mut self, text: &str, parts: usize) {
         if self.text.chars().count() <= MAX_TERM_CHARACTERS {
             if self.parts > 0 {
@@ -188,7 +182,7 @@ impl Name {
     }
 }
 
-/// Stretches of a text that may be one name: letters and digits, joined by single signs.
+/// Stretches of a text that may be one name: letters and digits, joined by single characters.
 fn runs(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut signs = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -210,7 +204,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == JOINT
 }
 
-/// Whether a text begins with a sign that joins words to a name, a path or a short form, and with such a word after it.
+/// Whether a text starts with a joining character that is followed by a word.
 fn joins(text: &str) -> bool {
     let after = text
         .strip_prefix("::")
@@ -218,7 +212,7 @@ fn joins(text: &str) -> bool {
     after.is_some_and(|after| after.starts_with(is_word))
 }
 
-/// Letters of scripts that are written without spaces between words.
+/// Scripts that are written without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0e00..=0x0eff       // Thai, Lao
@@ -229,8 +223,7 @@ fn is_unspaced(c: char) -> bool {
         | 0xac00..=0xd7af) // Hangul, whose words carry their particles with them
 }
 
-/// Text without case or marks in the way: full-width letters, ligatures and accents become plain ones. The ending of a
-/// short form (the `'s` of "it's") says nothing and goes.
+/// Normalizes case, full-width letters, ligatures and accents, and removes a trailing `'s`.
 fn normalised(run: &str) -> Cow<'_, str> {
     let plain = if run.is_ascii() {
         Cow::Borrowed(run)
@@ -244,7 +237,7 @@ fn normalised(run: &str) -> Cow<'_, str> {
     }
 }
 
-/// The parts of a word: cut where the case goes up, between letters and digits, and around scripts without spaces.
+/// Splits a word at rising case, between letters and digits, and around scripts without spaces.
 fn word_parts(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -271,8 +264,8 @@ fn part_end(word: &str) -> usize {
     word.len()
 }
 
-/// Every two signs that follow one another: without spaces nobody can tell where a word begins.
-fn pairs(text: &str, terms: &mut Vec<String>) {
+/// Bigrams, because word boundaries are unknown in scripts without spaces.
+fn bigrams(text: &str, terms: &mut Vec<String>) {
     let signs: Vec<char> = text.chars().collect();
     match signs.as_slice() {
         [one] => terms.push(one.to_string()),
@@ -292,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn words_count_by_their_stems_and_common_ones_not_at_all() {
+    fn words_are_stemmed_and_stop_words_dropped() {
         check("The tests are failing, run them again", &["test", "fail", "run"]);
         check("database, (database) \"database\"", &["databas"; 3]);
         check("it's Caroline's, isn't it", &["carolin"]);
@@ -329,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_case_has_cut_is_one_word_too() {
+    fn parts_split_by_case_are_one_word_too() {
         check("HTTPServer2", &["http", "server", "2", "httpserver", "http_server_2"]);
         check("IPv6", &["pv", "6", "ipv", "i_pv_6"]);
         for name in ["GitHub", "SQLite", "PostgreSQL", "APIs", "XMLHttpRequest", "iOS"] {
@@ -341,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hyphen_makes_no_other_word() {
+    fn hyphenated_words_are_one_word_too() {
         assert!(terms_of("front-end").contains(&terms_of("frontend")[0]));
         assert!(terms_of("E-Mail").contains(&"email".to_owned()));
         check("a-b-c 2-way", &["b", "c", "a_b_c", "2", "way", "2_way"]);
@@ -349,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_found_by_its_beginning() {
+    fn long_words_are_truncated() {
         let long = "x".repeat(1 << 16);
         let terms = terms_of(&format!("{long}_{long}/{long}.{long}"));
         assert!(terms.iter().all(|term| term.chars().count() <= 4 * MAX_TERM_CHARACTERS));
@@ -357,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_are_words_too() {
+    fn other_scripts_are_tokenized() {
         check("Größe café cafe\u{301} ＡＰＩ", &["gross", "cafe", "cafe", "api"]);
         check("数据库连接", &["数据", "据库", "库连", "连接"]);
         check("пароль", &["пароль"]);
@@ -365,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_whole_words() {
+    fn places_are_whole_words() {
         let text = "Run parseConfig — the größte config!";
         let places = places_of(text, |term| term == "config");
         let found: Vec<&str> = places.into_iter().filter_map(|range| text.get(range)).collect();
@@ -374,13 +367,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_plain_word_has_the_terms_of_any_other_run(word in "[A-Za-z][a-z]{0,80}") {
-            // The joint says nothing at the end of a run, and no word with it is a plain one.
+        fn plain_word_fast_path_gives_the_same_terms(word in "[A-Za-z][a-z]{0,80}") {
+            // A joint at the end of a run has no effect, and words with one are not plain.
             prop_assert_eq!(terms_of(&word), terms_of(&format!("{word}_")));
         }
 
         #[test]
-        fn any_text_has_terms_without_signs_in_them(text in "\\PC*|(\\p{Any}){0,60}") {
+        fn terms_of_any_text_have_no_punctuation(text in "\\PC*|(\\p{Any}){0,60}") {
             for term in terms_of(&text) {
                 prop_assert!(!term.is_empty() && term.chars().count() <= 4 * MAX_TERM_CHARACTERS);
                 prop_assert!(term.chars().all(|c| c.is_alphanumeric() || c == '_'), "{term:?}");

@@ -1,4 +1,4 @@
-//! Writing the index: one writer at a time, behind a lock of its own, and all or nothing.
+//! Writing the index: one writer at a time, guarded by a lock file, all or nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,15 +14,13 @@ use super::{Index, IndexError};
 use crate::open::{self, INDEX_APPLICATION_ID};
 use crate::owner::belongs_to_another_tool;
 
-/// The tables of an index.
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
-/// How often the lock is tried …
 const LOCK_TRIES: u32 = 40;
-/// … and how long it is waited in between: 200 ms in all.
+/// Pause between two tries; 200 ms in total.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// An index that is being written. Nothing of it is seen by others until [`IndexWriter::commit`]; dropped without that,
-/// the index is made anew by whoever comes next.
+/// An index that is being written. Readers see nothing of it until [`IndexWriter::commit`]; if it is dropped without a
+/// commit, the next writer rebuilds the index.
 #[derive(Debug)]
 pub struct IndexWriter {
     index: Index,
@@ -30,7 +28,7 @@ pub struct IndexWriter {
 }
 
 impl Index {
-    /// Opens the index for writing, and makes it anew where it cannot be trusted; its folder must exist.
+    /// Opens the index for writing and rebuilds it if it cannot be trusted. Its folder must exist.
     ///
     /// # Errors
     /// When another process writes it for too long, it belongs to another tool, or it cannot be written.
@@ -50,9 +48,9 @@ impl Index {
             path: path.to_owned(),
             sources: None,
         };
-        // From here on nobody reads, and a seal that is broken now cannot mislead anybody.
+        // No reader is left from here on, so a broken seal cannot mislead one.
         index.sql(index.connection.execute_batch("BEGIN EXCLUSIVE"))?;
-        seal::break_seal(path).map_err(|error| failed(&error))?;
+        seal::remove_seal(path).map_err(|error| failed(&error))?;
         if !intact {
             index.sql(index.connection.execute_batch(SCHEMA))?;
             index.sql(index.connection.pragma_update(None, "user_version", FORMAT))?;
@@ -62,14 +60,14 @@ impl Index {
 }
 
 impl IndexWriter {
-    /// Makes the changes final, and goes on as a reader.
+    /// Commits the changes and returns the index for reading.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn commit(self) -> Result<Index, IndexError> {
         let mut index = self.index;
         index.sql(index.connection.execute_batch("COMMIT"))?;
-        seal_up(&index.path, &self.lock).map_err(|error| IndexError::unusable(&index.path, &error))?;
+        seal_with_owner(&index.path, &self.lock).map_err(|error| IndexError::unusable(&index.path, &error))?;
         index.begin_reading()?;
         Ok(index)
     }
@@ -83,16 +81,16 @@ impl Deref for IndexWriter {
     }
 }
 
-/// Seals the index, as its owner will find it: handing it over changes its times, so that comes first. Somebody who took
-/// the lock's file away took the index with it, and what stands at its path now is another writer's.
-fn seal_up(path: &Path, lock: &File) -> io::Result<()> {
+/// Seals the index with its final owner: changing the owner changes its times, so that comes first. If the lock file
+/// was replaced, the index at this path belongs to another writer and is not sealed.
+fn seal_with_owner(path: &Path, lock: &File) -> io::Result<()> {
     let lock_path = beside(path, ".lock");
     if fs::symlink_metadata(&lock_path).map(|found| found.ino()).ok() != Some(lock.metadata()?.ino()) {
         return Ok(());
     }
-    open::hand_to_owner_of_folder(&[path, &lock_path])?;
-    seal::put_on(path)?;
-    open::hand_to_owner_of_folder(&[&beside(path, ".seal")])
+    open::chown_to_folder_owner(&[path, &lock_path])?;
+    seal::write_seal(path)?;
+    open::chown_to_folder_owner(&[&beside(path, ".seal")])
 }
 
 fn take_lock(path: &Path) -> Result<File, IndexError> {

@@ -1,7 +1,7 @@
-//! The attempts at a task, and how they failed.
+//! Attempts at a task and their failure reports.
 
 use ralph_model::{
-    Attempt, ErrorCategory, FailedAttempts, FailedGate, FailureReport, KeptReport, Outcome, ReportOrigin, Signature,
+    Attempt, ErrorCategory, FailedAttempts, FailedGate, FailureReport, Outcome, ReportOrigin, Signature, StoredReport,
     Suggestion, TaskId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -11,12 +11,12 @@ use super::columns::{count_at, from_json, word_at, word_in};
 use super::journal::read_row;
 use crate::StoreError;
 
-/// How many attempts are asked for a suggestion. What was suggested so long ago was heeded or is of no use.
+/// Number of attempts searched for a suggestion. Older suggestions were followed or are useless.
 const LAST_ATTEMPTS: u32 = 50;
 
 impl Store {
-    /// The attempts at a task that did not succeed, the oldest first, each with its report. Those before it was last done are
-    /// over, and what was interrupted says nothing about how the work goes.
+    /// The failed attempts at a task since it was last done, oldest first, each with its report. Interrupted attempts
+    /// do not count.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -24,18 +24,17 @@ impl Store {
         Ok(self.last_failed_attempts(task, u32::MAX)?.attempts)
     }
 
-    /// The last so many of them: a task may have a long past.
+    /// The last `most` failed attempts: a task may have a long history.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn last_failed_attempts(&self, task: &TaskId, most: u32) -> Result<FailedAttempts, StoreError> {
-        let moment = self.look();
-        self.sql(moment.and_then(|moment| failed_attempts(&moment, task, most)))
+        let snapshot = self.begin_read();
+        self.sql(snapshot.and_then(|snapshot| failed_attempts(&snapshot, task, most)))
     }
 
-    /// What the newest attempt at a task suggests for the next one, if it is not done. One that was interrupted does not
-    /// count, so that what was suggested before it holds, unless it suggests something itself. The last `LAST_ATTEMPTS` are
-    /// asked.
+    /// The suggestion of the newest attempt at a task that is not done. An interrupted attempt without a suggestion is
+    /// skipped, so that the one before it stays in effect. Searches the last `LAST_ATTEMPTS` attempts.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -69,11 +68,11 @@ impl Store {
         self.sql(found)
     }
 
-    /// How the attempt of a row of the journal failed, as it is kept.
+    /// The failure report of a journal entry, as it is kept.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn report_of(&self, journal: i64) -> Result<Option<KeptReport>, StoreError> {
+    pub fn report_of(&self, journal: i64) -> Result<Option<StoredReport>, StoreError> {
         self.sql(report_of(&self.connection, journal))
     }
 }
@@ -81,7 +80,7 @@ impl Store {
 pub(super) const LAST_DONE: &str =
     "SELECT max(id) FROM journal WHERE task_id = ?1 AND imported = ?2 AND outcome = 'done'";
 
-/// What counts and is not done has failed.
+/// Every counted attempt that is not done has failed.
 macro_rules! failed_since {
     ($what:literal, $order:literal) => {
         concat!(
@@ -95,25 +94,24 @@ macro_rules! failed_since {
 pub(super) const LAST_FAILED: &str = failed_since!("*", " ORDER BY id DESC LIMIT ?4");
 pub(super) const FAILURES: &str = failed_since!("count(*) AS failures", "");
 
-/// Which rows of the journal.
+/// Where journal entries come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whence {
-    /// What happened here.
-    Here,
-    /// What was taken over from another tool.
-    Elsewhere,
+enum RowOrigin {
+    Local,
+    /// Imported from another tool.
+    Imported,
 }
 
-/// The last attempts at a task that failed since it was last done, within a transaction.
+/// The last failed attempts at a task since it was last done, within a transaction.
 pub(super) fn failed_attempts(connection: &Connection, task: &TaskId, most: u32) -> rusqlite::Result<FailedAttempts> {
     let mut found = FailedAttempts::default();
-    // From the newest on: what was taken over happened before everything else.
-    for whence in [Whence::Here, Whence::Elsewhere] {
-        let since = Since::done(connection, task, whence)?;
+    // Newest first: imported entries are older than all others.
+    for origin in [RowOrigin::Local, RowOrigin::Imported] {
+        let since = Since::done(connection, task, origin)?;
         let mut left = since.failures(connection)?;
         let mut statement = connection.prepare_cached(LAST_FAILED)?;
-        let room = i64::from(most) - i64::try_from(found.attempts.len()).unwrap_or(i64::MAX);
-        let wanted = params![task.as_str(), since.imported(), since.row(), room.max(0)];
+        let remaining = i64::from(most) - i64::try_from(found.attempts.len()).unwrap_or(i64::MAX);
+        let wanted = params![task.as_str(), since.imported(), since.row(), remaining.max(0)];
         for row in statement.query_map(wanted, read_row)? {
             let row = row?;
             let report = report_of(connection, row.id)?;
@@ -130,31 +128,30 @@ pub(super) fn failed_attempts(connection: &Connection, task: &TaskId, most: u32)
     Ok(found)
 }
 
-/// How many attempts at a task failed since it was last done, within a transaction: those that are told of it, and no others.
+/// The number of failed attempts since a task was last done, within a transaction. It counts the same attempts as
+/// [`failed_attempts`].
 pub(super) fn failures_in_a_row(connection: &Connection, task: &TaskId) -> rusqlite::Result<u32> {
-    let here = Since::done(connection, task, Whence::Here)?;
+    let here = Since::done(connection, task, RowOrigin::Local)?;
     let failures = here.failures(connection)?;
     if here.done.is_some() {
         return Ok(failures);
     }
-    let elsewhere = Since::done(connection, task, Whence::Elsewhere)?.failures(connection)?;
-    Ok(failures.saturating_add(elsewhere))
+    let imported = Since::done(connection, task, RowOrigin::Imported)?.failures(connection)?;
+    Ok(failures.saturating_add(imported))
 }
 
-/// The time since a task was last done.
 struct Since<'a> {
     task: &'a TaskId,
-    whence: Whence,
-    /// The row in which it was done; none where it never was.
+    origin: RowOrigin,
+    /// The entry in which it was done; none if it never was.
     done: Option<i64>,
 }
 
 impl<'a> Since<'a> {
-    /// The time since a task was last done, as far as rows of this kind tell.
-    pub(super) fn done(connection: &Connection, task: &'a TaskId, whence: Whence) -> rusqlite::Result<Self> {
+    pub(super) fn done(connection: &Connection, task: &'a TaskId, origin: RowOrigin) -> rusqlite::Result<Self> {
         let mut since = Self {
             task,
-            whence,
+            origin,
             done: None,
         };
         let mut statement = connection.prepare_cached(LAST_DONE)?;
@@ -162,7 +159,6 @@ impl<'a> Since<'a> {
         Ok(since)
     }
 
-    /// How many attempts have failed since.
     pub(super) fn failures(&self, connection: &Connection) -> rusqlite::Result<u32> {
         let mut statement = connection.prepare_cached(FAILURES)?;
         let wanted = params![self.task.as_str(), self.imported(), self.row()];
@@ -170,7 +166,7 @@ impl<'a> Since<'a> {
     }
 
     fn imported(&self) -> bool {
-        self.whence == Whence::Elsewhere
+        self.origin == RowOrigin::Imported
     }
 
     fn row(&self) -> i64 {
@@ -178,19 +174,19 @@ impl<'a> Since<'a> {
     }
 }
 
-fn report_of(connection: &Connection, journal: i64) -> rusqlite::Result<Option<KeptReport>> {
+fn report_of(connection: &Connection, journal: i64) -> rusqlite::Result<Option<StoredReport>> {
     connection
         .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
         .query_row([journal], read_kept_report)
         .optional()
 }
 
-pub(super) fn read_kept_report(row: &Row<'_>) -> rusqlite::Result<KeptReport> {
+pub(super) fn read_kept_report(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
     let files: String = row.get("relevant_files")?;
     let gate: Option<String> = row.get("gate")?;
     let end: Option<String> = row.get("gate_end")?;
     let shortened_at: Option<String> = row.get("shortened_at")?;
-    Ok(KeptReport {
+    Ok(StoredReport {
         report: FailureReport {
             what_tried: row.get("what_tried")?,
             why_failed: row.get("why_failed")?,

@@ -1,5 +1,5 @@
-//! Who made a change. The logs of tasks and learnings get their rows unsigned, and the store signs them at the end of the
-//! transaction. So a row that another SQLite client causes stays unsigned, and its author reads as unknown.
+//! Who made a change. The logs of tasks and learnings get their rows unsigned, and the store signs them at the end of
+//! the transaction. So a row that another SQLite client causes stays unsigned and has an unknown author.
 
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, RunId};
@@ -11,37 +11,33 @@ use super::columns::{time_at, unreadable, word_at, word_in};
 use super::note_log::NoteAction;
 use crate::StoreError;
 
-/// The logs whose rows are signed when their transaction ends.
 const SIGNED_LOGS: [&str; 2] = [
     "UPDATE task_log SET author = ?1, run = ?2, iteration = ?3 WHERE author IS NULL",
     "UPDATE learning_log SET author = ?1, run = ?2, iteration = ?3 WHERE author IS NULL",
 ];
 
-/// A change of a note, a task or a learning, and who made it.
+/// A logged change of a note, a task or a learning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedChange {
-    /// The id of what was changed.
     pub id: String,
-    /// When.
     pub at: Timestamp,
-    /// What happened: an action of the note log or of a learning, or the sentence of a task's log.
+    /// An action of the note log or of a learning, or the text of a task log entry.
     pub what: String,
-    /// Who did it.
     pub author: Author,
 }
 
 /// A note that an agent stored or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentNote {
-    /// Its id, or the name of the file of a knowledge entry.
+    /// The id, or the file name of a knowledge entry.
     pub id: String,
-    /// What happened to it last.
+    /// The last action.
     pub action: NoteAction,
-    /// Agent, or unknown where its file was edited directly.
+    /// Agent, or unknown if its file was edited directly.
     pub author: AuthorKind,
-    /// In which iteration; none where it cannot be told.
+    /// The iteration, if known.
     pub iteration: Option<u32>,
-    /// What the note says, or last said.
+    /// The note's text, or its last text.
     pub text: String,
 }
 
@@ -53,26 +49,24 @@ impl AgentNote {
     }
 }
 
-/// A run that has not ended, and the iteration whose agent is at work or has just ended.
+/// A run that has not ended, with its iteration once the agent was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenIteration {
-    /// The run.
     pub run: RunId,
     /// The worktree's name; empty for the main one.
     pub worktree: String,
-    /// Its process.
     pub process: RunProcess,
     /// The iteration, once its agent has been started.
     pub iteration: Option<u32>,
 }
 
 impl Store {
-    /// Names who makes the changes from here on. Without it ralph itself does.
+    /// Sets the author of the following changes. The default is ralph itself.
     pub fn act_as(&mut self, author: Author) {
         self.author = author;
     }
 
-    /// Does some work in the name of another author.
+    /// Runs work as another author.
     pub(super) fn acting_as<T>(&mut self, author: Author, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.author, author);
         let done = work(self);
@@ -80,7 +74,7 @@ impl Store {
         done
     }
 
-    /// Every logged change of the notes, tasks and learnings whose id begins with this text, by id, then the oldest first.
+    /// Logged changes of the notes, tasks and learnings with this id prefix, by id, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -107,7 +101,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// The runs that have not ended, the latest first, each with the iteration whose agent was started.
+    /// The runs that have not ended, latest first, each with its iteration if the agent was started.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -130,8 +124,8 @@ impl Store {
         self.sql(found)
     }
 
-    /// The author of a change that was found in a file of a worktree: unknown, and in the iteration of a live run that is
-    /// open there.
+    /// The author of a change that was found in a file: unknown, but attributed to the iteration of the live run in
+    /// that worktree.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -148,8 +142,8 @@ impl Store {
         }))
     }
 
-    /// What the agents of a run stored or changed in the notes and the scratchpad, and what somebody edited directly while they
-    /// were at work; each note once, by its last change.
+    /// The notes and scratchpad texts that a run's agents stored or changed, or that were edited directly while they
+    /// worked; each once, by its last change.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -174,7 +168,7 @@ impl Store {
     }
 }
 
-/// Signs the rows that the transaction has written so far and that name no author.
+/// Signs the transaction's rows that have no author yet.
 pub(super) fn sign(connection: &Connection, author: &Author) -> rusqlite::Result<()> {
     for sql in SIGNED_LOGS {
         let run = author.run.as_ref().map(RunId::as_str);
@@ -185,7 +179,6 @@ pub(super) fn sign(connection: &Connection, author: &Author) -> rusqlite::Result
     Ok(())
 }
 
-/// Reads the columns `author`, `run` and `iteration`.
 pub(super) fn author_at(row: &Row<'_>) -> rusqlite::Result<Author> {
     let Some(kind) = word_in(row, "author", AuthorKind::parse)? else {
         return Ok(Author::UNKNOWN);

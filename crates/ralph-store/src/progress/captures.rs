@@ -1,4 +1,4 @@
-//! Reading what an iteration left beside its row of the journal.
+//! Reads what an iteration left beside its journal entry.
 
 use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport, Signature};
 use rusqlite::OptionalExtension;
@@ -9,23 +9,21 @@ use super::attempts::read_kept_report;
 use super::columns::from_json;
 use crate::StoreError;
 
-/// What an agent said for later in one iteration.
+/// What an agent reported for later use in one iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RowCaptures {
-    /// How it failed.
     pub report: Option<FailureReport>,
-    /// What makes that the same failure as another one.
+    /// Equal for failures that are the same.
     pub signature: Option<Signature>,
-    /// What the next attempt should do.
     pub suggestion: Option<String>,
-    /// What it learned, also where another one had said it before: as it is kept, with the tags of all who told it.
+    /// Its learnings, including known ones; as stored, with the tags from all sources.
     pub learnings: Vec<CapturedLearning>,
-    /// Its long notes, whether they are written yet or not.
+    /// Its knowledge entries, written or not.
     pub knowledge: Vec<CapturedKnowledge>,
 }
 
 impl Store {
-    /// What the agent said for later in the iteration of a row.
+    /// What the agent reported in the iteration of a journal entry.
     ///
     /// # Errors
     /// When the database cannot be read.

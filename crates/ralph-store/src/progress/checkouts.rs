@@ -1,4 +1,4 @@
-//! The checkouts in which tasks are worked on, and the commits that are about to land.
+//! Checkouts of tasks, and the commits that are about to land from them.
 
 use jiff::Timestamp;
 use ralph_model::{RunId, TaskId, TaskStatus, Unverified};
@@ -8,30 +8,25 @@ use super::Store;
 use super::columns::{word_at, word_in};
 use super::rollback::put_commit;
 use super::settle::to_review;
-use super::transitions::{Said, say};
+use super::transitions::{NewState, set_task_state};
 use crate::StoreError;
 
-/// The checkout of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckoutRecord {
-    /// The task.
     pub task: TaskId,
-    /// The branch of the work.
     pub branch: String,
     /// The reference that the work lands on.
     pub base: String,
-    /// The commit of the base that the work is based on.
+    /// The base commit of the branch.
     pub base_commit: String,
-    /// What is about to land.
     pub landing: Option<LandingRecord>,
 }
 
 /// A commit that is about to become the tip of the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandingRecord {
-    /// The commit.
     pub commit: String,
-    /// What confirms the work, as the loop writes it.
+    /// Evidence for the work, in the loop's format.
     pub evidence: String,
 }
 
@@ -51,7 +46,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// All checkouts, each with the status of its task; none where the task was deleted.
+    /// All checkouts, each with the status of its task; none if the task was deleted.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -66,7 +61,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Records a checkout, or what has become of it.
+    /// Records a checkout or its new state.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -90,7 +85,7 @@ impl Store {
         })
     }
 
-    /// Records the commit that is about to land, and says whether the claim still holds. If not, nothing is recorded.
+    /// Records the commit that is about to land, if the claim is still valid; returns whether it is.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -119,11 +114,11 @@ impl Store {
         })
     }
 
-    /// Sets a task to done whose commit has landed although the run that landed it could not say so any more.
+    /// Marks a task as done whose commit landed before its run could record that.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn task_has_landed(
+    pub fn mark_landed(
         &mut self,
         (task, run, fence): (&TaskId, &RunId, u64),
         (base, commit): (&str, &str),
@@ -135,13 +130,13 @@ impl Store {
                 .prepare_cached("SELECT 1 FROM tasks WHERE id = ?1 AND claimed_by = ?2 AND fence = ?3")?
                 .exists(params![task.as_str(), run.as_str(), fence.cast_signed()])?;
             if is_held {
-                let said = Said::Done {
+                let state = NewState::Done {
                     worktree: Some(base),
                     commit: Some(commit),
                     unverified,
                 };
                 let sentence = format!("Done in commit {commit}, which a run landed before it was killed.");
-                say(transaction, task, (said, &sentence), now)?;
+                set_task_state(transaction, task, (state, &sentence), now)?;
                 to_review(transaction, task)?;
                 put_commit(transaction, task, (commit, Some(base)))?;
             }
@@ -149,7 +144,7 @@ impl Store {
         })
     }
 
-    /// Forgets a checkout that was removed.
+    /// Deletes the record of a removed checkout.
     ///
     /// # Errors
     /// When the database cannot be written.

@@ -1,4 +1,4 @@
-//! Which task comes next, and whose it is: one run works on a task at a time, and a run that died holds none.
+//! Selecting and claiming the next task. At most one run works on a task, and dead runs lose their claims.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,124 +10,111 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, pa
 use super::Store;
 use super::authorship::sign;
 use super::columns::{moment, number_at, word_at, word_in};
-use super::pauses::{Heed, Pause, pause_of, pause_of_agent};
-use super::standing::Graph;
+use super::pauses::{Pause, PausePolicy, pause_of, pause_of_agent};
+use super::task_graph::Graph;
 use super::task_reading::json_list;
 use super::task_rows::{TASK_COLUMNS, log, read_task};
-use super::transitions::{Said, say};
+use super::transitions::{NewState, set_task_state};
 use crate::StoreError;
 
 /// Which tasks a run works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// All of them.
     All,
-    /// One task with everything below it.
+    /// One task with its descendants.
     Task(TaskId),
     /// The tasks of a feature.
     Feature(FeatureId),
 }
 
-/// A run asks for its next task.
+/// A run's request for its next task.
 #[derive(Debug, Clone)]
 pub struct ClaimRequest<'a> {
-    /// The run.
     pub run: &'a RunId,
-    /// Which iteration of the run it will be, from 1.
+    /// The iteration of the run, from 1.
     pub iteration: u32,
-    /// Which tasks it works on.
     pub scope: &'a Scope,
     /// The worktree's name; empty for the main one.
     pub worktree: &'a str,
-    /// Commits of other worktrees' tasks that the checked-out commit holds; see [`Store::commits_of_other_worktrees`].
+    /// Commits of other worktrees' tasks that the checked-out commit contains; see
+    /// [`Store::commits_of_other_worktrees`].
     pub commits_here: &'a BTreeSet<String>,
-    /// The random word of this iteration.
     pub marker: &'a str,
-    /// For how long the claim holds unless the run says more.
+    /// How long the claim is valid without a heartbeat.
     pub lease: Duration,
-    /// Another agent that the run needs, which looks at its work; none where it is the same.
+    /// The verifier's agent, if it is a different one.
     pub verifier: Option<&'a str>,
-    /// Whether a pause of the run's agents keeps it from a task.
-    pub heed: Heed<'a>,
-    /// The present moment.
+    pub pause_policy: PausePolicy<'a>,
     pub now: Timestamp,
 }
 
-/// A task that is the run's own now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The task.
     pub task: Task,
-    /// Which attempt at it this is, from 1; never used again.
+    /// The number of the attempt, from 1; never reused.
     pub attempt: u32,
-    /// The number that the settlement must name.
+    /// The fencing token that the settlement must present.
     pub fence: u64,
-    /// The random word of the iteration.
     pub marker: String,
-    /// The last pause of the agent that no iteration has shown to be over.
+    /// The agent's last pause that no iteration has shown to be over.
     pub pause: Option<Pause>,
-    /// The same of the other agent, where the run needs one.
+    /// The same for the verifier's agent.
     pub verifier_pause: Option<Pause>,
 }
 
-/// What a run is answered that asks for its next task.
+/// The answer to a [`ClaimRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimAnswer {
-    /// This one.
     Claimed(Box<Claim>),
-    /// One is ready, but one of the run's agents should not be started yet. Nothing is claimed.
+    /// A task is ready, but one of the run's agents is paused. Nothing is claimed.
     Paused(Box<Pause>),
-    /// None is ready, but live runs hold tasks, and what they do may make one ready.
+    /// None is ready, but live runs have claimed tasks, and their work may make one ready.
     Busy {
-        /// The tasks that are held, with their runs.
+        /// The claimed tasks, with their runs.
         held: Vec<(TaskId, RunId)>,
     },
-    /// None is ready, and none will be without a person.
-    Nothing(Standing),
+    /// None is ready, and none will be until a person acts.
+    Nothing(ScopeCounts),
 }
 
-/// How the tasks of a scope stand, those that have children left out.
+/// Counts of the tasks in a scope, without parents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
-    /// Done.
+pub struct ScopeCounts {
     pub done: u32,
-    /// Those of the done ones that a person has to review.
+    /// Done tasks that a person has to review.
     pub unverified: UnverifiedCounts,
-    /// Failed.
     pub failed: u32,
-    /// Not done, and behind a failed one or one that is done in another worktree only.
+    /// Not done, and behind a failed task or one that is done only in another worktree.
     pub waiting: u32,
-    /// Not done, and nothing is in their way.
+    /// Not done, and not waiting for a person.
     pub open: u32,
 }
 
-impl Standing {
-    /// How many tasks need a person: failed, behind what needs a person, or unverified.
+impl ScopeCounts {
+    /// The number of tasks that need a person: failed, behind one that needs a person, or unverified.
     #[must_use]
-    pub fn for_a_person(&self) -> u32 {
+    pub fn needing_attention(&self) -> u32 {
         self.failed + self.waiting + self.unverified.all()
     }
 }
 
-/// How many tasks are unverified, by the reason.
+/// Counts of unverified tasks by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnverifiedCounts {
     /// No gate or verifier confirmed them.
     pub no_evidence: u32,
-    /// They changed nothing.
     pub nothing_changed: u32,
-    /// What their evidence rests on was changed.
+    /// An agent changed something that their evidence depends on.
     pub evidence_changed: u32,
 }
 
 impl UnverifiedCounts {
-    /// All of them.
     #[must_use]
     pub fn all(&self) -> u32 {
         self.no_evidence + self.nothing_changed + self.evidence_changed
     }
 
-    /// The reason of all of them; none when there are several reasons, or no tasks.
+    /// The reason, if all of them have the same one.
     #[must_use]
     pub fn only_reason(&self) -> Option<UnverifiedReason> {
         match (self.no_evidence, self.nothing_changed, self.evidence_changed) {
@@ -147,19 +134,16 @@ impl UnverifiedCounts {
     }
 }
 
-/// The process of a run, as its host knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunProcess {
-    /// Where its pid is valid: the host, its boot and the PID namespace; see `ralph_process::host`.
+    /// The scope of the pid: the host, its boot and the PID namespace; see `ralph_process::host`.
     pub host: String,
-    /// The process.
     pub pid: u32,
-    /// When it began, as the system counts.
+    /// Its start time, in the system's units.
     pub started: u64,
 }
 
 impl RunProcess {
-    /// The process that a row of a run names.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             host: row.get("host")?,
@@ -169,8 +153,8 @@ impl RunProcess {
     }
 }
 
-/// What makes a task `t` ready: nobody works on it, it has no children, and everything that it or a task above it comes
-/// after is done here, with all its parts, and does not need review first. A parent is done where its parts are.
+/// Condition for a task `t` to be ready: it is unclaimed, has no children, and every dependency of it and its ancestors
+/// is done here, with all subtasks, and does not need review first. A parent is done where its subtasks are.
 pub(super) const READY: &str = "t.status = 'pending'
     AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = t.id)
     AND NOT EXISTS (
@@ -186,7 +170,7 @@ pub(super) const READY: &str = "t.status = 'pending'
             task.done_worktree IS NOT NULL AND task.done_worktree <> :worktree
             AND coalesce(task.done_commit, '') NOT IN (SELECT value FROM json_each(:commits))))";
 
-/// The tasks of a scope: those that it names, and everything below them.
+/// The tasks of a scope and all their descendants.
 pub(super) const IN_SCOPE: &str = "t.id IN (
     WITH RECURSIVE inside(id) AS (
         SELECT id FROM tasks WHERE id = :task
@@ -195,20 +179,20 @@ pub(super) const IN_SCOPE: &str = "t.id IN (
     SELECT id FROM inside)";
 
 impl Store {
-    /// Claims the next task of a scope, and opens the record of the iteration: pending, no children, everything before it
-    /// (and before its ancestors) done here; the lowest priority number first, then the oldest.
+    /// Claims the next task of a scope and opens the iteration's record. The task is pending, has no children, and all
+    /// its dependencies (and its ancestors') are done here; the lowest priority number wins, then the oldest.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn claim_next(&mut self, request: &ClaimRequest<'_>) -> Result<ClaimAnswer, StoreError> {
-        // Without power nobody works on anything, so a claim that is lost then is lost to nobody. What is started on it is
-        // on disk before it starts, and the claim with it; see [`Store::record_start`].
-        self.write_for_now(|transaction| {
+        // A power failure also stops the work, so losing an unsynced claim does no harm. Before an agent starts, the
+        // claim is synced with the start record; see [`Store::record_start`].
+        self.write_unsynced(|transaction| {
             Ok(
                 match next_ready(transaction, request.scope, request.worktree, request.commits_here)? {
                     Some(next) => {
                         let pauses = Pauses::read(transaction, request)?;
-                        match pauses.that_holds(request) {
+                        match pauses.blocking(request) {
                             Some(pause) => ClaimAnswer::Paused(Box::new(pause.clone())),
                             None => ClaimAnswer::Claimed(Box::new(claim(transaction, request, next, pauses)?)),
                         }
@@ -233,7 +217,7 @@ impl Store {
         Ok(self.sql(found)?.map(|(task, _)| task))
     }
 
-    /// The commits in which tasks were done elsewhere that others wait for here.
+    /// The commits of tasks that were done in other worktrees and that open tasks depend on.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -251,9 +235,10 @@ impl Store {
         )
     }
 
-    /// Frees the claims of runs that are dead: those that have ended, those whose process is not `alive`, and where that
-    /// cannot be told (`None`, on another host or in another PID namespace) those whose lease is over. The number of the claim stays, so that a dead
-    /// run's iteration can still be settled as long as nobody else has begun the task; see [`Store::unfinished`].
+    /// Frees the claims of dead runs: those that have ended, those whose process is not `alive`, and where that is
+    /// unknown (`None`, on another host or in another PID namespace) those whose lease expired. The fencing token
+    /// stays, so that a dead run's iteration can still be settled until another run begins the task; see
+    /// [`Store::unfinished`].
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -262,18 +247,18 @@ impl Store {
         alive: &dyn Fn(&RunProcess) -> Option<bool>,
         now: Timestamp,
     ) -> Result<Vec<TaskId>, StoreError> {
-        let claims = self.sql(Held::read_all(&self.connection))?;
-        let dead: Vec<Held> = claims.into_iter().filter(|held| held.is_dead(alive, now)).collect();
+        let claims = self.sql(ClaimRecord::read_all(&self.connection))?;
+        let dead: Vec<ClaimRecord> = claims.into_iter().filter(|record| record.is_dead(alive, now)).collect();
         if dead.is_empty() {
             return Ok(Vec::new());
         }
         self.write(|transaction| {
             let mut freed = Vec::new();
-            for held in dead {
-                if held.is_unchanged(transaction)? {
-                    let sentence = format!("Free again: {} is gone.", held.run);
-                    say(transaction, &held.task, (Said::Open, &sentence), now)?;
-                    freed.push(held.task);
+            for record in dead {
+                if record.is_unchanged(transaction)? {
+                    let sentence = format!("Released: {} is no longer running.", record.run);
+                    set_task_state(transaction, &record.task, (NewState::Open, &sentence), now)?;
+                    freed.push(record.task);
                 }
             }
             Ok(freed)
@@ -285,11 +270,11 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn open_tasks(&self, scope: &Scope) -> Result<BTreeSet<TaskId>, StoreError> {
-        let graph = self.sql(self.look().and_then(|all| Graph::read(&all)))?;
+        let graph = self.sql(self.begin_read().and_then(|all| Graph::read(&all)))?;
         Ok(graph.open_tasks(scope))
     }
 
-    /// Those of the tasks that are missing although nobody deleted them with ralph.
+    /// The tasks that are missing although ralph did not delete them.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -308,18 +293,18 @@ impl Store {
         self.sql(lost)
     }
 
-    /// How the tasks of a scope stand.
+    /// Counts the tasks of a scope.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn standing(
+    pub fn scope_counts(
         &self,
         scope: &Scope,
         worktree: &str,
         commits_here: &BTreeSet<String>,
-    ) -> Result<Standing, StoreError> {
-        let graph = self.sql(self.look().and_then(|all| Graph::read(&all)))?;
-        Ok(graph.standing(scope, worktree, commits_here).standing)
+    ) -> Result<ScopeCounts, StoreError> {
+        let graph = self.sql(self.begin_read().and_then(|all| Graph::read(&all)))?;
+        Ok(graph.survey(scope, worktree, commits_here).counts)
     }
 }
 
@@ -355,7 +340,7 @@ fn next_ready(
         .optional()
 }
 
-/// The pauses of the agents that a run needs, over or not.
+/// The pauses of a run's agents, over or not.
 struct Pauses {
     own: Option<Pause>,
     of_verifier: Option<Pause>,
@@ -372,10 +357,11 @@ impl Pauses {
         })
     }
 
-    /// The one that keeps the run from a task.
-    fn that_holds(&self, request: &ClaimRequest<'_>) -> Option<&Pause> {
+    /// The pause that keeps the run from claiming a task.
+    fn blocking(&self, request: &ClaimRequest<'_>) -> Option<&Pause> {
         let all = self.own.iter().chain(&self.of_verifier);
-        all.into_iter().find(|pause| request.heed.holds(pause, request.now))
+        all.into_iter()
+            .find(|pause| request.pause_policy.applies(pause, request.now))
     }
 }
 
@@ -386,7 +372,7 @@ fn claim(
     pauses: Pauses,
 ) -> rusqlite::Result<Claim> {
     let (attempt, fence) = (task.attempts + 1, fence + 1);
-    // A lease that is longer than time itself never ends.
+    // A lease beyond the representable time never ends.
     let until = request.now.checked_add(request.lease).unwrap_or(Timestamp::MAX);
     transaction
         .prepare_cached(
@@ -439,8 +425,8 @@ fn claim(
     })
 }
 
-/// A claim, and what is known of the run that has it.
-struct Held {
+/// A claim and the state of its run.
+struct ClaimRecord {
     task: TaskId,
     run: RunId,
     fence: i64,
@@ -449,9 +435,9 @@ struct Held {
     has_ended: bool,
 }
 
-impl Held {
+impl ClaimRecord {
     fn read_all(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Self>> {
-        // The index of statuses leads to the few that are claimed.
+        // The index on the status finds the few claimed tasks.
         let sql = "SELECT t.id AS task, run.id AS run, t.fence, t.lease_until, run.host, run.pid, run.pid_started,
                        run.ended_at IS NOT NULL AS has_ended
                    FROM tasks t JOIN runs run ON run.id = t.claimed_by
@@ -482,7 +468,7 @@ impl Held {
         alive(&self.process).map_or_else(lease_is_over, |is_alive| !is_alive)
     }
 
-    /// Whether the claim is still the one that was found dead: its run may have given a sign in between.
+    /// Whether the claim is unchanged since it was found dead: its run may have sent a heartbeat meanwhile.
     fn is_unchanged(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
         let sql = "SELECT claimed_by, fence, lease_until FROM tasks WHERE id = ?1";
         let now: Option<(Option<RunId>, i64, Option<String>)> = transaction

@@ -1,20 +1,20 @@
-//! How our nouns stand in columns, and how they are read from there by the columns' names: times, words, counts, lists as
-//! JSON. What no version of ralph writes is an error that names it.
+//! Conversion between columns and our types: times, words, counts, lists as JSON. A value that no version of ralph
+//! writes is an error that names it.
 
 use jiff::Timestamp;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Row, RowIndex};
 
-pub(super) use ralph_model::moment_text as moment;
+pub(super) use ralph_model::format_timestamp as moment;
 
-/// The moment in a column.
+/// The time in a column.
 pub(super) fn time_at(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
     let text: String = row.get(column)?;
     text.parse()
         .map_err(|error: jiff::Error| unreadable(format!("the time {text:?} ({error})")))
 }
 
-/// The moment in a column that may be empty.
+/// The time in a nullable column.
 pub(super) fn time_in(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
     match row.get::<_, Option<String>>(column)? {
         Some(_) => time_at(row, column).map(Some),
@@ -22,13 +22,13 @@ pub(super) fn time_in(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Ti
     }
 }
 
-/// What a column holds that is written as a word: an id, a status.
+/// A value stored as a word, such as an id or a status.
 pub(super) fn word_at<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     parsed(&text, column, parse)
 }
 
-/// The same of a column that may be empty.
+/// The same for a nullable column.
 pub(super) fn word_in<T>(
     row: &Row<'_>,
     column: &str,
@@ -38,7 +38,7 @@ pub(super) fn word_in<T>(
     text.map(|text| parsed(&text, column, parse)).transpose()
 }
 
-/// What a text of a column says.
+/// Parses the text of a column.
 pub(super) fn parsed<T>(text: &str, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     parse(text).ok_or_else(|| unreadable(format!("{text:?} as the {column}")))
 }
@@ -54,17 +54,15 @@ pub(super) fn count_at(row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
     u32::try_from(number).map_err(|_out_of_range| unreadable(format!("{number} as the {column}")))
 }
 
-/// A value as JSON.
 pub(super) fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 
-/// A value from JSON.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str, column: &str) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(format!("the {column} ({error})")))
 }
 
-/// Whatever a column holds as a text, as far as it can be read.
+/// A column's value as text, whatever its type, with invalid bytes replaced.
 pub(super) fn lossy_at(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<String> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => String::new(),

@@ -1,35 +1,32 @@
-//! Deleted tasks: they are kept whole, and a deletion can be undone.
+//! Deleted tasks. They are kept completely, so that a deletion can be undone.
 
 use jiff::Timestamp;
-use ralph_model::{Task, TaskId, serialize_moment};
+use ralph_model::{Task, TaskId, serialize_timestamp};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::Store;
-use super::by_beginning::ByBeginning;
 use super::columns::{count_at, moment, time_at, word_at};
-use super::rings::ring;
+use super::dependency_cycles::dependency_cycle;
+use super::id_prefix::IdPrefix;
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::{ids, log};
 use super::task_steps::{existing, forget_where_done};
 use super::transitions::changed;
 use crate::StoreError;
 
-/// A task that was deleted, with how many below it.
+/// A deleted task with the number of its deleted descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeletedTask {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// How many tasks below it were deleted with it.
+    /// Number of descendants that were deleted with it.
     pub parts: u32,
-    /// When.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub deleted_at: Timestamp,
 }
 
-/// Keeps a task that is about to be deleted with another.
+/// Saves a task that is about to be deleted together with `top`.
 pub(super) fn keep(transaction: &Transaction<'_>, task: &TaskId, top: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
     let columns = columns(transaction)?;
     let row: Vec<String> = columns.iter().map(|name| format!("'{name}', {name}")).collect();
@@ -47,7 +44,6 @@ pub(super) fn keep(transaction: &Transaction<'_>, task: &TaskId, top: &TaskId, n
         .map(drop)
 }
 
-/// The columns of the table of tasks.
 fn columns(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> {
     transaction
         .prepare_cached("SELECT name FROM pragma_table_info('tasks')")?
@@ -56,7 +52,7 @@ fn columns(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<String>> {
 }
 
 impl Store {
-    /// The deletions that can be undone, the last one first.
+    /// The deletions that can be undone, latest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -78,16 +74,16 @@ impl Store {
         self.sql(found)
     }
 
-    /// The deleted task whose id begins so.
+    /// The deleted task with this id prefix.
     ///
     /// # Errors
     /// When there is none, or several, or the database cannot be read.
     pub fn find_deleted_task(&self, text: &str) -> Result<TaskId, TaskError> {
         let sql = "SELECT task, row ->> 'title' FROM deleted_tasks WHERE task >= ?1 AND task < ?1 || 'g' ORDER BY task";
-        match self.by_beginning(text, TaskId::PREFIX, sql, TaskId::parse)? {
-            ByBeginning::One(id) => Ok(id),
-            ByBeginning::Nothing => Err(TaskError::NotDeleted { text: text.to_owned() }),
-            ByBeginning::Several(candidates, more) => Err(TaskError::Ambiguous {
+        match self.id_prefix(text, TaskId::PREFIX, sql, TaskId::parse)? {
+            IdPrefix::One(id) => Ok(id),
+            IdPrefix::Nothing => Err(TaskError::NotDeleted { text: text.to_owned() }),
+            IdPrefix::Several(candidates, more) => Err(TaskError::Ambiguous {
                 text: text.to_owned(),
                 candidates,
                 more,
@@ -95,11 +91,10 @@ impl Store {
         }
     }
 
-    /// Undoes a deletion: the task comes back with everything that was deleted with it, as it was. The restored ones, from
-    /// the top.
+    /// Undoes a deletion: restores the task and everything deleted with it. Returns the restored tasks, from the top.
     ///
     /// # Errors
-    /// When it is not deleted, when what it was a part of is, when it could never be done now, or the database cannot be
+    /// When it is not deleted, its parent is deleted, it would close a dependency cycle, or the database cannot be
     /// written.
     pub fn restore_task(&mut self, id: &TaskId, now: Timestamp) -> Result<Vec<Task>, TaskError> {
         self.change_tasks(|transaction| {
@@ -114,14 +109,14 @@ impl Store {
                 [&top],
             )?;
             for task in &all {
-                put_back(transaction, task)?;
+                restore_row(transaction, task)?;
                 log(transaction, task, "Restored.", now)?;
             }
             for task in &all {
-                put_back_relations(transaction, task)?;
+                restore_relations(transaction, task)?;
             }
-            if let Some(steps) = ring(transaction, &all)? {
-                return Err(TaskError::Ring { steps }.into());
+            if let Some(steps) = dependency_cycle(transaction, &all)? {
+                return Err(TaskError::DependencyCycle { steps }.into());
             }
             transaction
                 .prepare_cached("DELETE FROM deleted_tasks WHERE top = ?1")?
@@ -132,8 +127,8 @@ impl Store {
     }
 }
 
-/// Puts the row of a deleted task back. Its place in the order and its feature may be gone.
-fn put_back(transaction: &Transaction<'_>, task: &TaskId) -> Result<(), Trouble> {
+/// Restores the row of a deleted task. Its position in the order and its feature may be taken or deleted.
+fn restore_row(transaction: &Transaction<'_>, task: &TaskId) -> Result<(), Trouble> {
     let parent: Option<String> = transaction
         .prepare_cached("SELECT row ->> 'parent' FROM deleted_tasks WHERE task = ?1")?
         .query_row([task.as_str()], |row| row.get(0))?;
@@ -145,7 +140,7 @@ fn put_back(transaction: &Transaction<'_>, task: &TaskId) -> Result<(), Trouble>
         }
         forget_where_done(transaction, &parent)?;
     }
-    // A column that is newer than the deletion gets its default.
+    // A column added after the deletion gets its default.
     let known = "SELECT name FROM pragma_table_info('tasks'), deleted_tasks
                  WHERE task = ?1 AND json_type(row, '$.' || name) IS NOT NULL";
     let columns: Vec<String> = transaction
@@ -156,7 +151,7 @@ fn put_back(transaction: &Transaction<'_>, task: &TaskId) -> Result<(), Trouble>
         .iter()
         .map(|name| match name.as_str() {
             "seq" => "CASE WHEN (row ->> 'seq') IN (SELECT seq FROM tasks) THEN NULL ELSE row ->> 'seq' END".to_owned(),
-            // A part that has one has its parent's.
+            // A subtask with a feature gets its parent's.
             "feature" => "CASE WHEN row ->> 'feature' IS NOT NULL
                           THEN coalesce((SELECT feature FROM tasks WHERE id = row ->> 'parent'),
                                         (SELECT id FROM features WHERE id = row ->> 'feature')) END"
@@ -173,8 +168,8 @@ fn put_back(transaction: &Transaction<'_>, task: &TaskId) -> Result<(), Trouble>
     Ok(())
 }
 
-/// Puts back what a restored task waits for, what waits for it, and what is held against later work because of it.
-fn put_back_relations(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<()> {
+/// Restores the dependencies of a task, its dependents, and its evidence changes.
+fn restore_relations(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<()> {
     let dependencies = "INSERT OR IGNORE INTO dependencies (task, after)
         SELECT waits.id, first.id FROM deleted_tasks, json_each(dependencies) AS pair
         CROSS JOIN tasks AS waits ON waits.id = pair.value ->> 0

@@ -1,4 +1,4 @@
-//! What agents were not allowed to do, by task and since a moment.
+//! Denied permissions of agents, by task or since a journal entry.
 
 use ralph_model::{Denial, TaskId};
 use rusqlite::{Connection, ToSql};
@@ -7,11 +7,10 @@ use super::Store;
 use super::columns::from_json;
 use crate::StoreError;
 
-/// How many different denials are read.
-const MOST: usize = 20;
+const MAX_DENIALS: usize = 20;
 
 impl Store {
-    /// The different denials of a task's iterations, the newest first.
+    /// The distinct denials of a task's iterations, newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -24,7 +23,7 @@ pub(super) fn denials_of_task(connection: &Connection, task: &TaskId) -> rusqlit
     denials(connection, "task_id = ?1", &task.as_str())
 }
 
-/// The different denials since a journal entry, the newest first.
+/// The distinct denials since a journal entry, newest first.
 pub(super) fn denials_since(connection: &Connection, journal: i64) -> rusqlite::Result<Vec<Denial>> {
     denials(connection, "id > ?1", &journal)
 }
@@ -41,8 +40,8 @@ fn denials(connection: &Connection, condition: &str, value: &dyn ToSql) -> rusql
                 found.push(denial);
             }
         }
-        if found.len() >= MOST {
-            found.truncate(MOST);
+        if found.len() >= MAX_DENIALS {
+            found.truncate(MAX_DENIALS);
             break;
         }
     }

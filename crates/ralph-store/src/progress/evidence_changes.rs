@@ -1,5 +1,5 @@
-//! What agents changed on which evidence rests. It counts against later work, also in later runs, until a person accepts,
-//! resets or deletes the task.
+//! Items that evidence depends on and that agents changed. A change counts against later work, also in later runs,
+//! until a person accepts, resets or deletes the task.
 
 use ralph_model::TaskId;
 use rusqlite::{Row, Transaction, params};
@@ -9,18 +9,18 @@ use super::columns::word_at;
 use super::settle::Settlement;
 use crate::StoreError;
 
-/// A change of an item that evidence rests on: a script, a setting, a hook.
+/// A change of an item that evidence depends on: a script, a setting, a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceChange {
     /// The task whose agent made it.
     pub task: TaskId,
-    /// The item, as a person knows it.
+    /// The item's name for the user.
     pub name: String,
-    /// The digest as a person left it; none where there was no such item.
+    /// The digest before the change; none if the item did not exist.
     pub before: Option<String>,
-    /// The digest as the agent left it; none where the agent removed it.
+    /// The digest after the change; none if the agent removed the item.
     pub after: Option<String>,
-    /// Whether git runs the item for commits.
+    /// Whether git runs the item on commits.
     pub in_commits: bool,
 }
 
@@ -48,7 +48,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<EvidenceChange> {
     })
 }
 
-/// Records what the iteration changed, unless its task was deleted.
+/// Records the iteration's changes, unless its task was deleted.
 pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached(
         "INSERT OR REPLACE INTO evidence_changes (task, name, before, after, in_commits)
@@ -67,7 +67,7 @@ pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rus
     Ok(())
 }
 
-/// Forgets the changes of a task that a person has reviewed.
+/// Deletes the changes of a task that a person has reviewed.
 pub(super) fn forget(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("DELETE FROM evidence_changes WHERE task = ?1")?

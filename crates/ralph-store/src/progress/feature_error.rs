@@ -1,41 +1,30 @@
-//! What can be wrong with a request about features, in words for the person who made it.
+//! Errors of requests about features, in words for the user.
 
 use ralph_model::{FeatureId, FeatureName};
 
 use super::task_error::{TaskError, Trouble};
 use crate::StoreError;
 
-/// Why a feature could not be found, made or deleted. Nothing has changed then.
+/// Why a feature could not be found, created or deleted. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FeatureError {
-    /// No feature has this name, or an id that begins so.
+    /// No feature has this name or id prefix.
     #[error("there is no feature {}", if text.trim().is_empty() { "\"\"" } else { text })]
-    Unknown {
-        /// What was given for it.
-        text: String,
-    },
-    /// Several features have ids that begin so.
-    #[error("{text} is the beginning of several ids: {}", named(candidates, *more))]
+    Unknown { text: String },
+    /// Several features have this id prefix.
+    #[error("{text} matches several ids: {}", named(candidates, *more))]
     Ambiguous {
-        /// What was given for the id.
         text: String,
-        /// The first features that could be meant.
+        /// The first candidates.
         candidates: Vec<(FeatureId, FeatureName)>,
-        /// How many others there are.
+        /// Number of further candidates.
         more: usize,
     },
-    /// There is a feature of this name, maybe in other capitals.
-    #[error("there is a feature {name} already: {id}")]
-    Taken {
-        /// Its name as it is written.
-        name: FeatureName,
-        /// Its id.
-        id: FeatureId,
-    },
-    /// One of its tasks is in the way.
+    /// The name is taken; names ignore case.
+    #[error("feature {name} already exists: {id}")]
+    Taken { name: FeatureName, id: FeatureId },
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -46,7 +35,7 @@ fn named(candidates: &[(FeatureId, FeatureName)], more: usize) -> String {
     names.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// An error before it is known which database it concerns.
+/// An error before the database it concerns is known.
 #[derive(Debug)]
 pub(super) enum FeatureTrouble {
     Feature(FeatureError),

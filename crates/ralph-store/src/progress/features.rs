@@ -1,5 +1,5 @@
-//! Features: they are made, found and deleted. Where one stands is worked out from its tasks whenever it is read, so it can
-//! never say anything else than they do.
+//! Creating, finding and deleting features. A feature's status is computed from its tasks on every read, so the two
+//! cannot disagree.
 
 use std::collections::HashMap;
 
@@ -8,38 +8,36 @@ use ralph_model::{BehindFailed, Entropy, Feature, FeatureId, FeatureName, Task, 
 use rusqlite::{Connection, Transaction, named_params, params};
 
 use super::Store;
-use super::by_beginning::{CANDIDATES_NAMED, beginning_of_id};
 use super::claims::IN_SCOPE;
 use super::columns::{count_at, moment, time_at, word_at};
 use super::feature_error::{FeatureError, FeatureTrouble};
+use super::id_prefix::{CANDIDATES_NAMED, id_prefix_of};
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
 use super::task_steps::refuse_claimed;
-use super::tasks::delete_with_parts;
+use super::tasks::delete_with_subtasks;
 use crate::StoreError;
 
-/// What becomes of the tasks of a feature that is deleted.
+/// What happens to the tasks of a deleted feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TasksOfFeature {
-    /// They stay, and belong to no feature.
-    Stay,
-    /// They go with it, and everything below them.
-    Go,
+    /// They are kept without a feature.
+    Keep,
+    /// They are deleted with all their descendants.
+    Delete,
 }
 
-/// A feature that was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedFeature {
-    /// As it stood.
     pub feature: Feature,
-    /// Its tasks that were deleted with it, or that belong to no feature now.
+    /// Its tasks, which were deleted with it or now belong to no feature.
     pub tasks: Vec<Task>,
 }
 
 impl Store {
-    /// Makes a feature. An id that was ever taken is never used.
+    /// Creates a feature. Ids are never reused.
     ///
     /// # Errors
-    /// When there is one of this name, maybe in other capitals, or the database cannot be written.
+    /// When the name is taken (names ignore case), or the database cannot be written.
     pub fn create_feature(
         &mut self,
         name: &FeatureName,
@@ -66,8 +64,7 @@ impl Store {
         })
     }
 
-    /// The feature of a name, in whatever capitals, or the one whose id a text is or begins; the `f-` in front may be left
-    /// out.
+    /// The feature with this name (case-insensitive) or id prefix; the `f-` may be omitted.
     ///
     /// # Errors
     /// When there is none or more than one, or the database cannot be read.
@@ -77,7 +74,7 @@ impl Store {
         if let Some(place) = all.iter().position(|feature| feature.name.is(wanted)) {
             return Ok(all.swap_remove(place));
         }
-        let beginning = beginning_of_id(wanted, FeatureId::PREFIX);
+        let beginning = id_prefix_of(wanted, FeatureId::PREFIX);
         all.retain(|feature| {
             beginning
                 .as_ref()
@@ -97,7 +94,7 @@ impl Store {
         all.pop().ok_or_else(|| FeatureError::Unknown { text: text.to_owned() })
     }
 
-    /// The feature of an id; none when there is no such one.
+    /// The feature with this id, if it exists.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -105,7 +102,7 @@ impl Store {
         Ok(self.read_features(Some(id))?.pop())
     }
 
-    /// All features, the oldest first.
+    /// All features, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -116,7 +113,7 @@ impl Store {
     /// Deletes a feature.
     ///
     /// # Errors
-    /// When it is gone, when a run has claimed a task of it, or the database cannot be written.
+    /// When it does not exist, a run has claimed one of its tasks, or the database cannot be written.
     pub fn delete_feature(
         &mut self,
         id: &FeatureId,
@@ -129,36 +126,39 @@ impl Store {
                 refuse_claimed(&task).map_err(FeatureError::from)?;
             }
             let own = "SELECT id FROM tasks WHERE feature = ?1 ORDER BY seq";
-            let mut gone = Vec::new();
+            let mut affected = Vec::new();
             match tasks {
-                TasksOfFeature::Go => {
-                    // Those below the first may be its too; they go with it.
+                TasksOfFeature::Delete => {
+                    // Descendants of the first may belong to it too; they are deleted with it.
                     let first = format!("{own} LIMIT 1");
                     while let Some(first) = ids(transaction, &first, [id.as_str()])?.first() {
-                        gone.extend(delete_with_parts(transaction, first, now)?);
+                        affected.extend(delete_with_subtasks(transaction, first, now)?);
                     }
                 }
-                TasksOfFeature::Stay => {
+                TasksOfFeature::Keep => {
                     for task in ids(transaction, own, [id.as_str()])? {
-                        set_free(transaction, &task, &feature.name, now)?;
-                        gone.push(super::task_steps::existing(transaction, &task)?);
+                        remove_from_feature(transaction, &task, &feature.name, now)?;
+                        affected.push(super::task_steps::existing(transaction, &task)?);
                     }
                 }
             }
             transaction
                 .prepare_cached("DELETE FROM features WHERE id = ?1")?
                 .execute([id.as_str()])?;
-            Ok(DeletedFeature { feature, tasks: gone })
+            Ok(DeletedFeature {
+                feature,
+                tasks: affected,
+            })
         })
     }
 
     fn read_features(&self, id: Option<&FeatureId>) -> Result<Vec<Feature>, StoreError> {
-        // In one transaction, so that features and tasks are of one moment.
-        let moment = self.look();
-        self.sql(moment.and_then(|moment| read(&moment, id)))
+        // In one transaction, so that features and tasks are consistent.
+        let snapshot = self.begin_read();
+        self.sql(snapshot.and_then(|snapshot| read(&snapshot, id)))
     }
 
-    /// Runs one unit of work on features: all of it happens, or nothing.
+    /// Runs one unit of work on features in a transaction.
     fn change_features<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, FeatureTrouble>,
@@ -171,7 +171,7 @@ impl Store {
     }
 }
 
-/// Features with how their tasks stand, the oldest first: all, or that of an id.
+/// Features with the counts of their tasks, oldest first: all, or the one with this id.
 fn read(connection: &Connection, id: Option<&FeatureId>) -> rusqlite::Result<Vec<Feature>> {
     let which = id.map_or("feature IS NOT NULL", |_| "feature = :id");
     let id = id.map(FeatureId::as_str);
@@ -230,13 +230,13 @@ fn read(connection: &Connection, id: Option<&FeatureId>) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// A feature that must be there.
+/// Reads a feature that must exist.
 fn existing(transaction: &Transaction<'_>, id: &FeatureId) -> Result<Feature, FeatureTrouble> {
     let found = read(transaction, Some(id))?.pop();
     found.ok_or_else(|| FeatureError::Unknown { text: id.to_string() }.into())
 }
 
-/// The tasks of a feature, and everything below them.
+/// The tasks of a feature with all their descendants.
 fn tasks_of(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<Vec<Task>> {
     let sql = format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE {IN_SCOPE} ORDER BY t.seq");
     transaction
@@ -248,7 +248,7 @@ fn tasks_of(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<V
         .collect()
 }
 
-/// Whether an id was never used: the journal speaks of deleted features too.
+/// Whether an id was never used: the journal names deleted features too.
 pub(super) fn is_free(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<bool> {
     let sql =
         "SELECT EXISTS (SELECT 1 FROM features WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE feature_id = ?1)
@@ -259,7 +259,7 @@ pub(super) fn is_free(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite
     Ok(!is_taken)
 }
 
-fn set_free(
+fn remove_from_feature(
     transaction: &Transaction<'_>,
     task: &TaskId,
     feature: &FeatureName,

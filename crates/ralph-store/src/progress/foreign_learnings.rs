@@ -1,5 +1,5 @@
-//! Taking over lessons of another store. One that is known by its id is brought up to date, one that says the same as another
-//! makes that one surer, and nothing is there twice however often it is taken over.
+//! Imports learnings of another store. A known id is updated, a duplicate raises the confidence of the existing
+//! learning, and repeating the import adds nothing.
 
 use jiff::Timestamp;
 use ralph_model::config::Promote;
@@ -10,116 +10,96 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json};
-use super::foreign_update::{LastTold, bring_up_to_date};
-use super::learning_changes::{standing_for, unite, unite_tags, write_support};
+use super::foreign_update::{LastImport, bring_up_to_date};
+use super::learning_changes::{resolve_merged, unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::lifecycle::prune;
-use super::same_lesson::{Meant, Retold, Saying, another_saying, keep_words};
-use super::{learning_terms, lesson_of, tag_terms};
+use super::same_learning::{ComparedLearning, DuplicateKey, Paraphrase, keep_words, other_duplicate};
+use super::{learning_of, learning_terms, tag_terms};
 use crate::StoreError;
 
-/// How many uses the first success rate weighs.
+/// Number of uses that the first success rate counts for.
 const FIRST_WEIGHT: f64 = 5.0;
 
-/// A lesson of another store, with texts that may be kept.
+/// A learning of another store, with texts that are safe to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignLearning {
-    /// Its id there.
     pub id: Option<String>,
-    /// What kind of lesson it is.
     pub kind: LearningKind,
-    /// What it is about.
     pub category: String,
-    /// The kind of work that it was learned at; none where it does not say.
+    /// `None` if the other store does not say.
     pub task_type: Option<TaskType>,
-    /// What it says.
     pub content: String,
-    /// By what it can be found beside its words.
+    /// Additional words that find it.
     pub tags: Vec<String>,
-    /// The numbers behind it.
     pub facts: Option<Facts>,
-    /// How sure it is, in any number: it is judged here.
+    /// Any number; it is limited to the valid range here.
     pub confidence: f64,
-    /// How often what it says succeeds, in any number.
+    /// Any number, like the confidence.
     pub success_rate: f64,
-    /// How often it was used there.
     pub use_count: u32,
-    /// The runs that taught it.
     pub source_loops: Vec<String>,
-    /// How far it has come there.
-    pub standing: ForeignStanding,
-    /// All that is said of it there, as JSON; none where that must not be kept.
+    pub standing: ForeignLearningStatus,
+    /// The original record as JSON; `None` if it must not be stored.
     pub original: Option<String>,
-    /// When it was first learned.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// A lesson that says nearly the same, known here or among those that come with it.
-    pub retold: Option<Retold>,
+    /// A near-duplicate, known here or earlier in the same import.
+    pub paraphrase: Option<Paraphrase>,
 }
 
-/// How far a lesson has come in another store.
+/// Status of a learning in the other store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ForeignStanding {
-    /// It holds.
+pub enum ForeignLearningStatus {
     Promoted,
-    /// It can be true.
     Validated,
-    /// Nobody has judged it.
     Pending,
-    /// It was rejected, for this reason.
     Rejected(String),
 }
 
-/// What became of a lesson that was taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenLearning {
-    /// Its id here.
+pub struct ImportedLearning {
     pub id: LearningId,
-    /// What became of it.
-    pub taken: Taken,
-    /// How far it has come.
+    pub taken: ImportOutcome,
     pub status: LearningStatus,
     /// Why it was rejected, if it was.
     pub reason: Option<String>,
 }
 
-/// How a lesson was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// It is new.
+pub enum ImportOutcome {
     Added,
-    /// It was taken over before, and has changed since.
+    /// It was imported before, and has changed since.
     Updated,
-    /// Another one said the same, and is surer now.
+    /// A duplicate; the confidence of the existing learning was raised.
     Strengthened,
-    /// Another one says it in other words, and is surer now; it was kept as merged into that one.
+    /// A paraphrase; the confidence of the existing learning was raised, and this one was stored as merged into it.
     Reworded,
-    /// Nothing of it was new.
+    /// Nothing about it was new.
     Unchanged,
 }
 
 impl Store {
-    /// Takes lessons of another store over, all of them or none; what became of each, in their order. What a person here has
-    /// rejected or taken out stays so.
+    /// Imports learnings, all or none. Returns the results in order. Learnings that a user rejected or removed here
+    /// stay so.
     ///
     /// # Errors
-    /// When the database cannot be written, or other lessons came in since these were compared.
+    /// When the database cannot be written, or other learnings were added since these were compared.
     pub fn import_learnings(
         &mut self,
-        lessons: &[ForeignLearning],
+        learnings: &[ForeignLearning],
         promote: Promote,
         entropy: &mut dyn Entropy,
         now: Timestamp,
-    ) -> Result<Vec<TakenLearning>, StoreError> {
-        let compared = lessons.iter().filter_map(|lesson| lesson.retold.as_ref());
+    ) -> Result<Vec<ImportedLearning>, StoreError> {
+        let compared = learnings.iter().filter_map(|learning| learning.paraphrase.as_ref());
         self.write_compared(compared, |transaction| {
-            let mut taken = Vec::with_capacity(lessons.len());
-            for lesson in lessons {
+            let mut taken = Vec::with_capacity(learnings.len());
+            for learning in learnings {
                 let incoming = Incoming {
                     transaction,
-                    lesson,
-                    retold: retold(lesson, &taken),
+                    learning,
+                    paraphrase: paraphrase(learning, &taken),
                     promote,
                     now,
                 };
@@ -129,25 +109,25 @@ impl Store {
         })
     }
 
-    /// Hands lessons in to be judged, all of them or none; what became of each, in their order. One that is known, whatever
-    /// was thought of it, stays as it is: what nobody has judged supports nothing.
+    /// Submits learnings for review, all or none. Returns the results in order. A known learning stays as it is,
+    /// whatever its status: an unreviewed one is not evidence.
     ///
     /// # Errors
-    /// When the database cannot be written, or other lessons came in since these were compared.
+    /// When the database cannot be written, or other learnings were added since these were compared.
     pub fn stage_learnings(
         &mut self,
-        lessons: &[ForeignLearning],
+        learnings: &[ForeignLearning],
         entropy: &mut dyn Entropy,
         now: Timestamp,
-    ) -> Result<Vec<TakenLearning>, StoreError> {
-        let compared = lessons.iter().filter_map(|lesson| lesson.retold.as_ref());
+    ) -> Result<Vec<ImportedLearning>, StoreError> {
+        let compared = learnings.iter().filter_map(|learning| learning.paraphrase.as_ref());
         self.write_compared(compared, |transaction| {
-            let mut staged = Vec::with_capacity(lessons.len());
-            for lesson in lessons {
+            let mut staged = Vec::with_capacity(learnings.len());
+            for learning in learnings {
                 let incoming = Incoming {
                     transaction,
-                    lesson,
-                    retold: retold(lesson, &staged),
+                    learning,
+                    paraphrase: paraphrase(learning, &staged),
                     promote: Promote::Review,
                     now,
                 };
@@ -160,7 +140,7 @@ impl Store {
         })
     }
 
-    /// Every lesson with all that was said of it where it was taken over from, the oldest first.
+    /// Returns every learning with the record that it was imported from, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -177,118 +157,119 @@ impl Store {
     }
 }
 
-/// The lesson here that says nearly the same, after these were taken in.
-fn retold(lesson: &ForeignLearning, taken: &[TakenLearning]) -> Option<Meant> {
-    let id_of = |place| taken.get(place).map(|taken: &TakenLearning| taken.id.clone());
-    lesson.retold.as_ref()?.among(id_of)
+/// Resolves the near-duplicate of a learning, given the results so far.
+fn paraphrase(learning: &ForeignLearning, taken: &[ImportedLearning]) -> Option<ComparedLearning> {
+    let id_of = |place| taken.get(place).map(|taken: &ImportedLearning| taken.id.clone());
+    learning.paraphrase.as_ref()?.among(id_of)
 }
 
-/// What becomes of a lesson that says nothing new of one that is known.
-fn unchanged(known: Learning) -> TakenLearning {
-    TakenLearning {
+fn unchanged(known: Learning) -> ImportedLearning {
+    ImportedLearning {
         id: known.id,
-        taken: Taken::Unchanged,
+        taken: ImportOutcome::Unchanged,
         status: known.status,
         reason: known.reason,
     }
 }
 
-/// A lesson on its way in.
+/// A learning to import.
 struct Incoming<'a> {
     transaction: &'a Transaction<'a>,
-    lesson: &'a ForeignLearning,
-    /// The lesson here that says nearly the same.
-    retold: Option<Meant>,
+    learning: &'a ForeignLearning,
+    /// Its near-duplicate here.
+    paraphrase: Option<ComparedLearning>,
     promote: Promote,
     now: Timestamp,
 }
 
-/// How a lesson that is there already has to do with one that comes in.
+/// How an existing learning relates to an incoming one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kinship {
-    /// It is that one.
+enum Relation {
     Same,
-    /// It says the same.
-    Alike,
-    /// It stands for the one that it is or that says the same, which keeps its own id.
-    StandsFor,
-    /// It says nearly the same, in other words. What comes in is kept with its own id, as merged into it.
+    Duplicate,
+    /// Identical or a duplicate; the existing learning keeps its id.
+    Survivor,
+    /// A paraphrase. The incoming learning is stored under its own id as merged into the existing one.
     Reworded,
 }
 
 impl Incoming<'_> {
-    fn take(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
+    fn take(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<ImportedLearning> {
         match self.known()? {
-            // What nobody here has judged, or somebody there has rejected, is no part of what holds: it stays by itself.
-            Some((_, Kinship::Reworded)) if !self.supports() => self.keep(entropy),
+            // Learnings that were not reviewed here, or were rejected there, are not evidence and are stored
+            // separately.
+            Some((_, Relation::Reworded)) if !self.supports() => self.keep(entropy),
             Some((known, _)) if !self.supports() => Ok(unchanged(known)),
-            Some((known, Kinship::Reworded)) => {
+            Some((known, Relation::Reworded)) => {
                 let own = self.keep(entropy)?;
                 let reason = format!("Merged into {}.", known.id);
                 prune(self.transaction, &own.id, (&reason, Some(&known.id)), self.now)?;
-                self.unite(&known, Kinship::Reworded)
+                self.unite(&known, Relation::Reworded)
             }
-            Some((known, kinship)) => self.unite(&known, kinship),
+            Some((known, relation)) => self.unite(&known, relation),
             None => self.keep(entropy),
         }
     }
 
-    /// Whether it tells anything of one that is known: what nobody has judged, what was rejected and what cannot be true
-    /// does not.
+    /// Whether it is evidence for a known learning. Unreviewed, rejected and invalid learnings are not.
     fn supports(&self) -> bool {
         let (status, _) = self.judged();
         !matches!(status, LearningStatus::Pending | LearningStatus::Rejected)
     }
 
-    /// The lesson that this one is, or that says the same. Where it was merged into another, that one.
-    fn known(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
+    /// Returns the same or a duplicate learning. A merged one is resolved to the one that it was merged into.
+    fn known(&self) -> rusqlite::Result<Option<(Learning, Relation)>> {
         let by_id = self.by_id()?;
-        // An id that another lesson has cannot be given to one that says the same.
-        let kinship = if by_id.is_some() {
-            Kinship::StandsFor
+        // An id that another learning has cannot be given to a duplicate.
+        let relation = if by_id.is_some() {
+            Relation::Survivor
         } else {
-            Kinship::Alike
+            Relation::Duplicate
         };
-        let (found, kinship) = match by_id {
-            Some(same) if self.is_told_again(&same)? => (same, Kinship::Same),
-            _ => match self.alike()? {
-                Some(alike) => (alike, kinship),
+        let (found, relation) = match by_id {
+            Some(same) if self.is_same_learning(&same)? => (same, Relation::Same),
+            _ => match self.duplicate()? {
+                Some(duplicate) => (duplicate, relation),
                 None => return self.reworded(),
             },
         };
         let id = found.id.clone();
-        let stands = standing_for(self.transaction, found)?;
-        if let Some(other) = self.another_saying_so(&stands)? {
-            return Ok(Some((other, Kinship::StandsFor)));
+        let survivor = resolve_merged(self.transaction, found)?;
+        if let Some(other) = self.other_with_these_words(&survivor)? {
+            return Ok(Some((other, Relation::Survivor)));
         }
-        let kinship = if stands.id == id { kinship } else { Kinship::StandsFor };
-        Ok(Some((stands, kinship)))
+        let relation = if survivor.id == id {
+            relation
+        } else {
+            Relation::Survivor
+        };
+        Ok(Some((survivor, relation)))
     }
 
-    fn reworded(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
-        let retold = self.retold.as_ref();
-        let known = retold
-            .map(|meant| self.saying().retold(self.transaction, meant))
+    fn reworded(&self) -> rusqlite::Result<Option<(Learning, Relation)>> {
+        let paraphrase = self.paraphrase.as_ref();
+        let known = paraphrase
+            .map(|meant| self.duplicate_key().paraphrase(self.transaction, meant))
             .transpose()?;
-        Ok(known.flatten().map(|known| (known, Kinship::Reworded)))
+        Ok(known.flatten().map(|known| (known, Relation::Reworded)))
     }
 
-    /// Whether a lesson with the same id is this one, and not just named alike by two stores that know nothing of each other.
-    fn is_told_again(&self, known: &Learning) -> rusqlite::Result<bool> {
-        let last = LastTold::read(self.original(&known.id)?.as_deref());
-        Ok(last.is_of(self.lesson, known))
+    /// Whether a known learning with the same id is this one, rather than an id collision between two stores.
+    fn is_same_learning(&self, known: &Learning) -> rusqlite::Result<bool> {
+        let last = LastImport::read(self.original(&known.id)?.as_deref());
+        Ok(last.is_of(self.learning, known))
     }
 
-    /// Another lesson that says already what this one has come to say since it was taken over.
-    fn another_saying_so(&self, known: &Learning) -> rusqlite::Result<Option<Learning>> {
-        if lesson_of(&known.content) == lesson_of(&self.lesson.content) {
+    /// Returns another learning that has the words to which this one was changed since its last import.
+    fn other_with_these_words(&self, known: &Learning) -> rusqlite::Result<Option<Learning>> {
+        if learning_of(&known.content) == learning_of(&self.learning.content) {
             return Ok(None);
         }
         let mut reworded = known.clone();
-        reworded.content.clone_from(&self.lesson.content);
-        let other = another_saying(self.transaction, &reworded)?;
-        let stands = other.map(|other| standing_for(self.transaction, other)).transpose()?;
-        Ok(stands.filter(|stands| stands.id != known.id))
+        reworded.content.clone_from(&self.learning.content);
+        let other = other_duplicate(self.transaction, &reworded)?;
+        let survivor = other.map(|other| resolve_merged(self.transaction, other)).transpose()?;
+        Ok(survivor.filter(|survivor| survivor.id != known.id))
     }
 
     fn by_id(&self) -> rusqlite::Result<Option<Learning>> {
@@ -296,14 +277,14 @@ impl Incoming<'_> {
             .prepare_cached(
                 "SELECT * FROM learnings WHERE foreign_id = ?1 OR id = ?1 ORDER BY foreign_id IS ?1 DESC LIMIT 1",
             )?
-            .query_row([&self.lesson.id], read_learning)
+            .query_row([&self.learning.id], read_learning)
             .optional()
     }
 
-    /// One of the same kind, for the same kind of work, in the same words; estimates of the same complexity are the same,
-    /// whatever they say.
-    fn alike(&self) -> rusqlite::Result<Option<Learning>> {
-        match (self.saying().unmerged(self.transaction)?, &self.lesson.facts) {
+    /// Returns one of the same kind and task type with the same words. Estimates of the same complexity are duplicates,
+    /// whatever their text.
+    fn duplicate(&self) -> rusqlite::Result<Option<Learning>> {
+        match (self.duplicate_key().unmerged(self.transaction)?, &self.learning.facts) {
             (None, Some(Facts::Estimate { complexity, .. })) => self.estimate_of(complexity),
             (found, _) => Ok(found),
         }
@@ -318,52 +299,55 @@ impl Incoming<'_> {
                  ORDER BY status = 'pruned', seq LIMIT 1",
             )?
             .query_row(
-                params![self.lesson.task_type.map(TaskType::word), complexity],
+                params![self.learning.task_type.map(TaskType::word), complexity],
                 read_learning,
             )
             .optional()
     }
 
-    fn saying(&self) -> Saying<'_> {
-        Saying {
-            kind: self.lesson.kind,
-            task_type: self.lesson.task_type,
-            content: &self.lesson.content,
+    fn duplicate_key(&self) -> DuplicateKey<'_> {
+        DuplicateKey {
+            kind: self.learning.kind,
+            task_type: self.learning.task_type,
+            content: &self.learning.content,
         }
     }
 
-    /// Brings a known lesson up to date, or makes it surer.
-    fn unite(&self, known: &Learning, kinship: Kinship) -> rusqlite::Result<TakenLearning> {
-        let lesson = self.lesson;
+    /// Updates a known learning, or adds support to it.
+    fn unite(&self, known: &Learning, relation: Relation) -> rusqlite::Result<ImportedLearning> {
+        let learning = self.learning;
         let mut next = known.clone();
-        unite(&mut next.source_loops, &lesson.source_loops);
-        unite_tags(&mut next.tags, &lesson.tags);
-        next.confidence = share(lesson.confidence).max(known.confidence);
-        // Not a sum: the next time the same uses would be counted again. What it is itself may have been here before, with all
-        // that was counted here.
-        let counted = match kinship {
-            Kinship::Same | Kinship::StandsFor => known.use_count,
-            Kinship::Alike => known.first_use_count,
-            Kinship::Reworded => {
-                keep_words(&mut next, &lesson.content);
-                // As of all that is merged into it, for which it gives them back where that is undone.
-                let is_part = next.examples.contains(&lesson.content);
+        unite(&mut next.source_loops, &learning.source_loops);
+        unite_tags(&mut next.tags, &learning.tags);
+        next.confidence = share(learning.confidence).max(known.confidence);
+        // Not a sum, or repeated imports would count the same uses again. The identical learning may include uses that
+        // were counted here.
+        let counted = match relation {
+            Relation::Same | Relation::Survivor => known.use_count,
+            Relation::Duplicate => known.first_use_count,
+            Relation::Reworded => {
+                keep_words(&mut next, &learning.content);
+                // The maximum over all learnings merged into it, so that undoing a merge gives the counts back.
+                let is_part = next.examples.contains(&learning.content);
                 if is_part { 0 } else { known.use_count }
             }
         };
-        let more_uses = lesson.use_count.saturating_sub(counted);
+        let more_uses = learning.use_count.saturating_sub(counted);
         next.first_use_count += more_uses;
         next.use_count = known.use_count.saturating_add(more_uses);
         let earlier = self.original(&known.id)?;
         let mut original = earlier.clone();
-        let last = LastTold::read(earlier.as_deref());
-        if kinship == Kinship::Same && lesson.kind == known.kind && last.is_before(lesson, known) {
-            bring_up_to_date(self.transaction, &mut next, lesson, &last)?;
-            original = lesson.original.clone();
+        let last = LastImport::read(earlier.as_deref());
+        if relation == Relation::Same && learning.kind == known.kind && last.is_before(learning, known) {
+            bring_up_to_date(self.transaction, &mut next, learning, &last)?;
+            original = learning.original.clone();
         }
-        if kinship == Kinship::Alike && known.foreign_id.is_none() && lesson.id.as_deref() != Some(known.id.as_str()) {
-            next.foreign_id.clone_from(&lesson.id);
-            original = lesson.original.clone();
+        if relation == Relation::Duplicate
+            && known.foreign_id.is_none()
+            && learning.id.as_deref() != Some(known.id.as_str())
+        {
+            next.foreign_id.clone_from(&learning.id);
+            original = learning.original.clone();
         }
         next.success_rate = success_rate(&next);
         next.status = self.raised(known);
@@ -372,12 +356,12 @@ impl Incoming<'_> {
             write_support(self.transaction, &next, self.now)?;
             self.write_rest(&next, original.as_deref())?;
         }
-        Ok(TakenLearning {
-            taken: match kinship {
-                Kinship::Reworded => Taken::Reworded,
-                _ if is_unchanged => Taken::Unchanged,
-                Kinship::Same => Taken::Updated,
-                Kinship::Alike | Kinship::StandsFor => Taken::Strengthened,
+        Ok(ImportedLearning {
+            taken: match relation {
+                Relation::Reworded => ImportOutcome::Reworded,
+                _ if is_unchanged => ImportOutcome::Unchanged,
+                Relation::Same => ImportOutcome::Updated,
+                Relation::Duplicate | Relation::Survivor => ImportOutcome::Strengthened,
             },
             id: next.id,
             status: next.status,
@@ -385,7 +369,7 @@ impl Incoming<'_> {
         })
     }
 
-    /// How far a known lesson comes by this one: further at most.
+    /// Status of a known learning after this one; it is never lowered.
     fn raised(&self, known: &Learning) -> LearningStatus {
         let (status, _) = self.judged();
         match (known.status, status) {
@@ -401,7 +385,7 @@ impl Incoming<'_> {
             .query_row([id.as_str()], |row| row.get(0))
     }
 
-    /// Writes what changes in a lesson beside what support changes.
+    /// Writes the fields that `write_support` does not.
     fn write_rest(&self, next: &Learning, original: Option<&str>) -> rusqlite::Result<()> {
         self.transaction
             .prepare_cached(
@@ -412,7 +396,7 @@ impl Incoming<'_> {
             .execute(params![
                 next.id.as_str(),
                 next.content,
-                lesson_of(&next.content),
+                learning_of(&next.content),
                 next.facts.as_ref().map(to_json).transpose()?,
                 next.foreign_id,
                 original,
@@ -424,11 +408,11 @@ impl Incoming<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged. Its id is kept where no other lesson has it, and is ours if it has our form.
-    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
+    /// Validates and stores a new learning. Its id is kept if it is free, and becomes our id if it has our format.
+    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<ImportedLearning> {
         let foreign_id = match self.by_id()? {
             Some(_) => None,
-            None => self.lesson.id.as_deref(),
+            None => self.learning.id.as_deref(),
         };
         let own = foreign_id.and_then(LearningId::parse);
         let mut id = own.unwrap_or_else(|| LearningId::new(entropy.next_bits()));
@@ -436,28 +420,28 @@ impl Incoming<'_> {
         while !self.insert((&id, foreign_id), status, reason.as_deref())? {
             id = LearningId::new(entropy.next_bits());
         }
-        Ok(TakenLearning {
+        Ok(ImportedLearning {
             id,
-            taken: Taken::Added,
+            taken: ImportOutcome::Added,
             status,
             reason,
         })
     }
 
-    /// How far it comes here, and why not further.
+    /// Status that it gets here, and the reason if it is rejected.
     fn judged(&self) -> (LearningStatus, Option<String>) {
-        let lesson = self.lesson;
-        match &lesson.standing {
-            ForeignStanding::Pending => (LearningStatus::Pending, None),
-            ForeignStanding::Validated => (LearningStatus::Validated, None),
-            ForeignStanding::Rejected(reason) => (LearningStatus::Rejected, Some(reason.clone())),
-            ForeignStanding::Promoted => {
+        let learning = self.learning;
+        match &learning.standing {
+            ForeignLearningStatus::Pending => (LearningStatus::Pending, None),
+            ForeignLearningStatus::Validated => (LearningStatus::Validated, None),
+            ForeignLearningStatus::Rejected(reason) => (LearningStatus::Rejected, Some(reason.clone())),
+            ForeignLearningStatus::Promoted => {
                 let candidate = Candidate {
-                    kind: lesson.kind,
-                    task_type: lesson.task_type,
-                    content: &lesson.content,
-                    confidence: lesson.confidence,
-                    success_rate: lesson.success_rate,
+                    kind: learning.kind,
+                    task_type: learning.task_type,
+                    content: &learning.content,
+                    confidence: learning.confidence,
+                    success_rate: learning.success_rate,
                 };
                 match (candidate.rejection(), self.promote) {
                     (Some(reason), _) => (LearningStatus::Rejected, Some(reason.to_owned())),
@@ -468,14 +452,14 @@ impl Incoming<'_> {
         }
     }
 
-    /// Writes a new lesson under its id here and that of the other store; says whether its id was free.
+    /// Writes a new learning under its id here and its original id. Returns `false` if the id is taken.
     fn insert(
         &self,
         (id, foreign_id): (&LearningId, Option<&str>),
         status: LearningStatus,
         reason: Option<&str>,
     ) -> rusqlite::Result<bool> {
-        let lesson = self.lesson;
+        let learning = self.learning;
         let rows = self
             .transaction
             .prepare_cached(
@@ -488,41 +472,41 @@ impl Incoming<'_> {
             )?
             .execute(params![
                 id.as_str(),
-                lesson.kind.word(),
-                lesson.category,
-                lesson.content,
-                to_json(&lesson.tags)?,
-                share(lesson.confidence),
-                share(lesson.success_rate),
-                lesson.use_count,
+                learning.kind.word(),
+                learning.category,
+                learning.content,
+                to_json(&learning.tags)?,
+                share(learning.confidence),
+                share(learning.success_rate),
+                learning.use_count,
                 LearningSource::Imported.word(),
-                to_json(&lesson.source_loops)?,
+                to_json(&learning.source_loops)?,
                 status.word(),
                 reason,
-                moment(lesson.created_at),
-                // From now on it has its time to prove itself here.
+                moment(learning.created_at),
+                // The unused period before pruning starts now.
                 moment(self.now),
-                lesson.task_type.map(TaskType::word),
-                lesson_of(&lesson.content),
-                learning_terms(&lesson.content, &lesson.tags),
-                to_json(&tag_terms(&lesson.tags))?,
-                lesson.facts.as_ref().map(to_json).transpose()?,
+                learning.task_type.map(TaskType::word),
+                learning_of(&learning.content),
+                learning_terms(&learning.content, &learning.tags),
+                to_json(&tag_terms(&learning.tags))?,
+                learning.facts.as_ref().map(to_json).transpose()?,
                 foreign_id,
-                lesson.original,
+                learning.original,
             ])?;
         Ok(rows == 1)
     }
 }
 
-/// A number as the share that it is meant to be. What is no number is nothing.
+/// Clamps a number to 0–1. Not-a-number becomes 0.
 pub(super) fn share(number: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number.clamp(0.0, 1.0) }
 }
 
-/// How often what a lesson says succeeds: what was said of it at first, as if of some uses, and what was counted since.
+/// Success rate: the imported rate, weighted as a number of uses, and the counts since.
 fn success_rate(learning: &Learning) -> f64 {
     let uses = learning.use_count.saturating_sub(learning.first_use_count);
-    // Without any use it is that number to the last digit.
+    // Without any use the result is exactly the imported rate.
     if uses == 0 || learning.kind == LearningKind::Antipattern {
         return learning.first_success_rate;
     }

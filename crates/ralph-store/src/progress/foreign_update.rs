@@ -1,5 +1,4 @@
-//! What a newer telling of a lesson changes that was taken over before: what is the other store's own, and never what was said
-//! here.
+//! Updates an imported learning from a newer version. Only what the other store owns changes, never what was said here.
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, LearningSource};
@@ -7,45 +6,46 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::foreign_learnings::{ForeignLearning, share};
-use super::lesson_of;
+use super::learning_of;
 
-/// Two rates that differ by less are the same one, written by two programs.
+/// Rates that differ by less are equal; two programs wrote them.
 const SAME_RATE: f64 = 1e-9;
 
-/// What was said of a lesson in the other store when it was last taken over.
-pub(super) struct LastTold(Value);
+/// The record of a learning from its last import.
+pub(super) struct LastImport(Value);
 
-impl LastTold {
+impl LastImport {
     /// Reads it, as far as it was kept.
     pub(super) fn read(original: Option<&str>) -> Self {
         let value = original.and_then(|original| serde_json::from_str(original).ok());
         Self(value.unwrap_or_default())
     }
 
-    /// Whether this telling is newer. Where nobody knows when the last one was, it must be newer than all that
+    /// Whether this version is newer. If the time of the last one is unknown, it must be newer than everything that
     /// happened here.
-    pub(super) fn is_before(&self, lesson: &ForeignLearning, known: &Learning) -> bool {
-        lesson.updated_at > self.time("updatedAt").unwrap_or(known.updated_at)
+    pub(super) fn is_before(&self, learning: &ForeignLearning, known: &Learning) -> bool {
+        learning.updated_at > self.time("updatedAt").unwrap_or(known.updated_at)
     }
 
-    /// Whether a lesson that has the id of a known one is the same: in its words, or by when it was first learned. Where
-    /// nobody knows that, a newer telling is.
-    pub(super) fn is_of(&self, lesson: &ForeignLearning, known: &Learning) -> bool {
-        // What was learned here has an id that was drawn by lot: no other one has it.
-        let is_from_here = known.source != LearningSource::Imported && lesson.id.as_deref() == Some(known.id.as_str());
+    /// Whether a known learning with the same id is the same: it has the same words or the same time of creation. If
+    /// that time is unknown, a newer version is the same.
+    pub(super) fn is_of(&self, learning: &ForeignLearning, known: &Learning) -> bool {
+        // Ids of learnings from here are random, so no other learning has one.
+        let is_from_here =
+            known.source != LearningSource::Imported && learning.id.as_deref() == Some(known.id.as_str());
         if is_from_here {
             return true;
         }
-        let told_kind = self.0.get("type").and_then(Value::as_str);
-        if lesson.kind != known.kind && told_kind != Some(lesson.kind.word()) {
+        let recorded_kind = self.0.get("type").and_then(Value::as_str);
+        if learning.kind != known.kind && recorded_kind != Some(learning.kind.word()) {
             return false;
         }
-        let created = |at: Timestamp| at.as_millisecond() == lesson.created_at.as_millisecond();
+        let created = |at: Timestamp| at.as_millisecond() == learning.created_at.as_millisecond();
         let is_as_old = match self.time("createdAt") {
-            Some(told) => created(told) || created(known.created_at),
-            None => created(known.created_at) || self.is_before(lesson, known),
+            Some(at) => created(at) || created(known.created_at),
+            None => created(known.created_at) || self.is_before(learning, known),
         };
-        is_as_old || lesson_of(&lesson.content) == lesson_of(&known.content)
+        is_as_old || learning_of(&learning.content) == learning_of(&known.content)
     }
 
     fn time(&self, name: &str) -> Option<Timestamp> {
@@ -57,33 +57,33 @@ impl LastTold {
     }
 }
 
-/// Brings a lesson up to date. Words and rates that a person has put in place of those of the other store stay, and so do
-/// those of a lesson that was learned here.
+/// Updates a learning. Words and rates that a user has replaced stay, and so do those of a learning that was learned
+/// here.
 pub(super) fn bring_up_to_date(
     transaction: &Transaction<'_>,
     next: &mut Learning,
-    lesson: &ForeignLearning,
-    last: &LastTold,
+    learning: &ForeignLearning,
+    last: &LastImport,
 ) -> rusqlite::Result<()> {
     let by_people = ChangedByPeople::read(transaction, &next.id)?;
     let is_theirs = next.source == LearningSource::Imported;
     if is_theirs && !by_people.words {
-        next.content.clone_from(&lesson.content);
+        next.content.clone_from(&learning.content);
     }
     let has_own_figures = by_people.words && next.kind == LearningKind::Estimate;
     if (is_theirs && !has_own_figures) || next.facts.is_none() {
-        next.facts.clone_from(&lesson.facts);
+        next.facts.clone_from(&learning.facts);
     }
-    let is_as_told = |told: f64| (share(told) - next.first_success_rate).abs() < SAME_RATE;
-    // What comes back from here has what was counted here in its rate already.
+    let is_as_recorded = |rate: f64| (share(rate) - next.first_success_rate).abs() < SAME_RATE;
+    // The rate of a learning that was exported from here already includes the uses that were counted here.
     let is_uncounted = next.uses_here() == 0;
-    if is_theirs && is_uncounted && !by_people.rate && last.success_rate().is_none_or(is_as_told) {
-        next.first_success_rate = share(lesson.success_rate);
+    if is_theirs && is_uncounted && !by_people.rate && last.success_rate().is_none_or(is_as_recorded) {
+        next.first_success_rate = share(learning.success_rate);
     }
     Ok(())
 }
 
-/// What people have changed in a lesson.
+/// The fields of a learning that users have changed.
 struct ChangedByPeople {
     words: bool,
     rate: bool,

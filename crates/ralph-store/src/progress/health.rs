@@ -1,4 +1,4 @@
-//! How the database is: whether it is whole, and how its write-ahead log stands.
+//! Checks the integrity of the database and the state of its write-ahead log.
 
 use rusqlite::Connection;
 
@@ -6,51 +6,49 @@ use super::Store;
 use crate::StoreError;
 use crate::file_system::FileSystem;
 use crate::migrate::{is_up_to_date, missing_objects};
-use crate::open::{MAX_LOG_BYTES, has_log, header_names_log, log_path};
+use crate::open::{MAX_LOG_BYTES, has_log, header_says_wal, log_path};
 
-/// How many faults are named.
+/// Maximum number of reported faults.
 const NAMED: i64 = 5;
 
-/// How a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// What is wrong with it: missing tables, and the first few faults that SQLite finds; none when it is whole.
+    /// Missing tables and the first few faults that SQLite finds; empty if there are none.
     pub faults: Vec<String>,
-    /// The same where only a lesson holds what its table does not allow, which keeps nobody from anything else.
+    /// Faults where only a learning has a value that its table does not allow, which affects nothing else.
     pub unfit_learnings: Vec<String>,
-    /// Whether it has every migration that this program knows.
+    /// Whether all migrations known to this program were applied.
     pub up_to_date: bool,
-    /// Whether it is written through a write-ahead log.
+    /// Whether it uses a write-ahead log.
     pub write_ahead: bool,
-    /// The file system that it is on.
     pub file_system: FileSystem,
-    /// How long that log is.
+    /// Size of the write-ahead log.
     pub log_bytes: u64,
-    /// Whether it is longer than writers let it become, so that something keeps them from emptying it.
+    /// Whether the log exceeds the size at which writers truncate it, so something prevents that.
     pub log_is_long: bool,
-    /// How many changes of notes it has on record.
+    /// Number of recorded note changes.
     pub recorded_changes: u64,
 }
 
 impl Health {
-    /// Whether the log is not safe where the database is; see [`Store::has_unsafe_log`].
+    /// Whether the log is unsafe on this file system; see [`Store::has_unsafe_log`].
     #[must_use]
     pub fn has_unsafe_log(&self) -> bool {
         is_unsafe(self.write_ahead, self.file_system)
     }
 }
 
-/// How much a database has on record.
+/// Counts of the most important records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordCounts {
-    /// The tasks, also those that are done.
+    /// All tasks, including done ones.
     pub tasks: u64,
     /// The journal entries. They are never pruned.
     pub journal_entries: u64,
 }
 
 impl Store {
-    /// Counts what would be missed first if records were lost.
+    /// Counts the records whose loss would be noticed first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -65,17 +63,17 @@ impl Store {
         self.sql(counted)
     }
 
-    /// Looks through all of the database.
+    /// Checks the whole database.
     ///
     /// # Errors
-    /// When it is too damaged to be looked through.
+    /// When it is too damaged to be checked.
     pub fn health(&self) -> Result<Health, StoreError> {
         let connection = &self.connection;
-        let looked = (|| {
+        let health = (|| {
             let (faults, unfit_learnings) = faults(connection)?;
             let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
             let log_bytes = std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len());
-            let write_ahead = has_log(connection)? || header_names_log(&self.path)?;
+            let write_ahead = has_log(connection)? || header_says_wal(&self.path)?;
             Ok(Health {
                 faults,
                 unfit_learnings,
@@ -87,11 +85,11 @@ impl Store {
                 recorded_changes: recorded.cast_unsigned(),
             })
         })();
-        self.sql(looked)
+        self.sql(health)
     }
 
-    /// Whether the database has a write-ahead log although it is on a network file system: its users on different machines
-    /// do not see each other's locks, and may damage it.
+    /// Whether the database has a write-ahead log on a network file system: processes on different machines do not see
+    /// each other's locks, and may damage it.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -105,7 +103,7 @@ fn is_unsafe(write_ahead: bool, file_system: FileSystem) -> bool {
     write_ahead && file_system == FileSystem::Network
 }
 
-/// What is wrong with a database: first what is damaged or missing, then the learnings that hold what their table does not
+/// The faults of a database: first damage and missing objects, then learnings with values that their table does not
 /// allow.
 pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
     let found: Vec<String> = connection
@@ -117,11 +115,11 @@ pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, 
     let missing = missing
         .into_iter()
         .map(|(kind, name)| format!("{kind} {name} is missing"));
-    Ok(missing.chain(found).partition(|fault| !is_about_a_lesson(fault)))
+    Ok(missing.chain(found).partition(|fault| !is_about_a_learning(fault)))
 }
 
-/// Whether a fault is that a value in a row of lessons is none that the table allows: "NULL value in learnings.tags".
-fn is_about_a_lesson(fault: &str) -> bool {
+/// Whether a fault is only about a disallowed value in a learning: "NULL value in learnings.tags".
+fn is_about_a_learning(fault: &str) -> bool {
     fault
         .split_once(" in learnings")
         .is_some_and(|(_, column)| column.is_empty() || column.starts_with('.'))
@@ -132,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_write_ahead_log_is_unsafe_on_a_network_file_system_alone() {
+    fn write_ahead_log_is_unsafe_only_on_network_file_systems() {
         for (write_ahead, file_system, expected) in [
             (true, FileSystem::Network, true),
             (false, FileSystem::Network, false),

@@ -1,4 +1,4 @@
-//! Many tasks at once, as a list says them: what is there already is not made again.
+//! Imports a list of tasks, without recreating those that exist.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,7 +8,7 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at, word_in};
-use super::rings::ring;
+use super::dependency_cycles::dependency_cycle;
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::{ids, log};
 use super::task_steps::{existing, finish, insert, put_update};
@@ -18,31 +18,28 @@ use super::transitions::changed;
 /// An item of a list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportItem {
-    /// What is to be done, in one line.
     pub title: String,
-    /// All that there is to say about it; may be empty.
+    /// May be empty.
     pub description: String,
-    /// How urgent it is.
     pub priority: Priority,
-    /// The commands that must pass for it.
     pub checks: Vec<String>,
-    /// Whether the list says that it is done.
+    /// Whether the list marks it as done.
     pub done: bool,
-    /// The place in the list of the item that it is a part of, which stands before it.
+    /// The index of its parent item, which comes earlier in the list.
     pub parent: Option<usize>,
 }
 
-/// Where the tasks of a list belong.
+/// Where the tasks of a list go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPlace<'a> {
-    /// To no other task, and to no feature.
+    /// At the top level, without a feature.
     Top,
-    /// To no other task, but to this feature.
+    /// At the top level of this feature.
     In(&'a FeatureId),
-    /// They are parts of this one.
+    /// As subtasks of this task.
     Under(&'a TaskId),
-    /// They are parts of this one, which stands for the list itself: those of the list that are parts of nothing yet become
-    /// parts of it.
+    /// As subtasks of this task, which represents the list itself: existing top-level tasks of the list become its
+    /// subtasks too.
     Gathered(&'a TaskId),
 }
 
@@ -62,21 +59,20 @@ impl<'a> ListPlace<'a> {
     }
 }
 
-/// What became of a list of tasks.
+/// Result of importing a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
-    /// The task of every item, in the order of the list.
+    /// The task of each item, in list order.
     pub tasks: Vec<TaskId>,
-    /// Those that were made.
     pub added: Vec<TaskId>,
-    /// Those that were there and open, and are done in the list, so that they are done now.
+    /// Existing open tasks that were marked as done because the list says so.
     pub finished: Vec<TaskId>,
 }
 
-/// The tasks of one title and place that no item was found to be yet, the oldest first.
+/// Existing tasks by place and title that were not matched to an item yet, oldest first.
 type Known = HashMap<(Place, String), VecDeque<TaskId>>;
 
-/// Where a task stands among others: what is a part of another is known by that one, whatever its feature is.
+/// Where a task belongs. A subtask is identified by its parent, whatever its feature.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Place {
     Below(TaskId),
@@ -90,12 +86,11 @@ impl Place {
 }
 
 impl Store {
-    /// Makes the tasks of a list, all or none. An item whose title a task of the same parent has is that task; at the top
-    /// it must be of the same feature too, since other features may well have something of that title.
+    /// Imports the tasks of a list, all or none. An item matches an existing task with the same title and parent; at
+    /// the top level the feature must match too, because different features may have tasks with the same title.
     ///
     /// # Errors
-    /// When the parent of the whole list is not there, when a task of it could never be done then, or the database cannot be
-    /// written.
+    /// When the list's parent does not exist, a dependency cycle would result, or the database cannot be written.
     pub fn import_tasks(
         &mut self,
         (items, place): (&[ImportItem], ListPlace<'_>),
@@ -150,7 +145,7 @@ impl Store {
             changed(transaction, &[imported.added.as_slice(), &gathered].concat(), now)?;
             for id in done_already {
                 if may_be_finished(transaction, &id)? {
-                    finish(transaction, &id, (done, "Done: the list says so."), now)?;
+                    finish(transaction, &id, (done, "Done: marked as done in the list."), now)?;
                     imported.finished.push(id);
                 }
             }
@@ -159,7 +154,7 @@ impl Store {
     }
 }
 
-/// Gives a task the checks that its item has now; those that a person gave to a task without any in the list stay.
+/// Sets a task's checks to those of its item. If the item has none, existing checks stay.
 fn put_checks(transaction: &Transaction<'_>, id: &TaskId, item: &ImportItem, now: Timestamp) -> Result<(), Trouble> {
     if item.checks.is_empty() {
         return Ok(());
@@ -174,13 +169,13 @@ fn put_checks(transaction: &Transaction<'_>, id: &TaskId, item: &ImportItem, now
     Ok(())
 }
 
-/// The oldest task of a title and place that no item was found to be yet.
+/// The oldest unmatched task with this title and place.
 fn take(known: &mut Known, place: &Place, title: &str) -> Option<TaskId> {
     let same = known.get_mut(&(place.clone(), title.to_owned()));
     same.and_then(VecDeque::pop_front)
 }
 
-/// Makes tasks parts of the one that stands for their list.
+/// Makes tasks subtasks of the one that represents their list.
 fn gather(
     transaction: &Transaction<'_>,
     tasks: &[TaskId],
@@ -200,8 +195,8 @@ fn gather(
             log(transaction, id, &sentence, now)?;
         }
     }
-    match ring(transaction, tasks)? {
-        Some(steps) => Err(TaskError::Ring { steps }.into()),
+    match dependency_cycle(transaction, tasks)? {
+        Some(steps) => Err(TaskError::DependencyCycle { steps }.into()),
         None => Ok(()),
     }
 }
@@ -220,17 +215,17 @@ fn known_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
     Ok(known)
 }
 
-/// A new task is done from the beginning; what follows from all of them is worked out at the end.
+/// Marks a new task as done; the consequences for all tasks are computed at the end.
 fn put_done(transaction: &Transaction<'_>, id: &TaskId, done: &DoneIn, now: Timestamp) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "UPDATE tasks SET status = 'done', done_worktree = ?2, done_commit = ?3, updated_at = ?4 WHERE id = ?1",
         )?
         .execute(params![id.as_str(), done.worktree, done.commit, moment(now)])?;
-    log(transaction, id, "Done: the list says so.", now)
+    log(transaction, id, "Done: marked as done in the list.", now)
 }
 
-/// A task that somebody works on, gave up or cut into parts is not the list's to finish.
+/// A list cannot finish a task that is claimed, failed or has subtasks.
 fn may_be_finished(transaction: &Transaction<'_>, id: &TaskId) -> Result<bool, Trouble> {
     let task = existing(transaction, id)?;
     let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked);

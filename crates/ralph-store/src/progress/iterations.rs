@@ -1,4 +1,4 @@
-//! The iteration that a run is in: a record that is written before each step, and is where a killed run was.
+//! The record of a run's current iteration. It is written before each step, so it shows how far a killed run got.
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, Injection, RunId, TaskId};
@@ -11,83 +11,71 @@ use super::runs::one_row;
 use super::settle::release;
 use crate::StoreError;
 
-/// How far an iteration came.
+/// How far an iteration got.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Phase {
-    /// The task is claimed; no agent was started.
+    /// The task is claimed, but no agent was started.
     Claimed,
-    /// The agent was started.
     Started {
-        /// When.
         at: Timestamp,
     },
     /// The agent's turn is over.
     Ended {
         /// When the agent was started.
         at: Timestamp,
-        /// How it ended, as the loop writes it.
+        /// How it ended, in the loop's format.
         end: String,
     },
 }
 
-/// The record of the iteration that a run is in: what a killed run leaves.
+/// The record of a run's current iteration, left behind if the run is killed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IterationRecord {
-    /// The run.
     pub run: RunId,
-    /// Which iteration, from 1.
+    /// The number of the iteration, from 1.
     pub iteration: u32,
-    /// The task.
     pub task: TaskId,
-    /// The task's title.
     pub task_title: String,
-    /// The task's feature.
     pub feature: Option<FeatureId>,
-    /// Which attempt at the task.
     pub attempt: u32,
-    /// The number that the settlement must name.
+    /// The fencing token that the settlement must present.
     pub fence: u64,
-    /// How far it came.
     pub phase: Phase,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: Option<String>,
-    /// Why that model.
     pub rationale: String,
-    /// The random word in the environment of everything that the agent started.
+    /// A random word in the environment of every process that the agent started.
     pub marker: String,
-    /// The process of the run.
     pub process: RunProcess,
-    /// The agent's process: its pid, and when it began as the system counts.
+    /// The agent's pid, and its start time in the system's units.
     pub agent: Option<(u32, u64)>,
-    /// What the project's files were before, as the loop writes it.
+    /// The state of the project's files before, in the loop's format.
     pub before: Option<String>,
-    /// What the gates said before the first iteration, as the loop writes it.
+    /// The gate results before the first iteration, in the loop's format.
     pub baseline: Option<String>,
-    /// What stood in the prompt and what did not.
+    /// The entries considered for the prompt.
     pub injections: Vec<Injection>,
 }
 
-/// What is known before an agent is started.
+/// Data recorded before an agent is started.
 #[derive(Debug, Clone)]
 pub struct Start<'a> {
-    /// The model that is asked for.
+    /// The requested model.
     pub model: Option<&'a str>,
-    /// Why that model.
     pub rationale: &'a str,
-    /// What the project's files are, as the loop writes it.
+    /// The state of the project's files, in the loop's format.
     pub before: &'a str,
-    /// The files that have changes already, if that is known; what counts is the first attempt at the task.
+    /// Files with uncommitted changes, if known; only recorded at the first attempt at the task.
     pub dirty: Option<&'a [String]>,
-    /// The SHA-256 of the prompt, in hexadecimal digits, if it is known.
+    /// The SHA-256 of the prompt in hex, if known.
     pub prompt_sha256: Option<&'a str>,
-    /// What stands in the prompt and what does not.
+    /// The entries considered for the prompt.
     pub injections: &'a [Injection],
-    /// When.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// Notes that an agent is about to be started. From here on the claim and this are on disk.
+    /// Records that an agent is about to be started. This also syncs the claim to disk.
     ///
     /// # Errors
     /// When the database cannot be written, or the run has claimed nothing.
@@ -117,11 +105,11 @@ impl Store {
                     )?
                     .execute(params![run.as_str(), to_json(dirty)?])?;
             }
-            one_row(rows, || format!("{run} has no claim on record to start an agent for"))
+            one_row(rows, || format!("{run} has no recorded claim to start an agent for"))
         })
     }
 
-    /// The files that had changes before the first attempt at a task; none when that is not known.
+    /// The files with changes before the first attempt at a task, if known.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -137,23 +125,23 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes the agent's process, for whoever finds it alive when this one is not. A power failure leaves none to be found,
-    /// so nothing waits for the disk.
+    /// Records the agent's process, so that another process can find it if this one dies. No process survives a power
+    /// failure, so this does not wait for the disk.
     ///
     /// # Errors
-    /// When the database cannot be written, or no agent was to be started.
+    /// When the database cannot be written, or no start was recorded.
     pub fn record_agent(&mut self, run: &RunId, pid: u32, started: u64) -> Result<(), StoreError> {
-        self.write_for_now(|transaction| {
+        self.write_unsynced(|transaction| {
             let rows = transaction
                 .prepare_cached(
                     "UPDATE iterations SET agent_pid = ?2, agent_started = ?3 WHERE run = ?1 AND phase = 'started'",
                 )?
                 .execute(params![run.as_str(), pid, started.cast_signed()])?;
-            one_row(rows, || format!("{run} has no agent on record"))
+            one_row(rows, || format!("{run} has no recorded agent start"))
         })
     }
 
-    /// Notes how the agent's turn ended, and the agent's own name for its session. What was noted first stays.
+    /// Records how the agent's turn ended, and the agent's name for its session. An end recorded earlier is kept.
     ///
     /// # Errors
     /// When the database cannot be written, or no agent was started.
@@ -168,24 +156,24 @@ impl Store {
                      WHERE run = ?1 AND phase <> 'claimed'",
                 )?
                 .execute(params![run.as_str(), end])?;
-            one_row(rows, || format!("{run} has no turn on record that could end"))
+            one_row(rows, || format!("{run} has no recorded turn to end"))
         })
     }
 
-    /// Notes what a person said about a turn that has ended, with the turn: its end is written anew.
+    /// Replaces the recorded end of a turn, to add what a person said about it.
     ///
     /// # Errors
-    /// When the database cannot be written, or the turn's end is not on record.
+    /// When the database cannot be written, or no end was recorded.
     pub fn record_guidance(&mut self, run: &RunId, end: &str) -> Result<(), StoreError> {
         self.write(|transaction| {
             let rows = transaction
                 .prepare_cached("UPDATE iterations SET end = ?2 WHERE run = ?1 AND phase = 'ended'")?
                 .execute(params![run.as_str(), end])?;
-            one_row(rows, || format!("{run} has no ended turn on record to be spoken of"))
+            one_row(rows, || format!("{run} has no recorded end of a turn"))
         })
     }
 
-    /// Takes back a claim whose agent was never started: no row of the journal, no attempt that counts. A turn that has
+    /// Releases a claim whose agent was never started, without a journal entry or a counted attempt. A turn that has
     /// ended is left to its settlement.
     ///
     /// # Errors
@@ -195,12 +183,12 @@ impl Store {
             transaction
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND phase <> 'ended'")?
                 .execute([run.as_str()])?;
-            release(transaction, run, "The claim was taken back: no agent was started.", now)
+            release(transaction, run, "Released: no agent was started.", now)
         })
     }
 
-    /// What dead runs of a worktree left unfinished, the oldest first. The run that asks holds the worktree's lock, so every
-    /// other run on record here is dead.
+    /// The iterations that dead runs of a worktree left unfinished, oldest first. The calling run holds the worktree's
+    /// lock, so all other runs recorded here are dead.
     ///
     /// # Errors
     /// When the database cannot be read.

@@ -1,4 +1,4 @@
-//! Reading the journal: rows, and what stood in the prompts of their iterations.
+//! Reads journal entries and the injections of their iterations.
 
 use jiff::Timestamp;
 use ralph_model::{
@@ -11,36 +11,31 @@ use super::Store;
 use super::columns::{count_at, from_json, moment, number_at, time_at, word_at, word_in};
 use crate::StoreError;
 
-/// Which rows of the journal. What is not set lets everything through.
+/// Filter for journal entries; fields that are not set match everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JournalFilter {
-    /// Only those of this run.
     pub run: Option<RunId>,
-    /// Only those of this task.
     pub task: Option<TaskId>,
-    /// Only those that ended so.
     pub outcome: Option<Outcome>,
-    /// Only those that changed this file, one of this name, or one in this folder.
+    /// Entries that changed this path, a file with this name, or a file in this folder.
     pub file: Option<String>,
-    /// Only those from this moment on.
+    /// Inclusive.
     pub since: Option<Timestamp>,
-    /// Only those before this moment.
+    /// Exclusive.
     pub until: Option<Timestamp>,
-    /// The last so many.
     pub limit: Option<u32>,
 }
 
-/// An entry that was considered for a prompt, as it is on record.
+/// A recorded entry that was considered for a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedInjection {
-    /// The entry.
     pub injection: Injection,
-    /// Whether the agent said that it relied on it.
+    /// Whether the agent reported that it relied on it.
     pub used: bool,
 }
 
 impl Store {
-    /// A row by its number.
+    /// A journal entry by its id.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -48,7 +43,7 @@ impl Store {
         self.sql(self.row("WHERE id = ?1", [id]))
     }
 
-    /// The row of an iteration.
+    /// The journal entry of an iteration.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -56,7 +51,7 @@ impl Store {
         self.sql(self.row("WHERE run_id = ?1 AND iteration = ?2", params![run.as_str(), iteration]))
     }
 
-    /// The row of the iteration that ended last. What was taken over from another tool may have come in after it.
+    /// The entry of the iteration that ended last, ignoring entries that were imported later.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -64,7 +59,7 @@ impl Store {
         self.sql(self.row("ORDER BY 1 - imported DESC, id DESC LIMIT 1", []))
     }
 
-    /// Rows by their numbers, in that order; numbers that there are none of are passed over.
+    /// Entries by id, in that order; missing ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -74,7 +69,7 @@ impl Store {
         Ok(self.sql(rows)?.into_iter().flatten().collect())
     }
 
-    /// The last rows of a run, the oldest of them first.
+    /// The last entries of a run, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -87,7 +82,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// Every row of a task, the oldest first.
+    /// All entries of a task, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -95,19 +90,19 @@ impl Store {
         self.sql(self.rows("WHERE task_id = ?1 ORDER BY 1 - imported, id", [task.as_str()]))
     }
 
-    /// The last rows of a task, the oldest first, and how many there are before them.
+    /// The last entries of a task, oldest first, and the number of earlier ones.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn journal_last_of_task(&self, task: &TaskId, most: u32) -> Result<(Vec<JournalRow>, u32), StoreError> {
-        let moment = self.look();
-        let found = moment.and_then(|moment| {
+        let snapshot = self.begin_read();
+        let found = snapshot.and_then(|snapshot| {
             let mut rows = self.rows(
                 "WHERE task_id = ?1 ORDER BY 1 - imported DESC, id DESC LIMIT ?2",
                 params![task.as_str(), most],
             )?;
             rows.reverse();
-            let all = moment
+            let all = snapshot
                 .prepare_cached("SELECT count(*) AS entries FROM journal WHERE task_id = ?1")?
                 .query_row([task.as_str()], |row| count_at(row, "entries"))?;
             let shown = u32::try_from(rows.len()).unwrap_or(u32::MAX);
@@ -116,7 +111,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// The last row of a task that counts: what was interrupted says nothing about how the work goes.
+    /// The last counted entry of a task; interrupted iterations do not count.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -124,7 +119,7 @@ impl Store {
         self.sql(self.row(LAST_COUNTED, [task.as_str()]))
     }
 
-    /// Whether a prompt of a task was ever too long for the model.
+    /// Whether a prompt of a task ever exceeded the model's context.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -136,12 +131,12 @@ impl Store {
         self.sql(found)
     }
 
-    /// Whether an iteration of a task, since that was last done or reset, ended well in the agent's eyes and is counted neither as done
-    /// nor as a failure: what changed while somebody looked at the work was forgiven.
+    /// Whether a task has an iteration, since it was last done or reset, that the agent reported as done but that
+    /// counted neither as done nor as failed because files changed during verification.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn was_forgiven(&self, task: &TaskId) -> Result<bool, StoreError> {
+    pub fn had_excused_attempt(&self, task: &TaskId) -> Result<bool, StoreError> {
         let found = self
             .connection
             .prepare_cached(
@@ -154,7 +149,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Whether an attempt at a task since it was last reset changed anything on disk.
+    /// Whether an attempt at a task since its last reset changed anything on disk.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -169,7 +164,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// What the attempts at a task have used since it was last reset.
+    /// The usage of the attempts at a task since its last reset.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -194,7 +189,7 @@ impl Store {
         self.sql(spent)
     }
 
-    /// The journal entries of runs here after another one, the newest first, at most so many.
+    /// The entries of a worktree's runs after another entry, newest first, at most `most`.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -207,7 +202,7 @@ impl Store {
         self.sql(rows)
     }
 
-    /// Removes the hashes of the recorded prompts of pruned iterations.
+    /// Removes the prompt hashes of pruned iterations.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -225,7 +220,7 @@ impl Store {
         })
     }
 
-    /// The rows that a filter lets through, the newest first.
+    /// The entries that match a filter, newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -259,7 +254,7 @@ impl Store {
         self.sql(rows)
     }
 
-    /// What stood in the prompt of an iteration and what did not, in the order in which it was considered.
+    /// The entries considered for an iteration's prompt, in the order of consideration.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -286,7 +281,7 @@ impl Store {
     }
 }
 
-/// What was taken over from another tool happened before everything else.
+/// Imported entries are older than all others.
 pub(super) const LAST_COUNTED: &str =
     "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY imported, id DESC LIMIT 1";
 

@@ -1,5 +1,4 @@
-//! What ranking asks of rows of the journal that hold a word: what else stands in them. Words are as
-//! [`encode_term`](super::encode_term) writes them.
+//! Ranking features of journal entries. Words are encoded by [`encode_term`](super::encode_term).
 
 use ralph_model::RunId;
 
@@ -7,30 +6,28 @@ use super::Store;
 use super::columns::word_at;
 use crate::StoreError;
 
-/// A row without what it says.
+/// A journal entry without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JournalOutline {
-    /// Its number.
+pub struct JournalDoc {
     pub id: i64,
-    /// Its run.
     pub run: RunId,
-    /// Its words, a space between each two.
+    /// Its terms, separated by spaces.
     pub terms: String,
 }
 
 impl Store {
-    /// The outlines of rows, in the order of their numbers here.
+    /// Returns the features of journal entries, in the order of `ids`.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn journal_outlines(&self, ids: &[i64]) -> Result<Vec<JournalOutline>, StoreError> {
-        let outlines = self
+    pub fn journal_docs(&self, ids: &[i64]) -> Result<Vec<JournalDoc>, StoreError> {
+        let docs = self
             .connection
             .prepare_cached("SELECT id, run_id, terms FROM journal WHERE id = ?1")
             .and_then(|mut statement| {
                 let mut read = |id: &i64| {
                     statement.query_row([id], |row| {
-                        Ok(JournalOutline {
+                        Ok(JournalDoc {
                             id: row.get("id")?,
                             run: word_at(row, "run_id", RunId::parse)?,
                             terms: row.get("terms")?,
@@ -39,6 +36,6 @@ impl Store {
                 };
                 ids.iter().map(&mut read).collect()
             });
-        self.sql(outlines)
+        self.sql(docs)
     }
 }

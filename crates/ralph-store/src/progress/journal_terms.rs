@@ -1,21 +1,21 @@
-//! The words of the journal as its full-text table holds them. They are cut as those of notes are, and each is written so
-//! that neither the table's own way of cutting nor the grammar of its queries finds anything in it but one word.
+//! The terms of the journal as its full-text table stores them. They are tokenized like notes, and encoded so that
+//! neither the tokenizer of the table nor the query grammar changes them.
 
 use crate::index::terms_of;
 
-/// What a word begins with that is written in hex digits. Words are cut between digits and letters, so none begins so by
-/// itself; one that did would be written in hex digits too.
+/// Prefix of hex-encoded terms. Terms are split between digits and letters, so no plain term starts with it; one that
+/// did would be hex-encoded too.
 const HEX: &str = "0x";
 
-/// The words of a text, as the journal's table holds them: a space between each two.
+/// The terms of a text as the table stores them, separated by spaces.
 #[must_use]
 pub fn journal_terms(text: &str) -> String {
     let words: Vec<String> = terms_of(text).iter().map(|term| encode_term(term)).collect();
     words.join(" ")
 }
 
-/// A term as one plain word: as it is when it is all lower-case letters and digits of ASCII, else its bytes in hex digits.
-/// No two terms make the same word.
+/// Encodes a term as one plain word: itself if it consists of lowercase ASCII letters and digits, else its bytes in
+/// hex. The encoding is injective.
 #[must_use]
 pub fn encode_term(term: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -46,7 +46,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_word_is_one_word_and_says_which_term_it_was(one in "\\PC{0,6}|0x[0-9a-f]{0,4}", other in "\\PC{0,6}|0x[0-9a-f]{0,4}") {
+        fn encoding_is_injective(one in "\\PC{0,6}|0x[0-9a-f]{0,4}", other in "\\PC{0,6}|0x[0-9a-f]{0,4}") {
             let word = encode_term(&one);
             prop_assert!(!word.is_empty());
             prop_assert!(word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()), "{word}");

@@ -1,4 +1,4 @@
-//! The part of the note log about knowledge entries. An entry is known by the name of its file, a row holds the whole text
+//! The part of the note log about knowledge entries. An entry is identified by its file name, a row holds the full text
 //! of the file, and every file has its own row in `note_files`.
 
 use jiff::Timestamp;
@@ -12,65 +12,57 @@ use super::note_log::{FileRecord, NoteAction, NoteFile, Presence, put_file};
 use super::outbox::put_state;
 use crate::StoreError;
 
-/// The kind of the rows.
 const KIND: &str = "knowledge";
 
-/// What the log last knew of the file of an entry.
+/// The last recorded state of an entry's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeState {
     /// The name of the file.
     pub file: String,
-    /// Its stamp and the commit that was checked out.
+    /// The stamp and the commit that was checked out.
     pub record: FileRecord,
-    /// Whether it was there.
     pub presence: Presence,
 }
 
-/// One change of an entry, to be recorded.
+/// A change of an entry to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeChange {
-    /// What happened.
     pub action: NoteAction,
     /// The name of the file.
     pub file: String,
-    /// The whole text after the change, or the last one before the file was removed.
+    /// The full text after the change, or the last one before the file was removed.
     pub text: String,
-    /// Who did it.
     pub author: Author,
 }
 
 /// One version of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeVersion {
-    /// Its row in the log.
+    /// Its row id in the log.
     pub seq: i64,
     /// Counted from 1 for each file.
     pub number: usize,
-    /// When.
     pub at: Timestamp,
-    /// The change.
     pub change: KnowledgeChange,
 }
 
-/// What is recorded in one transaction.
+/// Data recorded in one transaction.
 #[derive(Debug, Clone)]
 pub struct KnowledgeRecord<'a> {
-    /// The folder.
     pub folder: &'a NoteFile,
-    /// Files with the stamps that they have now.
+    /// Files with their current stamps.
     pub seen: &'a [(String, FileStamp)],
-    /// The changes in their order.
+    /// In order.
     pub changes: &'a [KnowledgeChange],
-    /// The commit that is checked out.
+    /// The checked-out commit.
     pub head: Option<&'a str>,
-    /// When.
     pub at: Timestamp,
-    /// The row of the outbox that is written with it.
+    /// The outbox row that this write completes.
     pub outbox: Option<i64>,
 }
 
 impl Store {
-    /// What the log knows of the files of a folder, by name.
+    /// The recorded states of a folder's files, by name.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -97,7 +89,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Every version of an entry in a folder, the oldest first.
+    /// All versions of an entry in a folder, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -116,7 +108,7 @@ impl Store {
         Ok(versions)
     }
 
-    /// The text that an entry has, or last had, as far as the log knows.
+    /// The last recorded text of an entry.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -131,7 +123,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Who first wrote this text of an entry, in any worktree; none where the log does not know it.
+    /// The first author of this text of an entry, in any worktree, if recorded.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -145,8 +137,8 @@ impl Store {
         self.sql(found)
     }
 
-    /// The ids of memories and guardrails and the file names of knowledge entries whose last text an agent wrote, or somebody
-    /// unknown while an agent was at work.
+    /// The ids of memories and guardrails and the file names of knowledge entries whose last text was written by an
+    /// agent, or by an unknown author while an agent was working.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -172,7 +164,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Records changes of entries together with what is now true of their files, in one transaction.
+    /// Records changes of entries together with the state of their files, in one transaction.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing is recorded.

@@ -1,4 +1,4 @@
-//! What people do with lessons: they add them, say that one holds or does not, and bring back what was taken out.
+//! User actions on learnings: add, promote, reject and restore.
 
 use std::collections::BTreeSet;
 
@@ -8,123 +8,115 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json, word_at};
-use super::learning_damage::{JudgedLearnings, Waiting, refuse_damaged};
+use super::learning_checksum::STATUS_CHECKSUM;
+use super::learning_damage::{JudgeBatch, JudgedLearnings, refuse_damaged};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
-use super::learning_seal::STANDING;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
-use super::learning_update::begin_anew;
-use super::same_lesson::{Retold, Saying, is_outdated, keep_words};
-use super::{learning_terms, lesson_of, tag_terms};
+use super::learning_update::restart_counts;
+use super::same_learning::{DuplicateKey, Paraphrase, is_outdated, keep_words};
+use super::{learning_of, learning_terms, tag_terms};
 use crate::StoreError;
 
-/// How often a lesson may have been merged into another that was merged into another.
+/// Maximum length of a chain of merges.
 const MOST_MERGES: usize = 16;
-/// The most tags of a lesson. Every telling and every merge may bring some, and one that has them all fits everything.
+/// Maximum number of tags. Reports and merges add tags, and a learning with every tag would match every task.
 const MOST_TAGS: usize = 40;
 
-/// How a learning is stored that a person adds, and one that an agent does.
+/// Source and status of learnings that users and agents add.
 const BY_PERSON: (LearningSource, LearningStatus) = (LearningSource::Human, LearningStatus::Promoted);
 const BY_AGENT: (LearningSource, LearningStatus) = (LearningSource::Sigil, LearningStatus::Pending);
 
-/// A lesson that a person hands in.
+/// A learning that a user adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLearning {
-    /// What it is about.
     pub category: String,
-    /// What it says.
     pub content: String,
-    /// Its tags, in lower case, each once.
+    /// In lower case, each once.
     pub tags: Vec<String>,
-    /// The kind of work that it is good for; none for every kind.
+    /// `None` for every task type.
     pub task_type: Option<TaskType>,
-    /// A known lesson that says nearly the same.
-    pub retold: Option<Retold>,
+    /// A near-duplicate.
+    pub paraphrase: Option<Paraphrase>,
 }
 
 impl NewLearning {
-    /// What kind of lesson it is.
     #[must_use]
     pub fn kind(&self) -> LearningKind {
         LearningKind::of_category(&self.category)
     }
 
-    fn saying(&self) -> Saying<'_> {
-        Saying {
+    fn duplicate_key(&self) -> DuplicateKey<'_> {
+        DuplicateKey {
             kind: self.kind(),
             task_type: self.task_type,
             content: &self.content,
         }
     }
 
-    /// The same lesson, where it is known.
     fn known(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
-        let known = self.saying().unmerged(transaction)?;
+        let known = self.duplicate_key().unmerged(transaction)?;
         let known = known.filter(|known| !self.narrows(known));
-        known.map(|known| standing_for(transaction, known)).transpose()
+        known.map(|known| resolve_merged(transaction, known)).transpose()
     }
 
-    /// One that says nearly the same, where it still stands.
+    /// Returns the paraphrased learning, if it is still active.
     fn known_in_other_words(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
-        // It comes in alone.
-        let meant = self.retold.as_ref().and_then(|retold| retold.among(|_| None));
-        let known = meant.map(|meant| self.saying().retold(transaction, &meant));
+        // It is the only one of its batch.
+        let meant = self
+            .paraphrase
+            .as_ref()
+            .and_then(|paraphrase| paraphrase.among(|_| None));
+        let known = meant.map(|meant| self.duplicate_key().paraphrase(transaction, &meant));
         Ok(known.transpose()?.flatten().filter(|known| !self.narrows(known)))
     }
 
-    /// Whether it says of one kind of work what a lesson says of all: a person has a reason for that.
+    /// Whether it limits a general learning to one task type: a user has a reason for that.
     fn narrows(&self, known: &Learning) -> bool {
         self.task_type.is_some() && known.task_type.is_none()
     }
 
-    /// Whether it says of every kind of work what a lesson says of one.
+    /// Whether it extends a learning of one task type to all.
     fn widens(&self, known: &Learning) -> bool {
         self.task_type.is_none() && known.task_type.is_some()
     }
 }
 
-/// What became of a lesson that was handed in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AddedLearning {
-    /// It is new.
     Stored(Learning),
-    /// It was known, is surer now, and holds.
+    /// It was known; it is active and its confidence raised.
     Known(Learning),
-    /// It was known for one kind of work, is surer now, and holds for every kind.
+    /// It was known for one task type; it is active for all now, and its confidence raised.
     Widened(Learning),
-    /// This one says it in other words, is surer now, and holds.
+    /// A paraphrase of this one, which is active and its confidence raised.
     Reworded(Learning),
-    /// It was known and had been rejected; it holds again.
+    /// It was known and rejected; it is active again.
     HoldsAgain {
-        /// The lesson.
         learning: Learning,
-        /// Why it had been rejected.
         rejected: String,
     },
 }
 
-/// What became of a learning that an agent proposed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProposedLearning {
-    /// It is new.
     Stored(Learning),
-    /// This one says the same, or nearly.
+    /// A duplicate or near-duplicate of this one.
     Known(Learning),
 }
 
-/// What a person says of lessons.
+/// A user's decision on learnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement<'a> {
-    /// They hold.
     Promote,
-    /// They do not, for this reason.
+    /// Rejected, for this reason.
     Reject(&'a str),
 }
 
 impl Store {
-    /// Keeps a lesson that a person hands in; it holds at once. One that is known becomes surer, gets the new tags too, and
-    /// holds from now on, whatever was thought of it before; also one that says nearly the same, if it still stands.
+    /// Adds a learning of a user, which is active at once. A known learning, or an active near-duplicate, gains
+    /// confidence and the new tags and becomes active, whatever its status was.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -135,8 +127,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<AddedLearning, LearningError> {
         self.change_learnings(|transaction| {
-            if is_outdated(transaction, &new.retold)? {
-                return Err(LearningError::from(StoreError::LessonsChanged).into());
+            if is_outdated(transaction, &new.paraphrase)? {
+                return Err(LearningError::from(StoreError::LearningsChanged).into());
             }
             if let Some(known) = new.known(transaction)? {
                 support(transaction, &known, new, now)?;
@@ -163,8 +155,8 @@ impl Store {
         })
     }
 
-    /// Stores a learning that an agent adds with a command: it is proposed until its iteration is settled, see
-    /// [`Store::settle`]. One that is known, in these words or in others, stays as it is.
+    /// Stores a learning that an agent adds with a command. It stays proposed until its iteration is settled, see
+    /// [`Store::settle`]. A duplicate or near-duplicate stays as it is.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -176,8 +168,8 @@ impl Store {
     ) -> Result<ProposedLearning, LearningError> {
         let run = self.author.run.clone();
         self.change_learnings(|transaction| {
-            if is_outdated(transaction, &new.retold)? {
-                return Err(LearningError::from(StoreError::LessonsChanged).into());
+            if is_outdated(transaction, &new.paraphrase)? {
+                return Err(LearningError::from(StoreError::LearningsChanged).into());
             }
             let known = match new.known(transaction)? {
                 Some(known) => Some(known),
@@ -199,12 +191,12 @@ impl Store {
         })
     }
 
-    /// Puts a person's word on lessons, all of them or none. Those that stand so already are left as they are, and not among
-    /// the answer, unless it was not ralph that made them stand so.
+    /// Promotes or rejects learnings, all or none. Those that already have the status are left out of the result,
+    /// unless something other than ralph gave it to them.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them is damaged in what it says, one that says nothing is to hold, or the database
-    /// cannot be written.
+    /// When a learning is missing or its text is damaged, an empty one would be promoted, or the database cannot be
+    /// written.
     pub fn judge_learnings(
         &mut self,
         ids: &[LearningId],
@@ -220,28 +212,28 @@ impl Store {
             for id in ids {
                 let learning = existing(transaction, id)?;
                 let stands_so = learning.status == status && learning.reason.as_deref() == reason;
-                let is_in_no_prompt = learning.superseded_by.is_some() || !learning.may_be_shown();
-                // Where the disk changed how it stands, the person vouches for it, also if that is what the person says.
-                let is_meant = stands_so && !STANDING.is_broken(transaction, id)?;
+                let is_in_no_prompt = learning.superseded_by.is_some() || !learning.is_eligible();
+                // If the status was altered on disk, the user confirms it now, even if it stays the same.
+                let is_meant = stands_so && !STATUS_CHECKSUM.is_broken(transaction, id)?;
                 if is_meant && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
-                refuse_damaged(transaction, id, &[STANDING])?;
+                refuse_damaged(transaction, id, &[STATUS_CHECKSUM])?;
                 judge(transaction, &learning, (status, reason), now)?;
-                STANDING.vouch_for(transaction, &learning.id)?;
+                STATUS_CHECKSUM.accept(transaction, &learning.id)?;
                 changed.push(learning.id);
             }
             Ok(changed)
         })
     }
 
-    /// Promotes every lesson that can be true and waits, by a person's word. Whoever names none has not looked at those that
-    /// are damaged or say nothing: these are left as they are.
+    /// Promotes every validated learning. Damaged and empty ones are skipped, since a user who names no ids has not
+    /// seen them.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was promoted.
+    /// When the database cannot be written; then nothing is promoted.
     pub fn promote_validated(&mut self, now: Timestamp) -> Result<JudgedLearnings, LearningError> {
-        let mut done = self.judge_waiting(
+        let mut done = self.judge_all(
             "status = 'validated' AND superseded_by IS NULL",
             |transaction, learning| {
                 if !learning.has_text() {
@@ -257,15 +249,14 @@ impl Store {
         Ok(done)
     }
 
-    /// Judges all lessons of which a condition is true. One that is damaged is left as it is, and told; one that cannot be
-    /// read is noted.
-    pub(super) fn judge_waiting(
+    /// Judges all learnings that match a condition. Damaged ones are skipped and reported, unreadable ones recorded.
+    pub(super) fn judge_all(
         &mut self,
         condition: &str,
         judge: impl Fn(&Transaction<'_>, Learning) -> Result<Learning, LearningTrouble>,
     ) -> Result<JudgedLearnings, LearningError> {
         let (done, unreadable) = self.change_learnings(|transaction| {
-            let waiting = Waiting::of(transaction, condition)?;
+            let waiting = JudgeBatch::of(transaction, condition)?;
             let sound = waiting.sound.into_iter();
             let judged = sound
                 .map(|learning| judge(transaction, learning))
@@ -275,17 +266,17 @@ impl Store {
             Ok((JudgedLearnings { judged, damaged, empty }, waiting.unreadable))
         })?;
         for error in unreadable {
-            self.sql(self.passing_over::<()>(Err(error)))?;
+            self.sql(self.skip_unreadable::<()>(Err(error)))?;
         }
         Ok(done)
     }
 
-    /// Brings pruned lessons back to what they were, all of them or none. One that was merged stands on its own again: the
-    /// one that it was merged into no longer has it among its examples and its counts. One that another had taken the place of
-    /// is that again, and in no prompt until a person promotes it.
+    /// Restores pruned learnings, all or none. A merged learning becomes separate again: its texts and counts are
+    /// removed from the one that it was merged into. A superseded one stays superseded, and out of prompts until a user
+    /// promotes it.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them is not pruned, or is damaged, or the database cannot be written.
+    /// When a learning is missing, not pruned or damaged, or the database cannot be written.
     pub fn restore_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<Vec<Learning>, LearningError> {
         self.change_learnings(|transaction| {
             let mut restored = Vec::new();
@@ -301,7 +292,7 @@ impl Store {
                 let status = pruned_from(transaction, id)?;
                 set_status(transaction, id, (status, None), now)?;
                 match replaced_by {
-                    Some(other) => take_place(transaction, id, &other, now)?,
+                    Some(other) => mark_superseded(transaction, id, &other, now)?,
                     None => leave_merged(transaction, &learning, merged_into, now)?,
                 }
                 restored.push(existing(transaction, id)?);
@@ -322,23 +313,23 @@ impl Store {
     }
 }
 
-/// A lesson as it stands in this moment.
-pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+/// The learning as it is now.
+pub(super) fn fetch(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], read_learning)
         .optional()
 }
 
-/// The lesson that stands for one: where it was merged into another, that one. What has merely taken its place says something
-/// else, and does not stand for it.
-pub(super) fn standing_for(transaction: &Transaction<'_>, mut learning: Learning) -> rusqlite::Result<Learning> {
+/// Resolves a merged learning to the one that it was merged into. Superseding is different: the newer learning has
+/// other content.
+pub(super) fn resolve_merged(transaction: &Transaction<'_>, mut learning: Learning) -> rusqlite::Result<Learning> {
     for _ in 0..MOST_MERGES {
         let is_merged = learning.status == LearningStatus::Pruned;
         let Some(into) = learning.superseded_by.as_ref().filter(|_| is_merged) else {
             break;
         };
-        match stands(transaction, into)? {
+        match fetch(transaction, into)? {
             Some(survivor) if is_part_of(&learning, &survivor) => learning = survivor,
             _ => break,
         }
@@ -346,14 +337,14 @@ pub(super) fn standing_for(transaction: &Transaction<'_>, mut learning: Learning
     Ok(learning)
 }
 
-/// The words that a lesson is found by. What was merged into it is found by its words, too.
+/// The words that find a learning, including those of learnings merged into it.
 pub(super) fn words_of(learning: &Learning, tags: &[String]) -> String {
     let texts = std::iter::once(&learning.content).chain(&learning.examples);
     let texts: Vec<&str> = texts.map(String::as_str).collect();
     learning_terms(&texts.join("\n"), tags)
 }
 
-/// Writes what changes in a lesson when others say the same: all but how far it has come.
+/// Writes what support changes in a learning: everything except its status.
 pub(super) fn write_support(
     transaction: &Transaction<'_>,
     learning: &Learning,
@@ -384,7 +375,7 @@ pub(super) fn write_support(
         .map(drop)
 }
 
-/// Adds what is not there yet, in its order.
+/// Appends missing items, in order.
 pub(super) fn unite<'t>(own: &mut Vec<String>, others: impl IntoIterator<Item = &'t String>) {
     for other in others {
         if !own.contains(other) {
@@ -393,7 +384,7 @@ pub(super) fn unite<'t>(own: &mut Vec<String>, others: impl IntoIterator<Item = 
     }
 }
 
-/// Adds the tags that are not there yet, as far as there is room.
+/// Appends missing tags up to the limit.
 pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
     let already = own.len();
     unite(own, others);
@@ -402,10 +393,10 @@ pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
 
 pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
-    Ok(stands(transaction, id)?.ok_or_else(unknown)?)
+    Ok(fetch(transaction, id)?.ok_or_else(unknown)?)
 }
 
-/// A person has said what a lesson says.
+/// Adds the support of a user who repeated it.
 fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, now: Timestamp) -> rusqlite::Result<()> {
     let mut stronger = known.clone();
     stronger.confidence = strengthened(known.confidence);
@@ -416,15 +407,15 @@ fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, n
             .prepare_cached("UPDATE learnings SET task_type = NULL WHERE id = ?1")?
             .execute([known.id.as_str()])?;
     }
-    try_again(transaction, known, now)?;
+    reset_failures(transaction, known, now)?;
     if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
         return Ok(());
     }
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
 }
 
-/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts,
-/// so it has to say something.
+/// Applies a user's decision. A merged learning becomes separate again, and one to promote must have a text, since it
+/// will be injected.
 pub(super) fn judge(
     transaction: &Transaction<'_>,
     learning: &Learning,
@@ -440,20 +431,20 @@ pub(super) fn judge(
         leave_merged(transaction, learning, learning.superseded_by.clone(), now)?;
     }
     if status == LearningStatus::Promoted {
-        try_again(transaction, learning, now)?;
+        reset_failures(transaction, learning, now)?;
     }
     Ok(())
 }
 
-/// A lesson that has left the prompts because it failed too often gets another chance where a person says that it holds.
-fn try_again(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp) -> rusqlite::Result<()> {
-    if learning.may_be_shown() {
+/// A learning that was excluded for its failures gets another chance when a user promotes it.
+fn reset_failures(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp) -> rusqlite::Result<()> {
+    if learning.is_eligible() {
         return Ok(());
     }
-    begin_anew(transaction, &learning.id, learning.kind.first_success_rate(), now)
+    restart_counts(transaction, &learning.id, learning.kind.first_success_rate(), now)
 }
 
-/// Keeps a new lesson; says whether its id was free.
+/// Returns `false` if the id is taken.
 fn put(
     transaction: &Transaction<'_>,
     id: &LearningId,
@@ -479,7 +470,7 @@ fn put(
             kind.first_success_rate(),
             moment(now),
             new.task_type.map(TaskType::word),
-            lesson_of(&new.content),
+            learning_of(&new.content),
             learning_terms(&new.content, &new.tags),
             to_json(&tag_terms(&new.tags))?,
             source.word(),
@@ -488,17 +479,17 @@ fn put(
     Ok(rows == 1)
 }
 
-/// What has merely taken the place of a lesson, which it is no part of.
+/// Returns the learning that supersedes this one, unless the two were merged.
 fn replaced_by(transaction: &Transaction<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningId>> {
     let Some(other) = &learning.superseded_by else {
         return Ok(None);
     };
-    let other = stands(transaction, other)?;
+    let other = fetch(transaction, other)?;
     Ok(other.filter(|other| !is_part_of(learning, other)).map(|other| other.id))
 }
 
-/// Notes that a lesson has taken the place of another.
-pub(super) fn take_place(
+/// Marks a learning as superseded by another.
+pub(super) fn mark_superseded(
     transaction: &Transaction<'_>,
     old: &LearningId,
     new: &LearningId,
@@ -510,15 +501,15 @@ pub(super) fn take_place(
         .map(drop)
 }
 
-/// What a lesson was before it was pruned.
+/// The status before pruning.
 fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<LearningStatus> {
     transaction
         .prepare_cached("SELECT coalesce(pruned_from, 'validated') AS status FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], |row| word_at(row, "status", LearningStatus::parse))
 }
 
-/// Says how far a lesson has come, by a person's word. Nothing stands in its place any more, and if it was pruned, it is not
-/// merged by itself from now on.
+/// Sets the status by a user's decision. The learning is no longer superseded, and one that was pruned is not merged
+/// automatically any more.
 pub(super) fn set_status(
     transaction: &Transaction<'_>,
     id: &LearningId,
@@ -535,8 +526,8 @@ pub(super) fn set_status(
         .map(drop)
 }
 
-/// Takes what a lesson said and counted out of the one that it was merged into, and of those that this one was merged into
-/// later. What another one that is still merged says as well stays.
+/// Removes the texts and counts of a learning from the one that it was merged into, and from those into which that one
+/// was merged later. Texts that another merged learning also has stay.
 pub(super) fn leave_merged(
     transaction: &Transaction<'_>,
     leaving: &Learning,
@@ -546,13 +537,13 @@ pub(super) fn leave_merged(
     let mut seen = BTreeSet::new();
     let mut next = merged_into;
     while let Some(id) = next.take().filter(|id| seen.insert(id.clone())) {
-        let Some(mut survivor) = stands(transaction, &id)? else {
+        let Some(mut survivor) = fetch(transaction, &id)? else {
             return Ok(());
         };
         if !is_part_of(leaving, &survivor) {
             return Ok(());
         }
-        let others = said_by_members(transaction, &id)?;
+        let others = texts_of_members(transaction, &id)?;
         let own: BTreeSet<&String> = std::iter::once(&leaving.content).chain(&leaving.examples).collect();
         survivor
             .examples
@@ -568,8 +559,8 @@ pub(super) fn leave_merged(
     Ok(())
 }
 
-/// All that stands in a lesson by those that are merged into it.
-fn said_by_members(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<BTreeSet<String>> {
+/// All texts in a learning that come from learnings merged into it.
+fn texts_of_members(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<BTreeSet<String>> {
     let members: Vec<Learning> = transaction
         .prepare_cached("SELECT * FROM learnings WHERE superseded_by = ?1 AND status = 'pruned'")?
         .query_map([id.as_str()], read_learning)?

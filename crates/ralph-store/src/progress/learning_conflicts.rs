@@ -1,4 +1,4 @@
-//! Lessons that contradict each other: a person says that both hold, or that one has taken the place of the other.
+//! Conflicts between learnings: a user decides that both are right, or that one supersedes the other.
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningStatus};
@@ -6,41 +6,38 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at};
-use super::learning_changes::{existing, judge, stands, take_place};
+use super::learning_changes::{existing, fetch, judge, mark_superseded};
 use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
-use super::learning_review::is_as_seen;
+use super::learning_review::is_unchanged;
 use crate::StoreError;
 
-/// Which of two lessons that contradict each other holds.
+/// Decision on a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// The first, which takes the place of the second.
+    /// The first supersedes the second.
     One,
-    /// The second, which takes the place of the first.
+    /// The second supersedes the first.
     Other,
-    /// Both: they do not contradict each other.
     Both,
 }
 
-/// What became of a person's word on two lessons.
+/// Result of a decision on a conflict.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Weighed {
-    /// It stands.
+pub enum ConflictDecision {
     AsSaid,
-    /// Somebody else has changed one of them since they were shown; they are as they were left, which is this.
+    /// One of them was changed since it was displayed; this is the current state, unchanged.
     ChangedMeanwhile(Box<[Learning; 2]>),
-    /// Somebody else has said that both hold.
+    /// Another user has kept both.
     BothHold,
 }
 
 impl Store {
-    /// How many lessons there are that may contradict each other: those that hold or wait, and that nothing has taken the
-    /// place of.
+    /// Returns the number of learnings that may conflict: active or proposed, and not superseded.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn lessons_to_compare(&self) -> Result<u32, StoreError> {
+    pub fn learnings_to_compare(&self) -> Result<u32, StoreError> {
         let sql = "SELECT count(*) FROM learnings
                    WHERE status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL";
         let counted = self
@@ -50,7 +47,7 @@ impl Store {
         self.sql(counted)
     }
 
-    /// The pairs of lessons of which a person said that both hold, each with the lower id first.
+    /// Returns the pairs that a user decided to keep, each with the lower id first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -70,25 +67,25 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes that two lessons which seem to contradict each other both hold; says whether that is new.
+    /// Records that two learnings do not conflict; returns whether that is new.
     ///
     /// # Errors
-    /// When one of them is not known, they are the same one, or the database cannot be written.
+    /// When one of them is missing, both are the same, or the database cannot be written.
     pub fn settle_conflict(
         &mut self,
         one: &LearningId,
         other: &LearningId,
         now: Timestamp,
     ) -> Result<bool, LearningError> {
-        self.change_learnings(|transaction| note_that_both_hold(transaction, [one, other], now))
+        self.change_learnings(|transaction| record_both_kept(transaction, [one, other], now))
     }
 
-    /// Notes that a lesson has taken the place of another one, which no prompt shows from now on; says whether that is new.
-    /// The new one holds from now on, if it was still waiting.
+    /// Marks a learning as superseded by another one, which is promoted if it was proposed. Returns whether that is
+    /// new.
     ///
     /// # Errors
-    /// When one of them is not known, the new one does not hold and does not wait, another has taken its place, the old one was
-    /// taken out, they are the same one, or the database cannot be written.
+    /// When one of them is missing, rejected or pruned, both are the same, the new one is superseded itself, or the
+    /// database cannot be written.
     pub fn supersede_learning(
         &mut self,
         old: &LearningId,
@@ -98,37 +95,37 @@ impl Store {
         self.change_learnings(|transaction| supersede(transaction, (old, new), now))
     }
 
-    /// Puts a person's word on two lessons that contradict each other as they have seen them. Where one was changed since, its
-    /// words or how far it has come, their word is not taken for it.
+    /// Decides a conflict as the user has seen it. If the text or status of a learning has changed since, nothing is
+    /// decided.
     ///
     /// # Errors
-    /// When one of them is not known any more, or the database cannot be written.
+    /// When one of them is missing, or the database cannot be written.
     pub fn settle_as_seen(
         &mut self,
         seen: [&Learning; 2],
         holds: Holds,
         now: Timestamp,
-    ) -> Result<Weighed, LearningError> {
+    ) -> Result<ConflictDecision, LearningError> {
         self.change_learnings(|transaction| {
             let ids = seen.map(|learning| &learning.id);
             let [one, other] = ids;
-            let standing = [existing(transaction, one)?, existing(transaction, other)?];
-            if !standing
+            let current = [existing(transaction, one)?, existing(transaction, other)?];
+            if !current
                 .iter()
                 .zip(seen)
-                .all(|(standing, seen)| is_as_seen(standing, seen))
+                .all(|(current, seen)| is_unchanged(current, seen))
             {
-                return Ok(Weighed::ChangedMeanwhile(Box::new(standing)));
+                return Ok(ConflictDecision::ChangedMeanwhile(Box::new(current)));
             }
-            if both_hold(transaction, ids)? {
-                return Ok(Weighed::BothHold);
+            if are_both_kept(transaction, ids)? {
+                return Ok(ConflictDecision::BothHold);
             }
             match holds {
                 Holds::One => supersede(transaction, (other, one), now)?,
                 Holds::Other => supersede(transaction, (one, other), now)?,
-                Holds::Both => note_that_both_hold(transaction, ids, now)?,
+                Holds::Both => record_both_kept(transaction, ids, now)?,
             };
-            Ok(Weighed::AsSaid)
+            Ok(ConflictDecision::AsSaid)
         })
     }
 }
@@ -140,14 +137,13 @@ fn in_order([one, other]: [&LearningId; 2]) -> [&str; 2] {
     ids
 }
 
-fn both_hold(transaction: &Transaction<'_>, ids: [&LearningId; 2]) -> rusqlite::Result<bool> {
+fn are_both_kept(transaction: &Transaction<'_>, ids: [&LearningId; 2]) -> rusqlite::Result<bool> {
     transaction
         .prepare_cached("SELECT 1 FROM settled_conflicts WHERE one = ?1 AND other = ?2")?
         .exists(in_order(ids))
 }
 
-/// Notes that both hold; says whether that is new.
-fn note_that_both_hold(
+fn record_both_kept(
     transaction: &Transaction<'_>,
     ids: [&LearningId; 2],
     now: Timestamp,
@@ -165,7 +161,7 @@ fn note_that_both_hold(
     Ok(rows == 1)
 }
 
-/// Notes that the new one has taken the place of the old one; says whether that is new.
+/// Returns whether that is new.
 fn supersede(
     transaction: &Transaction<'_>,
     (old, new): (&LearningId, &LearningId),
@@ -175,21 +171,21 @@ fn supersede(
         return Err(LearningError::SupersedesItself { id: old.clone() }.into());
     }
     let (leaving, staying) = (existing(transaction, old)?, existing(transaction, new)?);
-    refuse_those_that_are_out([&leaving, &staying])?;
-    refuse_rings(transaction, &leaving, &staying)?;
+    refuse_inactive([&leaving, &staying])?;
+    refuse_cycles(transaction, &leaving, &staying)?;
     if leaving.superseded_by.as_ref() == Some(new) {
         return Ok(false);
     }
     refuse_damaged(transaction, old, &[])?;
     refuse_damaged(transaction, new, &[])?;
-    take_place(transaction, old, new, now)?;
+    mark_superseded(transaction, old, new, now)?;
     if staying.status != LearningStatus::Promoted {
         judge(transaction, &staying, (LearningStatus::Promoted, None), now)?;
     }
     Ok(true)
 }
 
-fn refuse_those_that_are_out(learnings: [&Learning; 2]) -> Result<(), LearningError> {
+fn refuse_inactive(learnings: [&Learning; 2]) -> Result<(), LearningError> {
     let is_out = |learning: &&Learning| matches!(learning.status, LearningStatus::Rejected | LearningStatus::Pruned);
     match learnings.into_iter().find(is_out) {
         Some(out) => Err(LearningError::IsOut {
@@ -200,9 +196,9 @@ fn refuse_those_that_are_out(learnings: [&Learning; 2]) -> Result<(), LearningEr
     }
 }
 
-/// What has taken the place of the new one must not be the old one, directly or by others; and whatever it is stands there in
-/// the new one's place, so it is the one to name.
-fn refuse_rings(transaction: &Transaction<'_>, leaving: &Learning, staying: &Learning) -> Result<(), LearningTrouble> {
+/// Refuses a cycle of superseded learnings, and a replacement that is superseded itself: its successor has to be named
+/// instead.
+fn refuse_cycles(transaction: &Transaction<'_>, leaving: &Learning, staying: &Learning) -> Result<(), LearningTrouble> {
     let Some(by) = &staying.superseded_by else {
         return Ok(());
     };
@@ -210,14 +206,14 @@ fn refuse_rings(transaction: &Transaction<'_>, leaving: &Learning, staying: &Lea
     let mut met = vec![staying.id.clone()];
     while last != leaving.id && !met.contains(&last) {
         met.push(last.clone());
-        match stands(transaction, &last)?.and_then(|learning| learning.superseded_by) {
+        match fetch(transaction, &last)?.and_then(|learning| learning.superseded_by) {
             Some(next) => last = next,
             None => break,
         }
     }
     let (old, new) = (leaving.id.clone(), staying.id.clone());
     Err(if last == leaving.id {
-        LearningError::SupersedesInARing { old, new }.into()
+        LearningError::SupersedesInACycle { old, new }.into()
     } else {
         LearningError::SupersededItself { id: new, by: last }.into()
     })

@@ -1,35 +1,34 @@
-//! The one rule for lessons that a disk has changed: nobody changes them but by the command that says anew what is damaged, so
-//! that nothing is taken for meant because somebody changed something else of it.
+//! The rule for learnings that were altered on disk: only the command that sets the damaged part again may change them.
+//! Otherwise a change of another part would vouch for the damage.
 
 use ralph_model::{Learning, LearningId};
 use rusqlite::{Row, Transaction};
 
+use super::learning_checksum::{ChecksumState, LearningChecksum, STATUS_CHECKSUM, TEXT_CHECKSUM};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_reading::{UnreadableLearning, read_learning};
-use super::learning_seal::{STANDING, Seal, SealState, WORDS};
 
-/// What became of all lessons that waited for the same.
+/// Result of judging all learnings of one status.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JudgedLearnings {
-    /// Those that were judged, as they stand now.
     pub judged: Vec<Learning>,
-    /// Those that were left as they are, since they are not what was written.
+    /// Skipped because they were altered on disk.
     pub damaged: Vec<LearningId>,
-    /// Those that were left as they are, since they say nothing that could hold.
+    /// Skipped because they have no text.
     pub empty: Vec<LearningId>,
 }
 
-/// The lessons that wait for something, as far as they can be changed.
+/// Learnings to judge, as far as they can be changed.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct JudgeBatch {
     pub(super) sound: Vec<Learning>,
     pub(super) damaged: Vec<LearningId>,
-    /// The errors that name those that cannot be read.
+    /// Errors of unreadable learnings.
     pub(super) unreadable: Vec<rusqlite::Error>,
 }
 
-impl Waiting {
-    /// Those of which a condition is true, the oldest first.
+impl JudgeBatch {
+    /// Returns the learnings that match a condition, oldest first.
     pub(super) fn of(transaction: &Transaction<'_>, condition: &str) -> rusqlite::Result<Self> {
         let mut waiting = Self::default();
         let mut statement =
@@ -37,7 +36,7 @@ impl Waiting {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             match read_learning(row) {
-                Ok(learning) => match broken(row)?.is_empty() {
+                Ok(learning) => match damaged_parts(row)?.is_empty() {
                     true => waiting.sound.push(learning),
                     false => waiting.damaged.push(learning.id),
                 },
@@ -49,28 +48,28 @@ impl Waiting {
     }
 }
 
-/// Refuses to change a lesson that is not what was written, unless the command says anew something that is damaged of it.
+/// Refuses to change an altered learning, unless the command sets a damaged part again.
 pub(super) fn refuse_damaged(
     transaction: &Transaction<'_>,
     id: &LearningId,
-    said_anew: &[Seal],
+    replaced_parts: &[LearningChecksum],
 ) -> Result<(), LearningTrouble> {
-    let broken = transaction
+    let damaged_parts = transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
-        .query_row([id.as_str()], broken)?;
-    if broken.is_empty() || broken.iter().any(|seal| said_anew.contains(seal)) {
+        .query_row([id.as_str()], damaged_parts)?;
+    if damaged_parts.is_empty() || damaged_parts.iter().any(|seal| replaced_parts.contains(seal)) {
         return Ok(());
     }
     Err(LearningError::Damaged { id: id.clone() }.into())
 }
 
-/// What of a lesson is not what was written.
-fn broken(row: &Row<'_>) -> rusqlite::Result<Vec<Seal>> {
-    let mut broken = Vec::new();
-    for seal in [WORDS, STANDING] {
-        if seal.state(row)? == SealState::Broken {
-            broken.push(seal);
+/// Returns the damaged parts of a learning.
+fn damaged_parts(row: &Row<'_>) -> rusqlite::Result<Vec<LearningChecksum>> {
+    let mut damaged_parts = Vec::new();
+    for seal in [TEXT_CHECKSUM, STATUS_CHECKSUM] {
+        if seal.state(row)? == ChecksumState::Broken {
+            damaged_parts.push(seal);
         }
     }
-    Ok(broken)
+    Ok(damaged_parts)
 }

@@ -1,138 +1,63 @@
-//! What can be wrong with a request about lessons, in words for the person who made it.
+//! Errors of requests about learnings, worded for the user who made them.
 
 use ralph_model::{LearningId, LearningKind, LearningStatus, preview};
 
 use crate::{Outdated, StoreError};
 
-/// How many columns of a lesson stand where it is only mentioned.
+/// Maximum width of the quoted text in a list of matches.
 const MENTION_COLUMNS: usize = 40;
 
-/// Why a lesson could not be found or changed. Nothing has changed then.
+/// Why a learning could not be found or changed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum LearningError {
-    /// No lesson has an id that begins so.
     #[error("Learning not found: {}", if text.trim().is_empty() { "\"\"" } else { text })]
-    Unknown {
-        /// What was given for its id.
-        text: String,
-    },
-    /// Several lessons have ids that begin so.
-    #[error("{text} is the beginning of several ids: {}", named(candidates, *more))]
+    Unknown { text: String },
+    #[error("{text} matches several ids: {}", named(candidates, *more))]
     Ambiguous {
-        /// What was given for the id.
         text: String,
-        /// The first lessons that could be meant, with what they say.
+        /// The first matches with their texts.
         candidates: Vec<(LearningId, String)>,
-        /// How many others there are.
+        /// The number of further matches.
         more: usize,
     },
-    /// A lesson that was not taken out cannot be brought back.
-    #[error("{id} is {status}, not pruned, so there is nothing to bring back")]
-    NotPruned {
-        /// The lesson.
-        id: LearningId,
-        /// How far it has come.
-        status: LearningStatus,
-    },
-    /// A lesson that was judged is not judged again.
-    #[error(
-        "{id} is {status}, not pending, so it was judged before; `ralph learnings promote` or `reject` says otherwise"
-    )]
-    NotPending {
-        /// The lesson.
-        id: LearningId,
-        /// How far it has come.
-        status: LearningStatus,
-    },
-    /// A lesson would say what another one says already.
-    #[error("{id} would say the same as {other}, which is {status}")]
+    #[error("{id} is {status}, not pruned, so it cannot be restored")]
+    NotPruned { id: LearningId, status: LearningStatus },
+    #[error("{id} is {status}, not pending; use `ralph learnings promote` or `reject` to change its status")]
+    NotPending { id: LearningId, status: LearningStatus },
+    #[error("{id} would be a duplicate of {other}, which is {status}")]
     SaysTheSame {
-        /// The lesson.
         id: LearningId,
-        /// The other one.
         other: LearningId,
-        /// How far that one has come.
         status: LearningStatus,
     },
-    /// The numbers behind a lesson are those of its kind.
-    #[error("{id} has the numbers of a lesson of the kind {is}, so it cannot become one of the kind {wanted}")]
+    #[error("{id} has the numbers of kind {is}, so its kind cannot change to {wanted}")]
     OtherNumbers {
-        /// The lesson.
         id: LearningId,
-        /// Its kind.
         is: LearningKind,
-        /// What it was to become.
         wanted: LearningKind,
     },
-    /// An estimate's text names figures that cannot be read, or others than it ends with.
+    /// The figures in the text of an estimate are unreadable, or differ from the ones at its end.
     #[error(
-        "{id} is an estimate, and its figures cannot be read: end the text as in \": {figures}\", and name no others in it"
+        "{id} is an estimate whose figures cannot be read: end the text as in \": {figures}\", without other figures in it"
     )]
-    UnreadFigures {
-        /// The lesson.
-        id: LearningId,
-        /// Its figures as they stand.
-        figures: String,
-    },
-    /// Only estimates have figures.
-    #[error("{id} is of the kind {kind} and has no figures that could be changed")]
-    NoFigures {
-        /// The lesson.
-        id: LearningId,
-        /// Its kind.
-        kind: LearningKind,
-    },
-    /// A lesson does not contradict itself.
-    #[error("{id} cannot contradict itself")]
-    SettlesItself {
-        /// The lesson.
-        id: LearningId,
-    },
-    /// A lesson cannot take its own place.
-    #[error("{id} cannot take its own place")]
-    SupersedesItself {
-        /// The lesson.
-        id: LearningId,
-    },
-    /// The old lesson has taken the place of the new one.
-    #[error("{old} has taken the place of {new}, so {new} cannot take that of {old}")]
-    SupersedesInARing {
-        /// The one that is to leave.
-        old: LearningId,
-        /// The one that is to stay.
-        new: LearningId,
-    },
-    /// Another lesson has taken the place of the new one.
-    #[error("{by} has taken the place of {id}")]
-    SupersededItself {
-        /// The one that is to stay.
-        id: LearningId,
-        /// The one that stands in its place.
-        by: LearningId,
-    },
-    /// A lesson that was rejected or taken out is in no prompt, so none takes its place, and it takes none.
-    #[error("{id} is {status}; only learnings that hold or wait take the place of others, or give up theirs")]
-    IsOut {
-        /// The lesson.
-        id: LearningId,
-        /// How far it has come.
-        status: LearningStatus,
-    },
-    /// A lesson that something else than ralph has changed is changed by nothing but what mends it.
-    #[error("{id} is not what was written, so nothing was changed; `ralph learnings verify` tells what mends it")]
-    Damaged {
-        /// The lesson.
-        id: LearningId,
-    },
-    /// A lesson that says nothing cannot hold.
-    #[error(
-        "{id} has no text, so there is nothing that could hold; `ralph learnings update {id} --content TEXT` says it"
-    )]
-    NoText {
-        /// The lesson.
-        id: LearningId,
-    },
-    /// The database could not be used.
+    UnreadFigures { id: LearningId, figures: String },
+    #[error("{id} is of kind {kind} and has no figures to change")]
+    NoFigures { id: LearningId, kind: LearningKind },
+    #[error("{id} cannot conflict with itself")]
+    SettlesItself { id: LearningId },
+    #[error("{id} cannot supersede itself")]
+    SupersedesItself { id: LearningId },
+    #[error("{old} supersedes {new}, so {new} cannot supersede {old}")]
+    SupersedesInACycle { old: LearningId, new: LearningId },
+    #[error("{id} is superseded by {by}")]
+    SupersededItself { id: LearningId, by: LearningId },
+    #[error("{id} is {status}; only active and proposed learnings can supersede or be superseded")]
+    IsOut { id: LearningId, status: LearningStatus },
+    /// A learning that was altered outside of ralph can only be repaired.
+    #[error("{id} does not match its checksum, so nothing was changed; `ralph learnings verify` shows how to fix it")]
+    Damaged { id: LearningId },
+    #[error("{id} has no text, so it cannot be promoted; set one with `ralph learnings update {id} --content TEXT`")]
+    NoText { id: LearningId },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -151,7 +76,7 @@ fn named(candidates: &[(LearningId, String)], more: usize) -> String {
     names.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// An error before it is known which database it concerns.
+/// An error before the path of the database is known.
 #[derive(Debug)]
 pub(super) enum LearningTrouble {
     Learning(LearningError),

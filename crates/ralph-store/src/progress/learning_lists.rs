@@ -1,76 +1,68 @@
-//! Lessons are looked up, listed and shown with their evidence.
+//! Lookup and lists of learnings, and their evidence.
 
 use ralph_model::{JournalRow, Learning, LearningId, LearningKind, LearningStatus, TaskId, TaskType};
 use rusqlite::named_params;
 
 use super::Store;
-use super::by_beginning::ByBeginning;
 use super::columns::to_json;
+use super::id_prefix::IdPrefix;
 use super::learning_error::LearningError;
 use super::learning_parts::IS_PART;
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
-/// Which lessons are wanted. What is not set lets everything through.
+/// Filter for learnings. Unset fields match everything.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningFilter {
-    /// Only those that have come so far; none at all lets every one through.
+    /// An empty list matches every status.
     pub statuses: Vec<LearningStatus>,
-    /// Only those of this kind.
     pub kind: Option<LearningKind>,
-    /// Only those of this category.
     pub category: Option<String>,
-    /// Only those that were learned at this kind of work.
     pub task_type: Option<TaskType>,
-    /// Only those that were first learned at this task.
+    /// The task in which it was first learned.
     pub task: Option<TaskId>,
-    /// Only those with this tag, in lower case.
     pub tag: Option<String>,
-    /// Whether another one has taken their place.
     pub place: Place,
 }
 
-/// Which lessons are wanted by who stands in their place.
+/// Filter by whether a learning is superseded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Place {
-    /// All.
     #[default]
     Any,
-    /// Those that stand for themselves.
     Own,
-    /// Those that another one has taken the place of, or that are part of another one.
+    /// Superseded or merged.
     Taken,
 }
 
-/// What speaks for a lesson.
+/// Evidence for a learning.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningEvidence {
-    /// The iterations that taught it, or what was merged into it, the oldest first.
+    /// The iterations that taught it, or a learning merged into it; oldest first.
     pub taught: Vec<JournalRow>,
-    /// The iterations that it stood in the prompt of, the oldest first.
+    /// The iterations that had it in the prompt; oldest first.
     pub shown: Vec<Showing>,
 }
 
-/// An iteration that a lesson stood in the prompt of.
+/// An iteration that had a learning in its prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Showing {
-    /// What the journal says of it.
     pub row: JournalRow,
-    /// Whether the agent said that it relied on it.
+    /// Whether the agent reported that it used the learning.
     pub used: bool,
 }
 
 impl Store {
-    /// The lesson that an id, or the beginning of one, means; the `learn-` in front may be left out.
+    /// Resolves an id or a prefix of one; the leading `learn-` is optional.
     ///
     /// # Errors
-    /// When there is none or more than one, or the database cannot be read.
+    /// When none or several match, or the database cannot be read.
     pub fn find_learning(&self, text: &str) -> Result<LearningId, LearningError> {
         let sql = "SELECT id, content FROM learnings WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
-        match self.by_beginning(text, LearningId::PREFIX, sql, LearningId::parse)? {
-            ByBeginning::One(id) => Ok(id),
-            ByBeginning::Nothing => Err(LearningError::Unknown { text: text.to_owned() }),
-            ByBeginning::Several(candidates, more) => Err(LearningError::Ambiguous {
+        match self.id_prefix(text, LearningId::PREFIX, sql, LearningId::parse)? {
+            IdPrefix::One(id) => Ok(id),
+            IdPrefix::Nothing => Err(LearningError::Unknown { text: text.to_owned() }),
+            IdPrefix::Several(candidates, more) => Err(LearningError::Ambiguous {
                 text: text.to_owned(),
                 candidates,
                 more,
@@ -78,7 +70,6 @@ impl Store {
         }
     }
 
-    /// Whether there is any lesson.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -90,7 +81,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Lessons, the newest first; with a limit only so many of them. One that cannot be read is passed over.
+    /// Lists learnings, newest first, up to the limit. Unreadable ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -124,14 +115,15 @@ impl Store {
             };
             let mut learnings = Vec::new();
             for learning in statement.query_map(parameters, read_learning)? {
-                learnings.extend(self.passing_over(learning)?);
+                learnings.extend(self.skip_unreadable(learning)?);
             }
             Ok(learnings)
         })();
         self.sql(found)
     }
 
-    /// What speaks for a lesson: where it was learned, and how the iterations went that saw it.
+    /// Returns the evidence for a learning: where it was learned, and the outcomes of iterations that had it in the
+    /// prompt.
     ///
     /// # Errors
     /// When the database cannot be read.

@@ -1,14 +1,13 @@
-//! Which lessons are parts of others. One that was merged into another is; one that another merely took the place of says
-//! something else, and is not.
+//! Distinguishes merged from superseded learnings: a merged one is part of another, a superseded one has other content.
 
 use ralph_model::Learning;
 
-/// What is true where the row `member`, which `survivor` stands in the place of, was merged into it.
+/// SQL condition: the row `member` was merged into `survivor`, which supersedes it.
 pub(super) const IS_PART: &str = "(member.status = 'pruned' AND (survivor.content = member.content
      OR json_valid(survivor.examples)
         AND EXISTS (SELECT 1 FROM json_each(survivor.examples) WHERE value = member.content)))";
 
-/// Whether a pruned lesson was merged into the one that stands in its place: whoever takes in another keeps its words.
+/// Whether a pruned learning was merged into the one that supersedes it: a merge keeps the words of both.
 pub(super) fn is_part_of(member: &Learning, survivor: &Learning) -> bool {
     survivor.content == member.content || survivor.examples.contains(&member.content)
 }

@@ -1,4 +1,4 @@
-//! A person prunes lessons by what they are like. They can be brought back as any that were pruned.
+//! Pruning by a user's criteria. Pruned learnings can be restored.
 
 use jiff::Timestamp;
 use ralph_model::Learning;
@@ -10,38 +10,37 @@ use super::learning_reading::read_learning;
 use super::lifecycle::{ACTIVE, prune};
 use crate::StoreError;
 
-/// Which lessons are to go: those that fit all that is set.
+/// Criteria for pruning; all that are set must match.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PruneFilter {
-    /// Less sure than this, or, unless they warn of something, less often successful.
+    /// Upper bound for the confidence or, unless it is a warning, the success rate.
     pub below: Option<f64>,
-    /// Not changed since this moment.
     pub unchanged_since: Option<Timestamp>,
-    /// Only those that stood in no prompt that counts.
+    /// Only those without a counted use.
     pub only_unused: bool,
 }
 
 impl Store {
-    /// The lessons that fit a filter, of those that hold or wait to, the oldest first.
+    /// Returns the active and proposed learnings that match a filter, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn learnings_fitting(&self, filter: &PruneFilter) -> Result<Vec<Learning>, StoreError> {
-        self.sql(fitting(&self.connection, filter))
+    pub fn learnings_matching(&self, filter: &PruneFilter) -> Result<Vec<Learning>, StoreError> {
+        self.sql(matching(&self.connection, filter))
     }
 
-    /// Prunes them all, for this reason; those that were.
+    /// Prunes all that match and returns them.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was pruned.
-    pub fn prune_fitting(
+    /// When the database cannot be written; then nothing is pruned.
+    pub fn prune_matching(
         &mut self,
         filter: &PruneFilter,
         reason: &str,
         now: Timestamp,
     ) -> Result<Vec<Learning>, StoreError> {
         self.write(|transaction| {
-            let found = fitting(transaction, filter)?;
+            let found = matching(transaction, filter)?;
             for learning in &found {
                 prune(
                     transaction,
@@ -55,7 +54,7 @@ impl Store {
     }
 }
 
-fn fitting(connection: &Connection, filter: &PruneFilter) -> rusqlite::Result<Vec<Learning>> {
+fn matching(connection: &Connection, filter: &PruneFilter) -> rusqlite::Result<Vec<Learning>> {
     let sql = format!(
         "SELECT * FROM learnings
          WHERE {ACTIVE}

@@ -1,4 +1,4 @@
-//! Lessons that are asked for by what they are, as a few of many: which are wanted is decided before any is read whole.
+//! Queries for a few of many learnings: filters are applied before a row is read whole.
 
 use ralph_model::{LearningKind, TaskType};
 use rusqlite::ToSql;
@@ -6,39 +6,33 @@ use rusqlite::ToSql;
 use super::Store;
 use super::columns::{parsed, to_json};
 use super::learning_lists::LearningFilter;
-use super::learning_search::{LearningOutline, read_outline};
+use super::learning_search::{LearningDoc, read_doc};
 use crate::StoreError;
 
-/// Which lessons are wanted of those that hold or wait for support.
+/// Filter for learnings that are active or proposed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningQuery {
-    /// What they are. How far they have come and where they were learned is not asked.
+    /// Status and task are ignored.
     pub filter: LearningFilter,
-    /// How sure they are at least.
     pub min_confidence: f64,
-    /// How often what they say succeeds at least.
     pub min_success_rate: f64,
-    /// Parts of paths, of which one has to stand among the files that show them.
+    /// Substrings of paths, one of which must occur in the files of its evidence.
     pub files: Vec<String>,
 }
 
-/// What decides how well a lesson is supported.
+/// The fields that decide how well a learning is supported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearningStrength {
-    /// Its number; later ones have higher numbers.
+    /// Row number; later learnings have higher ones.
     pub number: i64,
-    /// What kind of lesson it is.
     pub kind: LearningKind,
-    /// How sure it is.
     pub confidence: f64,
-    /// How often what it says succeeds.
     pub success_rate: f64,
-    /// How often it was used.
     pub use_count: u32,
 }
 
 impl Store {
-    /// What decides how well those lessons are supported that are wanted, in no order.
+    /// Returns the strengths of the learnings that match, in no order.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -48,7 +42,7 @@ impl Store {
         visit: &mut dyn FnMut(LearningStrength),
     ) -> Result<(), StoreError> {
         let walked = (|| {
-            let asked = Asked::of(query)?;
+            let asked = QueryCondition::of(query)?;
             let mut statement = self.connection.prepare_cached(&format!(
                 "SELECT seq, kind, confidence, success_rate, use_count FROM learnings INDEXED BY learnings_ranked
                  WHERE {}",
@@ -69,39 +63,43 @@ impl Store {
         self.sql(walked)
     }
 
-    /// The outlines of those of these lessons that are wanted, in the order of their numbers here.
+    /// Returns the features of those of the given learnings that match, in the order of `numbers`.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn wanted_outlines(&self, numbers: &[i64], query: &LearningQuery) -> Result<Vec<LearningOutline>, StoreError> {
-        let outlines = (|| {
-            let asked = Asked::of(query)?;
-            // Each by itself would take and leave the lock of the database.
-            let moment = self.look()?;
+    pub fn matching_learning_docs(
+        &self,
+        numbers: &[i64],
+        query: &LearningQuery,
+    ) -> Result<Vec<LearningDoc>, StoreError> {
+        let docs = (|| {
+            let asked = QueryCondition::of(query)?;
+            // One transaction, since each query would take the database lock separately.
+            let moment = self.begin_read()?;
             let mut statement = moment.prepare_cached(&format!(
                 "SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = :number AND {}",
                 asked.condition
             ))?;
-            let mut outlines = Vec::new();
+            let mut docs = Vec::new();
             for number in numbers {
                 let mut parameters = asked.parameters();
                 parameters.push((":number", number));
-                outlines.extend(self.passing_over(statement.query_row(parameters.as_slice(), read_outline))?);
+                docs.extend(self.skip_unreadable(statement.query_row(parameters.as_slice(), read_doc))?);
             }
-            Ok(outlines)
+            Ok(docs)
         })();
-        self.sql(outlines)
+        self.sql(docs)
     }
 }
 
-/// A question as a condition. It names only what is asked: all but categories, tags and files is in one index, and where they
-/// are not asked no row has to be read to see which are wanted.
-struct Asked {
+/// A query as an SQL condition that names only the fields it sets. One index covers all of them but categories, tags
+/// and files; without these no row has to be read to see whether it matches.
+struct QueryCondition {
     condition: String,
     parameters: Vec<(&'static str, Box<dyn ToSql>)>,
 }
 
-impl Asked {
+impl QueryCondition {
     fn of(query: &LearningQuery) -> rusqlite::Result<Self> {
         let filter = &query.filter;
         let mut asked = Self {

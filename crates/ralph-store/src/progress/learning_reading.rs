@@ -1,4 +1,4 @@
-//! Reading lessons.
+//! Reads learnings from rows.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,13 +11,11 @@ use super::columns::{count_at, from_json, lossy_at, time_at, time_in, word_at, w
 use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
-/// A lesson that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{id} holds what cannot be read: {why}")]
+#[error("{id} cannot be read: {why}")]
 pub struct UnreadableLearning {
-    /// Its id, as far as that can be read.
+    /// Its id, as far as it is readable.
     pub id: String,
-    /// What it holds.
     pub why: String,
 }
 
@@ -35,13 +33,13 @@ impl UnreadableLearning {
         }
     }
 
-    /// What a person is told where others were looked at, and it was not.
+    /// Warning for a user when the learning was skipped.
     #[must_use]
-    pub fn passed_over(&self) -> String {
-        format!("{self}; it was passed over, and `ralph learnings verify` tells what mends it")
+    pub fn skipped_warning(&self) -> String {
+        format!("{self}; it was skipped, and `ralph learnings verify` shows how to fix it")
     }
 
-    /// The lesson that an error is about.
+    /// Returns the unreadable learning that caused an error.
     pub(super) fn in_error(error: &rusqlite::Error) -> Option<&Self> {
         match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.downcast_ref(),
@@ -50,27 +48,26 @@ impl UnreadableLearning {
     }
 }
 
-/// What a column holds, in words.
 fn type_word(found: Type) -> &'static str {
     match found {
         Type::Null => "nothing",
         Type::Integer => "a whole number",
         Type::Real => "a number",
         Type::Text => "a text",
-        Type::Blob => "bytes that are no text",
+        Type::Blob => "bytes that are not text",
     }
 }
 
-/// Lessons that were passed over because they cannot be read: where many are looked at, one must not hide the others.
+/// Unreadable learnings that were skipped, so that one does not hide all others.
 #[derive(Debug, Default)]
-pub(super) struct PassedOver {
+pub(super) struct SkippedLearnings {
     met: RefCell<Vec<UnreadableLearning>>,
-    /// How many of them were told.
+    /// How many of them were reported.
     told: Cell<usize>,
 }
 
 impl Store {
-    /// The lessons that were passed over because they cannot be read; each once, however often it is met and this is asked.
+    /// Returns unreadable learnings that were skipped since the last call. Each is reported once.
     #[must_use]
     pub fn newly_unreadable_learnings(&self) -> Vec<UnreadableLearning> {
         let met = self.passed_over.met.borrow();
@@ -78,18 +75,18 @@ impl Store {
         met.iter().skip(told).cloned().collect()
     }
 
-    /// What was read of a lesson, where there is one and it can be read. One that cannot is noted.
-    pub(super) fn passing_over<T>(&self, read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
-        if let Some(lesson) = read.as_ref().err().and_then(UnreadableLearning::in_error) {
+    /// Turns an unreadable learning into `None` and records it.
+    pub(super) fn skip_unreadable<T>(&self, read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+        if let Some(learning) = read.as_ref().err().and_then(UnreadableLearning::in_error) {
             let mut met = self.passed_over.met.borrow_mut();
-            if !met.contains(lesson) {
-                met.push(lesson.clone());
+            if !met.contains(learning) {
+                met.push(learning.clone());
             }
         }
         if_readable(read)
     }
 
-    /// Reads every lesson, and notes those that cannot be read.
+    /// Reads every learning to record the unreadable ones.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -98,13 +95,12 @@ impl Store {
             let mut statement = self.connection.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                self.passing_over(read_learning(row))?;
+                self.skip_unreadable(read_learning(row))?;
             }
             Ok(())
         })())
     }
 
-    /// A lesson by its id.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -116,7 +112,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Every lesson, the oldest first.
+    /// Returns every learning, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -129,18 +125,18 @@ impl Store {
     }
 }
 
-/// The numbers behind a lesson. Those that cannot be read are none: they must not hide the lesson.
+/// Unreadable facts become `None`, so that they do not hide the learning.
 fn facts(row: &Row<'_>) -> rusqlite::Result<Option<Facts>> {
     let json: Option<String> = row.get("facts")?;
     Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
 }
 
-/// A lesson; an error names it.
+/// Errors name the learning.
 pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {
     named(row, columns_of(row))
 }
 
-/// A lesson, where there is one and it can be read.
+/// Returns `None` for an unreadable learning.
 pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
     match read {
         Err(error) if UnreadableLearning::in_error(&error).is_some() => Ok(None),
@@ -148,7 +144,7 @@ pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Opti
     }
 }
 
-/// The types that the columns of lessons have by their table, in its order, and whether each may hold nothing.
+/// Declared types of the columns in table order, and whether each is nullable.
 pub(super) struct AllowedTypes(Vec<(String, Type, bool)>);
 
 impl AllowedTypes {
@@ -166,8 +162,8 @@ impl AllowedTypes {
         Ok(Self(columns.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// A lesson all of whose columns hold what they may, also those that nobody reads here. SQLite writes nothing of a row of
-    /// which one does not. An error names it.
+    /// Reads a learning and checks every column against its declared type, also columns that are not used here: SQLite
+    /// refuses to write a row that violates one. Errors name the learning.
     pub(super) fn read(&self, row: &Row<'_>) -> rusqlite::Result<Learning> {
         for (at, (name, allowed, may_be_nothing)) in self.0.iter().enumerate() {
             let found = row.get_ref(name.as_str())?.data_type();
@@ -180,19 +176,19 @@ impl AllowedTypes {
     }
 }
 
-/// The words of its text, a space between each two.
+/// The terms of its text, separated by spaces.
 pub(super) fn read_text(row: &Row<'_>) -> rusqlite::Result<String> {
     let text = || Ok(text_and_tags(row.get_ref("terms")?.as_str()?).0.to_owned());
     named(row, text())
 }
 
-/// What was read of a lesson; an error names it, unless it is the database that cannot be read.
+/// Adds the learning to an error, unless the database itself cannot be read.
 pub(super) fn named<T>(row: &Row<'_>, read: rusqlite::Result<T>) -> rusqlite::Result<T> {
     read.map_err(|error| match error {
         rusqlite::Error::SqliteFailure(..) => error,
         error => {
-            let lesson = UnreadableLearning::of(row, &error);
-            rusqlite::Error::FromSqlConversionFailure(0, Type::Text, lesson.into())
+            let learning = UnreadableLearning::of(row, &error);
+            rusqlite::Error::FromSqlConversionFailure(0, Type::Text, learning.into())
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Lessons are taken away for good. What was shown to whom stays on record.
+//! Deletes learnings permanently. The record of injections stays.
 
 use std::path::PathBuf;
 
@@ -10,58 +10,52 @@ use super::Store;
 use super::columns::moment;
 use super::learning_changes::{existing, leave_merged};
 use super::learning_error::{LearningError, LearningTrouble};
-use crate::open::open_to_look;
+use crate::open::open_read_only;
 use crate::{StoreError, backup};
 
-/// Which lessons have something in their place that is not there.
+/// SQL condition for learnings that are superseded by a missing one.
 pub(super) const REPLACED_BY_NOTHING: &str =
     "superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)";
 
-/// What was taken away.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeletedLearnings {
-    /// The lessons.
     pub deleted: Vec<LearningId>,
-    /// Others that had been merged into one of them: they are no part of anything any more, and can be restored.
+    /// Learnings that were merged into a deleted one. They are separate again and can be restored.
     pub freed: Vec<LearningId>,
-    /// Others that one of them had taken the place of. They do not hold again by themselves: they are rejected now.
+    /// Learnings that were superseded by a deleted one. They are rejected, since they must not become active by
+    /// themselves.
     pub rejected: Vec<LearningId>,
 }
 
-/// What became of lessons in whose place something stood that is not there.
+/// Learnings whose superseding learning is missing.
 #[derive(Debug, Default)]
 pub(super) struct Released {
-    /// Those that had been merged.
     freed: Vec<LearningId>,
-    /// Those that were rejected.
     rejected: Vec<LearningId>,
 }
 
-/// Which lessons are cleared away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clearing {
-    /// All that were not promoted: pending, validated and rejected ones.
+    /// All that are pending, validated or rejected.
     Staged,
-    /// All, those that were pruned too.
+    /// All, including promoted and pruned ones.
     All,
 }
 
-/// What was cleared away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleared {
-    /// How many lessons.
-    pub lessons: usize,
-    /// A copy of the database as it was before.
+    pub learnings: usize,
+    /// A copy of the database from before.
     pub copy: PathBuf,
 }
 
 impl Store {
-    /// Takes lessons away for good, all of them or none. One that was merged into another is no part of that one any more.
-    /// Those that had been merged into one of them stand for themselves again; those that one of them had taken the place of
-    /// are rejected, since a person said that they do not hold.
+    /// Deletes learnings permanently, all or none. One that was merged is removed from the other. Learnings that were
+    /// merged into a deleted one become separate again; those that it superseded are rejected, since a user decided
+    /// against them.
     ///
     /// # Errors
-    /// When there is no such lesson, or the database cannot be written.
+    /// When a learning is missing, or the database cannot be written.
     pub fn delete_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<DeletedLearnings, LearningError> {
         self.change_learnings(|transaction| {
             let mut done = DeletedLearnings::default();
@@ -72,7 +66,7 @@ impl Store {
                 }
                 delete(transaction, id, now)?;
                 done.deleted.push(id.clone());
-                // One that cannot be read can go all the same.
+                // An unreadable learning can still be deleted.
                 if let Ok(learning) = learning
                     && learning.status == LearningStatus::Pruned
                 {
@@ -88,11 +82,11 @@ impl Store {
         })
     }
 
-    /// Clears lessons away for good, after a copy of the whole database was made beside it; none where there is nothing to
-    /// clear. Nobody else can write between the copy and the end.
+    /// Deletes many learnings permanently after copying the whole database to a file next to it. Returns `None` if
+    /// there are none. No other process can write between the copy and the end.
     ///
     /// # Errors
-    /// When the copy cannot be made, or the database not be written; then everything is as it was.
+    /// When the copy cannot be made, or the database cannot be written; then nothing is deleted.
     pub fn clear_learnings(&mut self, clearing: Clearing, now: Timestamp) -> Result<Option<Cleared>, StoreError> {
         let path = self.path.clone();
         let copy = self.free_copy_name(now);
@@ -100,12 +94,12 @@ impl Store {
             if !has_some(transaction, clearing)? {
                 return Ok(None);
             }
-            // Another connection sees what is committed, and while this one writes nobody else changes that.
-            if let Some(before) = open_to_look(&path).map_err(Trouble::Store)? {
-                backup::keep_copy(&before, &copy).map_err(Trouble::Store)?;
+            // Another connection sees the committed state, and this transaction blocks other writers.
+            if let Some(before) = open_read_only(&path).map_err(Trouble::Store)? {
+                backup::durable_copy(&before, &copy).map_err(Trouble::Store)?;
             }
-            let lessons = clear(transaction, clearing, now)?;
-            Ok(Some(Cleared { lessons, copy }))
+            let learnings = clear(transaction, clearing, now)?;
+            Ok(Some(Cleared { learnings, copy }))
         });
         match cleared {
             Ok(cleared) => Ok(cleared),
@@ -114,7 +108,7 @@ impl Store {
         }
     }
 
-    /// A name beside the database that is not taken.
+    /// A free file name next to the database.
     fn free_copy_name(&self, now: Timestamp) -> PathBuf {
         let stem = format!("db.cleared-{}", now.strftime("%Y%m%dT%H%M%SZ"));
         let names = std::iter::once(stem.clone()).chain((2_u64..).map(|number| format!("{stem}-{number}")));
@@ -123,7 +117,6 @@ impl Store {
     }
 }
 
-/// What can go wrong while lessons are cleared away.
 enum Trouble {
     Sql(rusqlite::Error),
     Store(StoreError),
@@ -135,7 +128,7 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-/// Takes a lesson away; what is drawn from it goes with it.
+/// Deletes a learning with the data derived from it.
 fn delete(transaction: &Transaction<'_>, id: &LearningId, now: Timestamp) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("INSERT INTO learning_log (learning, at, action) VALUES (?1, ?2, 'deleted')")?
@@ -149,9 +142,9 @@ fn delete(transaction: &Transaction<'_>, id: &LearningId, now: Timestamp) -> rus
         .map(drop)
 }
 
-/// Releases the lessons in whose place something stands that is not there. What was merged is pruned, and can be restored. What
-/// was replaced does not hold again because its replacement went: it is rejected until a person says otherwise. One that was
-/// rejected before keeps its own reason.
+/// Handles learnings whose superseding learning is missing. Merged ones stay pruned and can be restored. Superseded
+/// ones do not become active again: they are rejected until a user decides otherwise. A learning that was rejected
+/// before keeps its reason.
 pub(super) fn release_replaced(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<Released> {
     let rejected = transaction
         .prepare_cached(&format!(
@@ -172,14 +165,13 @@ pub(super) fn release_replaced(transaction: &Transaction<'_>, now: Timestamp) ->
     Ok(Released { freed, rejected })
 }
 
-/// The id of a row; a row that cannot be read has none, and must not keep others from being changed.
+/// Unreadable ids become `None`, so that they do not prevent other changes.
 fn readable_id(row: &Row<'_>) -> rusqlite::Result<Option<LearningId>> {
     let id = row.get_ref(0)?.as_str().ok();
     Ok(id.and_then(LearningId::parse))
 }
 
 impl Clearing {
-    /// Which rows are meant.
     fn condition(self) -> &'static str {
         match self {
             Self::Staged => "status IN ('pending', 'validated', 'rejected')",
@@ -193,7 +185,6 @@ fn has_some(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Resu
     transaction.prepare(&sql)?.exists([])
 }
 
-/// Clears lessons away; how many they were.
 fn clear(transaction: &Transaction<'_>, clearing: Clearing, now: Timestamp) -> rusqlite::Result<usize> {
     let condition = clearing.condition();
     transaction.execute(
@@ -202,11 +193,11 @@ fn clear(transaction: &Transaction<'_>, clearing: Clearing, now: Timestamp) -> r
         ),
         [moment(now)],
     )?;
-    let lessons = transaction.execute(&format!("DELETE FROM learnings WHERE {condition}"), [])?;
+    let learnings = transaction.execute(&format!("DELETE FROM learnings WHERE {condition}"), [])?;
     release_replaced(transaction, now)?;
     transaction.execute_batch(
         "DELETE FROM settled_conflicts
              WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings);",
     )?;
-    Ok(lessons)
+    Ok(learnings)
 }

@@ -1,42 +1,38 @@
-//! A person's word on a lesson that they have before their eyes: it counts for what they saw, and for nothing else.
+//! A user's decision on a learning that was displayed: it applies only to the state that they saw.
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::Store;
 use super::learning_changes::{existing, judge};
+use super::learning_checksum::{LearningChecksum, STATUS_CHECKSUM, TEXT_CHECKSUM};
 use super::learning_damage::refuse_damaged;
 use super::learning_error::LearningError;
-use super::learning_seal::{STANDING, Seal, WORDS};
 use super::learning_update::{change_words, reworded};
 
-/// What a person says of a lesson that waits.
+/// A user's decision on a proposed learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// It holds.
     Promote,
-    /// It holds in these words; those of an estimate have its figures in them.
+    /// Accepted with these words; those of an estimate include its figures.
     Reword(&'a str),
-    /// It does not hold, for this reason.
+    /// Rejected, for this reason.
     Reject(&'a str),
 }
 
-/// What became of a person's word.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Judged {
-    /// It stands.
     AsSaid(Learning),
-    /// Somebody else has changed the lesson since it was shown; it is as it was left, which is this.
+    /// The learning was changed since it was displayed; this is the current state, unchanged.
     ChangedMeanwhile(Learning),
 }
 
 impl Store {
-    /// Puts a person's word on a lesson as they have seen it. Where it was changed since, its words or how far it has come,
-    /// their word is not taken for it.
+    /// Judges a learning as the user has seen it. If its text or status has changed since, nothing is decided.
     ///
     /// # Errors
-    /// When there is no such lesson any more, another one says already what it is to say, one that says nothing is to hold, the
-    /// figures of an estimate cannot be read, it is damaged where nothing is said anew, or the database cannot be written.
+    /// When it is missing or damaged, another learning has the new words, an empty one would be promoted, the figures
+    /// of an estimate cannot be read, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -44,35 +40,35 @@ impl Store {
         now: Timestamp,
     ) -> Result<Judged, LearningError> {
         self.change_learnings(|transaction| {
-            let standing = existing(transaction, &seen.id)?;
-            if !is_as_seen(&standing, seen) {
-                return Ok(Judged::ChangedMeanwhile(standing));
+            let current = existing(transaction, &seen.id)?;
+            if !is_unchanged(&current, seen) {
+                return Ok(Judged::ChangedMeanwhile(current));
             }
-            let said_anew: &[Seal] = match verdict {
-                Verdict::Promote | Verdict::Reject(_) => &[STANDING],
-                Verdict::Reword(_) => &[WORDS, STANDING],
+            let replaced_parts: &[LearningChecksum] = match verdict {
+                Verdict::Promote | Verdict::Reject(_) => &[STATUS_CHECKSUM],
+                Verdict::Reword(_) => &[TEXT_CHECKSUM, STATUS_CHECKSUM],
             };
-            refuse_damaged(transaction, &seen.id, said_anew)?;
+            refuse_damaged(transaction, &seen.id, replaced_parts)?;
             let (judged, status) = match verdict {
-                Verdict::Promote => (standing, (LearningStatus::Promoted, None)),
-                Verdict::Reject(reason) => (standing, (LearningStatus::Rejected, Some(reason))),
+                Verdict::Promote => (current, (LearningStatus::Promoted, None)),
+                Verdict::Reject(reason) => (current, (LearningStatus::Rejected, Some(reason))),
                 Verdict::Reword(words) => {
-                    let reworded = reworded(&standing, words)?;
-                    change_words(transaction, &standing, &reworded, now)?;
+                    let reworded = reworded(&current, words)?;
+                    change_words(transaction, &current, &reworded, now)?;
                     (reworded, (LearningStatus::Promoted, None))
                 }
             };
             judge(transaction, &judged, status, now)?;
-            for seal in said_anew {
-                seal.vouch_for(transaction, &seen.id)?;
+            for seal in replaced_parts {
+                seal.accept(transaction, &seen.id)?;
             }
             Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
         })
     }
 }
 
-/// Whether a lesson still says what it said, to the same effect. That it became surer, or was used, changes nothing in that.
-pub(super) fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
+/// Whether text and status are the same. Changes of confidence and uses do not matter.
+pub(super) fn is_unchanged(current: &Learning, seen: &Learning) -> bool {
     let what_counts = |learning: &Learning| {
         let Learning {
             status,
@@ -84,5 +80,5 @@ pub(super) fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
         } = learning.clone();
         (status, with_figures(&content, facts.as_ref()), reason, superseded_by)
     };
-    what_counts(standing) == what_counts(seen)
+    what_counts(current) == what_counts(seen)
 }

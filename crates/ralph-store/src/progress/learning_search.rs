@@ -1,4 +1,4 @@
-//! What ranking asks of lessons: which have a tag, which wait at a task, and what is weighed of each.
+//! Queries that retrieve learnings: by tag, by task, and with the features for ranking.
 
 use ralph_model::{Learning, LearningId, LearningStatus, TaskId};
 use rusqlite::{Row, params};
@@ -9,31 +9,28 @@ use super::learning_reading::{named, read_learning, read_text};
 use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
-/// How many attempts at a task are asked for what they told. One assignment may be worked on for ever.
-const LAST_TELLERS: u32 = 200;
+/// Maximum number of attempts to search for reported learnings; a task may have any number of them.
+const MAX_ATTEMPTS: u32 = 200;
 
-/// A lesson without what it says.
+/// A learning without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LearningOutline {
-    /// Its number; later ones have higher numbers.
+pub struct LearningDoc {
+    /// Row number; later learnings have higher ones.
     pub number: i64,
-    /// Its id.
     pub id: LearningId,
-    /// How far it has come.
     pub status: LearningStatus,
-    /// Whether another one has taken its place.
+    /// Whether it is superseded.
     pub is_superseded: bool,
-    /// When it was first learned.
     pub created_at: jiff::Timestamp,
-    /// The words of its text, a space between each two.
+    /// Terms of its text, separated by spaces.
     pub terms: String,
-    /// The words of its tags, likewise.
+    /// Terms of its tags, separated by spaces.
     pub tag_terms: String,
 }
 
 impl Store {
-    /// The tags that a word may stand for, each with the number of a lesson that has it and may stand in every prompt: the
-    /// newest lessons first, so many at most. How many there were is the answer.
+    /// Visits the tags that a word may match, each with the number of an eligible learning that has it, newest first,
+    /// up to a limit. Returns how many there were.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -60,7 +57,7 @@ impl Store {
         self.sql(walked)
     }
 
-    /// The tags of a lesson that a text may hold.
+    /// Returns the tags of a learning that a text may contain.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -72,12 +69,12 @@ impl Store {
         self.sql(tags)
     }
 
-    /// The numbers of the lessons that wait for evidence and were told at a task, also if another one told them first: the
-    /// newest first, so many at most. Of the attempts at the task the last `LAST_TELLERS` are asked.
+    /// Returns the numbers of proposed learnings that were reported for a task, also if another task reported them
+    /// first; newest first, up to a limit. Only the last `MAX_ATTEMPTS` attempts are searched.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn learnings_waiting_at(&self, task: &TaskId, most: usize) -> Result<Vec<i64>, StoreError> {
+    pub fn proposed_learnings_at(&self, task: &TaskId, most: usize) -> Result<Vec<i64>, StoreError> {
         let found = self
             .connection
             .prepare_cached(
@@ -95,20 +92,20 @@ impl Store {
             .and_then(|mut statement| {
                 let most = i64::try_from(most).unwrap_or(i64::MAX);
                 statement
-                    .query_map(params![task.as_str(), most, LAST_TELLERS], |row| row.get(0))?
+                    .query_map(params![task.as_str(), most, MAX_ATTEMPTS], |row| row.get(0))?
                     .collect()
             });
         self.sql(found)
     }
 
-    /// The words of the texts of those of these lessons that may stand in every prompt, and of those that wait where they
-    /// may stand, too: a space between each two.
+    /// Returns the terms of those of the given learnings that are active, or that are proposed and listed in `waiting`;
+    /// separated by spaces.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn standing_texts(&self, numbers: &[i64], waiting: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        // Hundreds are asked for, and each by itself would take and leave the lock of the database.
-        let moment = self.sql(self.look())?;
+    pub fn eligible_texts(&self, numbers: &[i64], waiting: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        // One transaction for hundreds of queries, since each would take the database lock separately.
+        let moment = self.sql(self.begin_read())?;
         let texts = moment
             .prepare_cached(
                 "SELECT terms, id FROM learnings WHERE seq = ?1 AND superseded_by IS NULL
@@ -118,57 +115,55 @@ impl Store {
                 let mut texts = Vec::new();
                 for number in numbers {
                     let found = statement.query_row(params![number, waiting.contains(number)], read_text);
-                    texts.extend(self.passing_over(found)?.map(|text| (*number, text)));
+                    texts.extend(self.skip_unreadable(found)?.map(|text| (*number, text)));
                 }
                 Ok(texts)
             });
         self.sql(texts)
     }
 
-    /// The outlines of lessons, in the order of their numbers here. A number that none has is passed over, and so is a lesson
-    /// that cannot be read.
+    /// Returns the features of learnings, in the order of `numbers`. Missing and unreadable ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn learning_outlines(&self, numbers: &[i64]) -> Result<Vec<LearningOutline>, StoreError> {
-        let moment = self.sql(self.look())?;
-        let outlines = moment
+    pub fn learning_docs(&self, numbers: &[i64]) -> Result<Vec<LearningDoc>, StoreError> {
+        let moment = self.sql(self.begin_read())?;
+        let docs = moment
             .prepare_cached("SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = ?1")
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| self.passing_over(statement.query_row([number], read_outline)));
-                found.collect::<rusqlite::Result<Vec<Option<LearningOutline>>>>()
+                    .map(|number| self.skip_unreadable(statement.query_row([number], read_doc)));
+                found.collect::<rusqlite::Result<Vec<Option<LearningDoc>>>>()
             });
-        Ok(self.sql(outlines)?.into_iter().flatten().collect())
+        Ok(self.sql(docs)?.into_iter().flatten().collect())
     }
 
-    /// Lessons, in the order of their numbers here. A number that none has is passed over, and so is a lesson
-    /// that cannot be read.
+    /// Returns learnings in the order of `numbers`. Missing and unreadable ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn learnings_numbered(&self, numbers: &[i64]) -> Result<Vec<Learning>, StoreError> {
-        let moment = self.sql(self.look())?;
+        let moment = self.sql(self.begin_read())?;
         let learnings = moment
             .prepare_cached("SELECT * FROM learnings WHERE seq = ?1")
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| self.passing_over(statement.query_row([number], read_learning)));
+                    .map(|number| self.skip_unreadable(statement.query_row([number], read_learning)));
                 found.collect::<rusqlite::Result<Vec<Option<Learning>>>>()
             });
         Ok(self.sql(learnings)?.into_iter().flatten().collect())
     }
 }
 
-pub(super) fn read_outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
-    named(row, outline(row))
+pub(super) fn read_doc(row: &Row<'_>) -> rusqlite::Result<LearningDoc> {
+    named(row, doc(row))
 }
 
-fn outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
+fn doc(row: &Row<'_>) -> rusqlite::Result<LearningDoc> {
     let (terms, tag_terms) = text_and_tags(row.get_ref("terms")?.as_str()?);
-    Ok(LearningOutline {
+    Ok(LearningDoc {
         number: row.get("seq")?,
         id: word_at(row, "id", LearningId::parse)?,
         status: word_at(row, "status", LearningStatus::parse)?,

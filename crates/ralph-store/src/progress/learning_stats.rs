@@ -1,4 +1,4 @@
-//! Lessons in figures: how many there are of each kind, how sure they are, and which was needed most.
+//! Statistics of learnings: counts by kind, average confidence, most used.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +12,38 @@ use super::columns::{number_at, time_at, unreadable, word_at, word_in};
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
-/// Lessons in figures. Kinds of which there is none are not in the maps.
+/// Statistics of learnings. Groups without learnings are not in the maps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningStats {
-    /// How many hold.
     pub held: u64,
-    /// When one of those that hold changed last.
+    /// Last change of an active one.
     pub last_updated: Option<Timestamp>,
-    /// How sure those are that hold, on average; none where there are none.
+    /// Average of the active ones; `None` if there are none.
     pub average_confidence: Option<f64>,
-    /// How often what they say succeeds, on average.
     pub average_success_rate: Option<f64>,
-    /// The one that stood in most prompts; none as long as none did.
+    /// The one that was in most prompts; `None` if none was.
     pub most_used: Option<Learning>,
-    /// Those that hold, by their kind.
+    /// Active ones by kind.
     pub by_kind: BTreeMap<LearningKind, u64>,
-    /// Those that hold, by the kind of work; those of every kind of work are under none.
+    /// Active ones by task type; `None` for those of every type.
     pub by_task_type: BTreeMap<Option<TaskType>, u64>,
-    /// Those that hold, by where they come from.
+    /// Active ones by source.
     pub by_source: BTreeMap<LearningSource, u64>,
-    /// How many another one has taken the place of: they have come as far as they say, and hold no more.
+    /// Number of superseded ones; they keep their status but are not active.
     pub superseded: u64,
-    /// All, by how far they have come.
+    /// All, by status.
     pub by_status: BTreeMap<LearningStatus, u64>,
-    /// How many were met that cannot be read; they are in no other figure.
+    /// Number of unreadable ones; no other figure includes them.
     pub unreadable: u64,
 }
 
-/// Lessons that have all of these in common.
 struct Group {
     status: LearningStatus,
     is_superseded: bool,
     kind: LearningKind,
     task_type: Option<TaskType>,
     source: LearningSource,
-    lessons: u64,
+    learnings: u64,
     confidence: f64,
     success_rate: f64,
     updated_at: Timestamp,
@@ -60,7 +57,7 @@ impl From<&Learning> for Group {
             kind: learning.kind,
             task_type: learning.task_type,
             source: learning.source,
-            lessons: 1,
+            learnings: 1,
             confidence: learning.confidence,
             success_rate: learning.success_rate,
             updated_at: learning.updated_at,
@@ -69,32 +66,30 @@ impl From<&Learning> for Group {
 }
 
 impl LearningStats {
-    /// How many have come so far.
     #[must_use]
     pub fn of_status(&self, status: LearningStatus) -> u64 {
         self.by_status.get(&status).copied().unwrap_or_default()
     }
 
     fn count(&mut self, group: &Group) {
-        *self.by_status.entry(group.status).or_default() += group.lessons;
+        *self.by_status.entry(group.status).or_default() += group.learnings;
         if group.is_superseded {
-            self.superseded += group.lessons;
+            self.superseded += group.learnings;
             return;
         }
         if group.status != LearningStatus::Promoted {
             return;
         }
-        self.held += group.lessons;
+        self.held += group.learnings;
         self.last_updated = self.last_updated.max(Some(group.updated_at));
-        *self.by_kind.entry(group.kind).or_default() += group.lessons;
-        *self.by_task_type.entry(group.task_type).or_default() += group.lessons;
-        *self.by_source.entry(group.source).or_default() += group.lessons;
+        *self.by_kind.entry(group.kind).or_default() += group.learnings;
+        *self.by_task_type.entry(group.task_type).or_default() += group.learnings;
+        *self.by_source.entry(group.source).or_default() += group.learnings;
         *self.average_confidence.get_or_insert_default() += group.confidence;
         *self.average_success_rate.get_or_insert_default() += group.success_rate;
     }
 
-    /// Makes averages of sums.
-    #[expect(clippy::cast_precision_loss, reason = "nobody has so many lessons")]
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer learnings")]
     fn divide(&mut self) {
         let held = self.held as f64;
         for sum in [&mut self.average_confidence, &mut self.average_success_rate]
@@ -107,30 +102,30 @@ impl LearningStats {
 }
 
 impl Store {
-    /// How many lessons there are, whatever they hold.
+    /// Returns the number of all learnings, readable or not.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn count_learnings(&self) -> Result<u64, StoreError> {
         let counted = self
             .connection
-            .prepare_cached("SELECT count(*) AS lessons FROM learnings")
-            .and_then(|mut statement| statement.query_row([], |row| number_at(row, "lessons")));
+            .prepare_cached("SELECT count(*) AS learnings FROM learnings")
+            .and_then(|mut statement| statement.query_row([], |row| number_at(row, "learnings")));
         self.sql(counted)
     }
 
-    /// Lessons in figures. One that cannot be read is counted as such, and noted, where a figure depends on it.
+    /// Returns statistics. Unreadable learnings are counted separately, and recorded where a figure depends on them.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn learning_stats(&self) -> Result<LearningStats, StoreError> {
         self.sql((|| {
-            // Both are of the same moment.
-            let moment = self.look()?;
+            // Both queries read the same snapshot.
+            let moment = self.begin_read()?;
             let mut stats = LearningStats::default();
             let mut statement = moment.prepare_cached(
                 "SELECT status, superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned') AS is_superseded, kind,
-                        task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
+                        task_type, source, count(*) AS learnings, sum(confidence) AS confidence,
                         sum(success_rate) AS success_rate, max(updated_at) AS updated_at,
                         sum(typeof(confidence) <> 'real' OR typeof(success_rate) <> 'real') AS no_numbers
                  FROM learnings GROUP BY status, is_superseded, kind, task_type, source",
@@ -151,12 +146,12 @@ impl Store {
                          ORDER BY use_count DESC, seq LIMIT 1)",
                 )?
                 .query_row([], read_learning);
-            stats.most_used = self.passing_over(most_used)?;
+            stats.most_used = self.skip_unreadable(most_used)?;
             Ok(stats)
         })())
     }
 
-    /// Counts the lessons of a group of which one at least cannot be read.
+    /// Counts a group with at least one unreadable learning.
     fn count_one_by_one(
         &self,
         connection: &Connection,
@@ -174,7 +169,7 @@ impl Store {
         )?;
         let mut rows = statement.query(params_from_iter(common))?;
         while let Some(row) = rows.next()? {
-            match self.passing_over(read_learning(row))? {
+            match self.skip_unreadable(read_learning(row))? {
                 Some(learning) => stats.count(&Group::from(&learning)),
                 None => stats.unreadable += 1,
             }
@@ -183,10 +178,10 @@ impl Store {
     }
 }
 
-/// Lessons that have everything in common; an error where one of them at least cannot be read.
+/// Returns an error if at least one learning of the group is unreadable.
 fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
     if number_at(row, "no_numbers")? > 0 {
-        return Err(unreadable("no number where one has to be".to_owned()));
+        return Err(unreadable("a number is missing".to_owned()));
     }
     Ok(Group {
         status: word_at(row, "status", LearningStatus::parse)?,
@@ -194,7 +189,7 @@ fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
         kind: word_at(row, "kind", LearningKind::parse)?,
         task_type: word_in(row, "task_type", TaskType::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,
-        lessons: number_at(row, "lessons")?,
+        learnings: number_at(row, "learnings")?,
         confidence: row.get("confidence")?,
         success_rate: row.get("success_rate")?,
         updated_at: time_at(row, "updated_at")?,

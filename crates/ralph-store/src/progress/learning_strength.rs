@@ -1,24 +1,23 @@
-//! How sure a lesson is, and how it becomes surer.
+//! Confidence of learnings, and how support raises it.
 
 use ralph_model::Facts;
 
-/// How sure a lesson is before anything has supported it.
 pub(super) const FIRST_CONFIDENCE: f64 = 0.5;
-/// How sure support alone can make it.
+/// Upper limit of what support alone gives.
 const MOST_CONFIDENCE: f64 = 0.95;
-/// Which part of the doubt that is left goes with each support.
+/// Share of the remaining doubt that each support removes.
 const STEP: f64 = 0.1;
 
-/// How sure a lesson is after somebody has said it once more.
+/// Confidence after one more support.
 pub(super) fn strengthened(confidence: f64) -> f64 {
     let surer = confidence + (1.0 - confidence) * STEP;
-    // One that is surer already has it from elsewhere, and keeps it.
+    // A higher confidence comes from elsewhere and is kept.
     surer.min(MOST_CONFIDENCE).max(confidence)
 }
 
-/// How sure a lesson is after a run has said it once more: where it has numbers, no surer than such numbers make it.
+/// Confidence after support by a run, limited to what the facts give, if there are any.
 pub(super) fn strengthened_by_run(confidence: f64, facts: Option<&Facts>) -> f64 {
-    let most = facts.map_or(MOST_CONFIDENCE, Facts::most_confidence);
+    let most = facts.map_or(MOST_CONFIDENCE, Facts::max_confidence);
     strengthened(confidence).min(most).max(confidence)
 }
 
@@ -27,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn support_makes_surer_but_never_certain_and_never_less_sure() {
+    fn support_raises_confidence_below_certainty() {
         assert!((strengthened(FIRST_CONFIDENCE) - 0.55).abs() < 1e-9);
         let after_many = (0..1000).fold(FIRST_CONFIDENCE, |confidence, _| strengthened(confidence));
         assert!((after_many - MOST_CONFIDENCE).abs() < 1e-9);
@@ -35,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_make_a_lesson_no_surer_than_its_numbers_can() {
+    fn facts_limit_the_confidence() {
         let strategy = Facts::Strategy {
             effectiveness: 1.0,
             iterations: 2,

@@ -1,14 +1,14 @@
-//! What lessons are found by: their words and their tags.
+//! The searchable terms of learnings: text and tags.
 
 use std::collections::HashSet;
 
 use super::journal_terms;
 use crate::index::Phrase;
 
-/// Stands between the words of a text and those of its tags. It is no word of any text: a word in hex digits has some.
+/// Separates the terms of the text from those of the tags. No term equals it: a hex-encoded term has digits after it.
 const TAGS_FOLLOW: &str = "0x";
 
-/// The words of a lesson and of its tags, as its table holds them; see [`journal_terms()`].
+/// Terms of text and tags as the table stores them; see [`journal_terms()`].
 #[must_use]
 pub(crate) fn learning_terms(content: &str, tags: &[String]) -> String {
     let of_tags = journal_terms(&tags.join("\n"));
@@ -19,7 +19,7 @@ pub(crate) fn learning_terms(content: &str, tags: &[String]) -> String {
     format!("{of_text} {TAGS_FOLLOW} {of_tags}").trim_start().to_owned()
 }
 
-/// The words of the text and those of the tags.
+/// Splits the terms into those of the text and those of the tags.
 pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
     if let Some(tags) = terms.strip_prefix("0x ") {
         return ("", tags);
@@ -27,7 +27,7 @@ pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
     terms.split_once(" 0x ").unwrap_or((terms, ""))
 }
 
-/// Those of a lesson's words that are not words of its tags, each once, in their order.
+/// The terms of the text that do not occur in the tags, each once, in order.
 pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
     let of_tags = journal_terms(&tags.join("\n"));
     let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
@@ -36,7 +36,7 @@ pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
     words.join(" ")
 }
 
-/// Each tag with each of the words of which a text that holds the tag has at least one.
+/// Pairs each tag with words of which every text that contains the tag has at least one.
 pub(crate) fn tag_terms(tags: &[String]) -> Vec<(String, String)> {
     let mut terms = Vec::new();
     for tag in tags {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_text_and_of_its_tags_are_told_apart() {
+    fn terms_of_text_and_tags_are_separated() {
         let tags = |tags: &[&str]| -> Vec<String> { tags.iter().map(|tag| (*tag).to_owned()).collect() };
         for (content, tagged, expected) in [
             ("Run the tests", tags(&["cargo", "test"]), ("run test", "cargo test")),

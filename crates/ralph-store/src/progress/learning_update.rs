@@ -1,8 +1,9 @@
-//! A person changes a lesson. What it said before is kept beside it.
+//! Updates a learning on behalf of a user. The previous version is stored.
 
 use jiff::Timestamp;
 use ralph_model::{
-    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, read_estimate, serialize_moment, with_figures,
+    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, read_estimate, serialize_timestamp,
+    with_figures,
 };
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
@@ -10,58 +11,47 @@ use serde::Serialize;
 use super::Store;
 use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
+use super::learning_checksum::{LearningChecksum, STATUS_CHECKSUM, TEXT_CHECKSUM};
 use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
-use super::learning_seal::{STANDING, Seal, WORDS};
-use super::same_lesson::another_saying;
-use super::{lesson_of, tag_terms};
+use super::same_learning::other_duplicate;
+use super::{learning_of, tag_terms};
 use crate::StoreError;
 
-/// Since when uses count where a person began anew before anything happened: not 0, which says that nobody did.
-const BEFORE_ALL: i64 = -1;
+/// `counted_since` for a reset before anything happened. It is not 0, which means that there was no reset.
+const BEFORE_EVERYTHING: i64 = -1;
 
-/// What changes in a lesson; what is none stays.
+/// Changes of a learning; unset fields stay.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningUpdate {
-    /// What it says; of an estimate also with its figures, which are read from it.
+    /// The text; that of an estimate includes its figures, which are parsed from it.
     pub content: Option<String>,
-    /// The figures of an estimate.
     pub figures: EstimateFigures,
-    /// What it is about. The kind goes with it where it came from it.
+    /// The category. A kind that was derived from it changes with it.
     pub category: Option<String>,
-    /// What kind of lesson it is.
     pub kind: Option<LearningKind>,
-    /// Its tags, in lower case, each once; they take the place of those that it has.
+    /// In lower case, each once; they replace the old tags.
     pub tags: Option<Vec<String>>,
-    /// The kind of work that it is good for.
     pub task_type: Option<TaskType>,
-    /// How sure it is.
     pub confidence: Option<f64>,
-    /// How often it succeeds; what is counted begins anew.
+    /// Success rate; counting starts again.
     pub success_rate: Option<f64>,
 }
 
-/// What a lesson said before a person changed it.
+/// A learning before a user changed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LearningVersion {
-    /// What kind of lesson it was.
     pub kind: LearningKind,
-    /// What it was about.
     pub category: String,
-    /// The kind of work that it was for.
     pub task_type: Option<TaskType>,
-    /// What it said.
     pub content: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// Until when.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub until: Timestamp,
 }
 
 impl LearningUpdate {
-    /// The lesson as it is to be.
     fn of(&self, old: &Learning) -> Result<Learning, LearningError> {
         let mut new = match &self.content {
             Some(words) => reworded(old, words)?,
@@ -72,7 +62,7 @@ impl LearningUpdate {
                 id: old.id.clone(),
                 kind: old.kind,
             };
-            let changed = new.facts.as_ref().and_then(|facts| self.figures.put_in(facts));
+            let changed = new.facts.as_ref().and_then(|facts| self.figures.apply_to(facts));
             new.facts = Some(changed.ok_or_else(no_figures)?);
         }
         if let Some(category) = &self.category {
@@ -88,16 +78,15 @@ impl LearningUpdate {
         Ok(new)
     }
 
-    /// What it says anew of a lesson that is damaged: whoever says what it says vouches for its words, and whoever says how
-    /// sure it is has begun to say how it stands.
-    fn said_anew(&self) -> Vec<Seal> {
-        let words = self.content.is_some().then_some(WORDS);
-        let standing = (self.confidence.is_some() || self.success_rate.is_some()).then_some(STANDING);
+    /// The checksummed parts that the update sets anew: a new text confirms the words, and a new rate confirms the
+    /// status.
+    fn replaced_parts(&self) -> Vec<LearningChecksum> {
+        let words = self.content.is_some().then_some(TEXT_CHECKSUM);
+        let standing = (self.confidence.is_some() || self.success_rate.is_some()).then_some(STATUS_CHECKSUM);
         words.into_iter().chain(standing).collect()
     }
 
-    /// How often it succeeds from now on, if that is to change. What was counted for a way that works says nothing of one
-    /// that does not.
+    /// The new success rate, if it changes. Counts of a strategy say nothing about a warning.
     fn rate(&self, old: &Learning, new: &Learning) -> Option<f64> {
         let is_warning = |learning: &Learning| learning.kind == LearningKind::Antipattern;
         let turns = is_warning(old) != is_warning(new);
@@ -107,12 +96,11 @@ impl LearningUpdate {
 }
 
 impl Store {
-    /// Changes a lesson. Its id, when it was learned and by which runs stay.
+    /// Updates a learning. Its id, creation time and runs stay.
     ///
     /// # Errors
-    /// When there is no such lesson, it would say what another one says, it has the numbers of another kind of lesson, the
-    /// figures of an estimate cannot be read, it is damaged where the change says nothing anew, or the database cannot be
-    /// written.
+    /// When the learning is missing or damaged, another learning has the new words, its facts belong to another kind,
+    /// the figures of an estimate cannot be read, or the database cannot be written.
     pub fn update_learning(
         &mut self,
         id: &LearningId,
@@ -121,7 +109,7 @@ impl Store {
     ) -> Result<Learning, LearningError> {
         self.change_learnings(|transaction| {
             let old = existing(transaction, id)?;
-            refuse_damaged(transaction, id, &update.said_anew())?;
+            refuse_damaged(transaction, id, &update.replaced_parts())?;
             let new = update.of(&old)?;
             if new.kind != old.kind && old.facts.is_some() {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
@@ -129,16 +117,16 @@ impl Store {
             }
             change_words(transaction, &old, &new, now)?;
             if let Some(rate) = update.rate(&old, &new) {
-                begin_anew(transaction, id, rate, now)?;
+                restart_counts(transaction, id, rate, now)?;
             }
             if update.content.is_some() {
-                WORDS.vouch_for(transaction, id)?;
+                TEXT_CHECKSUM.accept(transaction, id)?;
             }
             existing(transaction, id)
         })
     }
 
-    /// What a lesson said before people changed it, the oldest first.
+    /// Returns earlier versions of a learning, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -153,7 +141,7 @@ impl Store {
     }
 }
 
-/// A lesson in other words. Those of an estimate have its figures in them, or none.
+/// Replaces the text. That of an estimate has its figures, or none.
 pub(super) fn reworded(old: &Learning, words: &str) -> Result<Learning, LearningError> {
     let mut new = old.clone();
     match old.facts.as_ref().and_then(|facts| Some((facts, facts.figures()?))) {
@@ -168,23 +156,23 @@ pub(super) fn reworded(old: &Learning, words: &str) -> Result<Learning, Learning
     Ok(new)
 }
 
-/// Puts a lesson in the place of what it was, which is kept beside it. None may say what another one says.
+/// Stores the new version and keeps the old one. No other learning may have the same words.
 pub(super) fn change_words(
     transaction: &Transaction<'_>,
     old: &Learning,
     new: &Learning,
     now: Timestamp,
 ) -> Result<(), LearningTrouble> {
-    if Said::of(new) != Said::of(old) {
-        refuse_same(transaction, new)?;
+    if VersionFields::of(new) != VersionFields::of(old) {
+        refuse_duplicate(transaction, new)?;
         keep_version(transaction, old, now)?;
     }
     Ok(write(transaction, new, now)?)
 }
 
-/// What is kept of a lesson when it changes.
+/// The fields that a version stores.
 #[derive(PartialEq)]
-struct Said<'l> {
+struct VersionFields<'l> {
     kind: LearningKind,
     category: &'l str,
     task_type: Option<TaskType>,
@@ -193,7 +181,7 @@ struct Said<'l> {
     tags: &'l [String],
 }
 
-impl<'l> Said<'l> {
+impl<'l> VersionFields<'l> {
     fn of(learning: &'l Learning) -> Self {
         Self {
             kind: learning.kind,
@@ -206,9 +194,9 @@ impl<'l> Said<'l> {
     }
 }
 
-/// Refuses a lesson that another one is already.
-fn refuse_same(transaction: &Transaction<'_>, new: &Learning) -> Result<(), LearningTrouble> {
-    match another_saying(transaction, new)? {
+/// Refuses a duplicate of another learning.
+fn refuse_duplicate(transaction: &Transaction<'_>, new: &Learning) -> Result<(), LearningTrouble> {
+    match other_duplicate(transaction, new)? {
         Some(other) => Err(LearningError::SaysTheSame {
             id: new.id.clone(),
             other: other.id,
@@ -248,7 +236,7 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
             new.content,
             to_json(&new.tags)?,
             new.confidence,
-            lesson_of(&new.content),
+            learning_of(&new.content),
             words_of(new, &new.tags),
             to_json(&tag_terms(&new.tags))?,
             moment(now),
@@ -257,9 +245,8 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
         .map(drop)
 }
 
-/// Begins to count anew, from a rate that a person has named. What was counted of those that were merged into it goes with
-/// what was counted of itself.
-pub(super) fn begin_anew(
+/// Restarts the counts with a rate that a user has set, also those of learnings that were merged into it.
+pub(super) fn restart_counts(
     transaction: &Transaction<'_>,
     id: &LearningId,
     rate: f64,
@@ -273,7 +260,7 @@ pub(super) fn begin_anew(
                  CROSS JOIN learnings AS survivor ON survivor.id = merged.id
                  WHERE {IS_PART})
              UPDATE learnings SET first_success_rate = success_rate, first_use_count = use_count, successes = 0,
-                 counted_since = (SELECT coalesce(max(id), {BEFORE_ALL}) FROM journal)
+                 counted_since = (SELECT coalesce(max(id), {BEFORE_EVERYTHING}) FROM journal)
              WHERE id IN (SELECT id FROM merged)",
         ))?
         .execute([id.as_str()])?;
@@ -285,7 +272,7 @@ pub(super) fn begin_anew(
         .map(drop)
 }
 
-/// Whether a person has said how often a lesson succeeds. What is drawn from runs is no better word than that.
+/// Whether a user has set the success rate. It takes precedence over rates from runs.
 pub(super) fn is_rated_by_person(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<bool> {
     transaction
         .prepare_cached("SELECT counted_since <> 0 FROM learnings WHERE id = ?1")?

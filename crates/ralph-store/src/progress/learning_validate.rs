@@ -1,4 +1,4 @@
-//! Lessons that wait for a judgement get it: can they be true?
+//! Validates pending learnings.
 
 use jiff::Timestamp;
 use ralph_model::{Candidate, Learning, LearningId, LearningStatus};
@@ -11,15 +11,13 @@ use super::learning_damage::{JudgedLearnings, refuse_damaged};
 use super::learning_error::LearningError;
 
 impl Store {
-    /// Judges lessons that are pending: each can be true and is validated, or is rejected for a reason. Without ids all of
-    /// them; those that were judged, as they stand now.
+    /// Validates or rejects pending learnings; all of them if there are no ids. Returns those that were judged.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them was judged before, or is damaged, or the database cannot be written; then none
-    /// was judged.
+    /// When a learning is missing, not pending or damaged, or the database cannot be written; then nothing changes.
     pub fn validate_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<JudgedLearnings, LearningError> {
         if ids.is_empty() {
-            return self.judge_waiting("status = 'pending'", |transaction, learning| {
+            return self.judge_all("status = 'pending'", |transaction, learning| {
                 Ok(judge(transaction, learning, now)?)
             });
         }
@@ -39,7 +37,6 @@ impl Store {
     }
 }
 
-/// Judges a lesson; as it stands then.
 fn judge(transaction: &Transaction<'_>, mut learning: Learning, now: Timestamp) -> rusqlite::Result<Learning> {
     let candidate = Candidate {
         kind: learning.kind,

@@ -1,5 +1,5 @@
-//! Whether lessons are what was written, count what happened, and are found by what they say. What ralph can draw anew from
-//! other rows it can mend; what a person wrote it cannot.
+//! Verifies learnings: checksums, counts, references and search data. Whatever derives from other rows can be repaired;
+//! what a user wrote cannot.
 
 mod counters;
 mod derived;
@@ -10,41 +10,38 @@ use ralph_model::{Learning, LearningStatus};
 use rusqlite::{Connection, Row};
 
 use super::Store;
+use super::learning_checksum::{ChecksumState, STATUS_CHECKSUM, TEXT_CHECKSUM, newest, update_checksums};
 use super::learning_reading::{AllowedTypes, UnreadableLearning};
-use super::learning_seal::{STANDING, SealState, WORDS, newest, seal_changed};
 use crate::StoreError;
 use counters::Counters;
 use derived::Derived;
 
-/// What kind of fault it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LearningFaultKind {
-    /// A row that cannot be read.
     Unreadable,
-    /// A share that is no number from 0 to 1.
+    /// A rate outside of 0 to 1.
     OutOfRange,
-    /// A lesson that holds and says nothing.
+    /// An active learning without text.
     NoText,
-    /// A row that does not say what was written.
+    /// The text was altered.
     Changed,
-    /// A row that does not stand as was written.
-    Standing,
-    /// Counts that are not those of the journal.
+    /// The status was altered.
+    Status,
+    /// Counts that differ from the journal.
     Counters,
-    /// A reference to what is not there.
+    /// A reference to a missing row.
     Reference,
-    /// A lesson that another one took the place of which is not there.
+    /// A learning that is superseded by a missing one.
     Replaced,
-    /// A lesson that another one is already.
+    /// A duplicate of another learning.
     Duplicate,
-    /// Lessons that have taken each other's place.
+    /// Learnings that supersede each other in a cycle.
     Ring,
-    /// What lessons are found by, and does not fit what they say.
+    /// Search data that does not match the text.
     Derived,
 }
 
 impl LearningFaultKind {
-    /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -52,7 +49,7 @@ impl LearningFaultKind {
             Self::OutOfRange => "out_of_range",
             Self::NoText => "no_text",
             Self::Changed => "changed",
-            Self::Standing => "standing",
+            Self::Status => "standing",
             Self::Counters => "counters",
             Self::Reference => "reference",
             Self::Replaced => "replaced",
@@ -62,82 +59,78 @@ impl LearningFaultKind {
         }
     }
 
-    /// Whether it can be mended without asking a person.
+    /// Whether it can be repaired without asking a user.
     #[must_use]
-    pub fn is_mendable(self) -> bool {
+    pub fn is_repairable(self) -> bool {
         match self {
             Self::Counters | Self::Reference | Self::Replaced | Self::Derived => true,
             Self::Unreadable
             | Self::OutOfRange
             | Self::NoText
             | Self::Changed
-            | Self::Standing
+            | Self::Status
             | Self::Duplicate
             | Self::Ring => false,
         }
     }
 }
 
-/// Something that is wrong with lessons.
+/// A problem with a learning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearningFault {
-    /// What kind of fault it is.
     pub kind: LearningFaultKind,
-    /// The lesson, as it is called; none where it is about all of them.
+    /// The id; `None` if it concerns all of them.
     pub id: Option<String>,
-    /// What is wrong, as a sentence without its end.
+    /// A sentence without a period.
     pub what: String,
 }
 
-/// What was found, and what is left of it.
+/// What was found, and what remains after the repair.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MendedLearnings {
-    /// Everything that was wrong.
+pub struct RepairedLearnings {
     pub found: Vec<LearningFault>,
-    /// What still is.
     pub left: Vec<LearningFault>,
 }
 
 impl Store {
-    /// Everything that is wrong with lessons.
+    /// Returns every problem with learnings.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn verify_learnings(&self) -> Result<Vec<LearningFault>, StoreError> {
-        let moment = self.look();
+        let moment = self.begin_read();
         let mut faults = self.sql(moment.and_then(|moment| examine(&moment)))?;
-        // This one takes the lock of a writer for a moment; whoever may not have it is told of the rest.
+        // This check takes the write lock briefly; without it the other problems are still reported.
         faults.extend(derived::word_index(&self.connection).unwrap_or_default());
         Ok(faults)
     }
 
-    /// Mends what is wrong with lessons as far as no person is needed: counts and what lessons are found by are drawn anew,
-    /// references to nothing are taken out. What was replaced by a lesson that is not there does not hold again: it is
-    /// rejected.
+    /// Repairs what needs no user: counts and search data are recomputed, dangling references removed. A learning that
+    /// is superseded by a missing one does not become active again: it is rejected.
     ///
     /// # Errors
-    /// When the database cannot be written; then nothing was mended.
-    pub fn mend_learnings(&mut self, now: Timestamp) -> Result<MendedLearnings, StoreError> {
+    /// When the database cannot be written; then nothing is repaired.
+    pub fn repair_learnings(&mut self, now: Timestamp) -> Result<RepairedLearnings, StoreError> {
         self.write(|transaction| {
             let mut found = examine(transaction)?;
             found.extend(derived::word_index(transaction)?);
-            if !found.iter().any(|fault| fault.kind.is_mendable()) {
+            if !found.iter().any(|fault| fault.kind.is_repairable()) {
                 let left = found.clone();
-                return Ok(MendedLearnings { found, left });
+                return Ok(RepairedLearnings { found, left });
             }
-            references::mend(transaction, now)?;
-            derived::mend(transaction)?;
-            counters::mend(transaction)?;
-            // What was not what was written before it was mended still is not.
-            seal_changed(transaction, newest(transaction)?)?;
+            references::repair(transaction, now)?;
+            derived::repair(transaction)?;
+            counters::repair(transaction)?;
+            // Rows that were altered before the repair stay marked as altered.
+            update_checksums(transaction, newest(transaction)?)?;
             let mut left = examine(transaction)?;
             left.extend(derived::word_index(transaction)?);
-            Ok(MendedLearnings { found, left })
+            Ok(RepairedLearnings { found, left })
         })
     }
 }
 
-/// Looks at everything, row by row, and then at what is drawn from the rows.
+/// Checks each row, then the data derived from the rows.
 fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     let mut faults = Vec::new();
     let counters = Counters::of(connection)?;
@@ -174,30 +167,28 @@ fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> Learn
     }
 }
 
-/// A row that is not what was written. Those of an older program have no hash until something is written again.
+/// Rows of an older version have no checksum until the next writes.
 fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Vec<LearningFault>> {
     let mut faults = Vec::new();
     for (seal, kind, what) in [
         (
-            WORDS,
+            TEXT_CHECKSUM,
             LearningFaultKind::Changed,
-            "it is not what was written: its hash is another, so something else than ralph has changed it",
+            "its text does not match its checksum, so something other than ralph has changed it",
         ),
         (
-            STANDING,
-            LearningFaultKind::Standing,
-            "it does not stand as was written: the hash of its status, its confidence and where it comes from is another, so \
-             something else than ralph has changed them",
+            STATUS_CHECKSUM,
+            LearningFaultKind::Status,
+            "its status, confidence or origin does not match its checksum, so something other than ralph has changed it",
         ),
     ] {
-        if seal.state(row)? == SealState::Broken {
+        if seal.state(row)? == ChecksumState::Broken {
             faults.push(fault_of(kind, learning, what.to_owned()));
         }
     }
     Ok(faults)
 }
 
-/// Numbers that cannot be.
 fn numbers(learning: &Learning) -> Option<LearningFault> {
     let is_share = |number: f64| (0.0..=1.0).contains(&number);
     let name = if !is_share(learning.confidence) {
@@ -209,24 +200,23 @@ fn numbers(learning: &Learning) -> Option<LearningFault> {
     } else {
         return None;
     };
-    let what = format!("{name}, which is no number from 0 to 1");
+    let what = format!("{name}, which is not between 0 and 1");
     Some(fault_of(LearningFaultKind::OutOfRange, learning, what))
 }
 
-/// A lesson that holds and says nothing.
 fn no_text(learning: &Learning) -> Option<LearningFault> {
     let is_empty = learning.status == LearningStatus::Promoted && !learning.has_text();
     is_empty.then(|| {
-        let what = "it holds and has no text, so it stands in no prompt";
+        let what = "it is active but has no text, so it is never injected";
         fault_of(LearningFaultKind::NoText, learning, what.to_owned())
     })
 }
 
-/// A row that cannot be read, by whatever it has for an id.
+/// Identifies an unreadable row by whatever it has as id.
 fn unreadable(learning: &UnreadableLearning) -> LearningFault {
     LearningFault {
         kind: LearningFaultKind::Unreadable,
         id: Some(learning.id.clone()),
-        what: format!("it holds what cannot be read: {}", learning.why),
+        what: format!("it cannot be read: {}", learning.why),
     }
 }

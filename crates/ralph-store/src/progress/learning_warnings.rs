@@ -1,9 +1,8 @@
-//! The failures that lessons warn of, by their signatures.
+//! The failures that learnings warn of, by signature.
 
 use ralph_model::{LearningId, Signature};
 use rusqlite::{Transaction, params};
 
-/// Notes that a lesson warns of failures.
 pub(super) fn note_warnings(
     transaction: &Transaction<'_>,
     id: &LearningId,
@@ -18,7 +17,7 @@ pub(super) fn note_warnings(
     Ok(())
 }
 
-/// Notes that a lesson warns of all that another one warns of.
+/// Copies the failures that another learning warns of.
 pub(super) fn take_warnings(transaction: &Transaction<'_>, id: &LearningId, of: &LearningId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(

@@ -1,6 +1,6 @@
-//! Lessons and reports grow old: alike ones are merged, unused ones pruned, long texts shortened. Each method is a piece of
-//! that which is whole by itself. Nothing is deleted; what is pruned can be brought back. When and by which rules is decided
-//! elsewhere.
+//! Maintenance of learnings and reports: merging near-duplicates, pruning unused ones, shortening long texts. Each
+//! method is one transaction. Nothing is deleted; pruned learnings can be restored. The caller decides when and by
+//! which rules.
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId};
@@ -14,72 +14,59 @@ use super::learning_terms::words_beside;
 use super::learning_warnings::take_warnings;
 use crate::StoreError;
 
-/// Statuses of lessons that hold, or wait to.
 pub(super) const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
-/// Lessons that may be merged by themselves. The numbers behind one are of that one alone.
+/// Learnings that may be merged automatically. Those with measured facts are not, since the facts belong to one
+/// learning only.
 const MERGEABLE: &str = "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL
     AND restored_at IS NULL AND facts IS NULL";
 
-/// By which moments lessons are pruned, and what is written as the reason.
+/// Cutoff times for pruning, and the reasons to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PruneRules<'a> {
-    /// Those that were first learned before this moment …
+    /// Candidates were first learned before this time …
     pub created_before: Timestamp,
-    /// … and neither stood in a prompt nor changed since this one.
+    /// … and were neither injected nor changed since this one.
     pub unused_since: Timestamp,
-    /// Why those go.
     pub unused_reason: &'a str,
-    /// Those that another has taken the place of before this moment.
+    /// Superseded learnings are pruned if that happened before this time.
     pub superseded_before: Timestamp,
-    /// Why those go.
     pub superseded_reason: &'a str,
 }
 
-/// What is known of a lesson that may be merged with others.
+/// The fields of a learning that decide about merging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeCandidate {
-    /// Its id.
     pub id: LearningId,
-    /// Its kind.
     pub kind: LearningKind,
-    /// What it is about.
     pub category: String,
-    /// How far it has come.
     pub status: LearningStatus,
-    /// Where it comes from.
     pub source: LearningSource,
-    /// The task that it was first learned at.
+    /// The task in which it was first learned.
     pub task: Option<TaskId>,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// What its text says beside its tags, as stems with a space between each two; also of what was merged into it.
+    /// Stems of its text and of the learnings merged into it, without those of its tags, separated by spaces.
     pub words: String,
-    /// What it says.
     pub content: String,
-    /// How many were merged into it already.
+    /// Number of learnings that were merged into it.
     pub examples: u32,
 }
 
-/// Lessons that become one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeGroup {
     /// The newest, whose text stays.
     pub newest: LearningId,
-    /// The others, the newest of them first.
+    /// The others, newest first.
     pub others: Vec<LearningId>,
 }
 
-/// What a merge did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
-    /// How many lessons went into others.
     pub merged: usize,
-    /// Into how many.
     pub into: usize,
 }
 
 impl Store {
-    /// How many lessons hold, or wait to.
+    /// Returns the number of learnings that are active or proposed.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -92,7 +79,7 @@ impl Store {
         Ok(self.sql(counted)?.cast_unsigned())
     }
 
-    /// How many iterations of this project have ended since lessons were last merged; none when they never were.
+    /// Returns how many iterations ended since the last merge; `None` if there was none.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -107,7 +94,7 @@ impl Store {
         Ok(self.sql(counted)?.map(i64::cast_unsigned))
     }
 
-    /// Notes that all lessons were merged that could be.
+    /// Records that all possible merges are done.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -124,8 +111,8 @@ impl Store {
         })
     }
 
-    /// The lessons that may be merged, the newest first, at most so many. What a person brought back, and what another has
-    /// taken the place of, is not among them.
+    /// Returns up to `most` learnings that may be merged, newest first. Those that a user restored and superseded ones
+    /// are excluded.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -142,12 +129,12 @@ impl Store {
         self.sql(found)
     }
 
-    /// Makes one lesson of each group. The text of the newest stays and the others' become its examples; tags and runs are
-    /// united, counts summed, and it is as sure as the surest. A lesson that somebody has changed so that it does not belong
-    /// to its group any more is left alone.
+    /// Merges each group into one learning. The text of the newest stays and the others become its examples; tags and
+    /// runs are united, counts are added, and the highest confidence wins. A learning that has changed and no longer
+    /// belongs to its group is skipped.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was merged.
+    /// When the database cannot be written; then nothing is merged.
     pub fn merge_learnings(&mut self, groups: &[MergeGroup], now: Timestamp) -> Result<Merged, StoreError> {
         self.write(|transaction| {
             let mut done = Merged::default();
@@ -160,7 +147,7 @@ impl Store {
         })
     }
 
-    /// The lessons that are to be pruned, each with why, the oldest first.
+    /// Returns the learnings to prune with the reasons, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -168,10 +155,10 @@ impl Store {
         self.sql(to_prune(&self.connection, rules, -1))
     }
 
-    /// Prunes at most so many of them; those that were.
+    /// Prunes up to `most` of them and returns these.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was pruned.
+    /// When the database cannot be written; then nothing is pruned.
     pub fn prune_learnings(
         &mut self,
         rules: &PruneRules<'_>,
@@ -204,7 +191,7 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
     })
 }
 
-/// Merges a group; how many lessons went into its newest.
+/// Returns how many learnings were merged into the newest.
 fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> rusqlite::Result<usize> {
     let Some(mut newest) = mergeable(transaction, &group.newest)? else {
         return Ok(0);
@@ -215,7 +202,7 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
         let Some(other) = other.filter(|other| other.status == newest.status) else {
             continue;
         };
-        take_in(&mut newest, &other);
+        absorb(&mut newest, &other);
         take_warnings(transaction, &newest.id, &other.id)?;
         let reason = format!("Merged into {}.", newest.id);
         prune(transaction, &other.id, (&reason, Some(&newest.id)), now)?;
@@ -227,7 +214,7 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
     Ok(merged)
 }
 
-/// A lesson, if it can be read and may be merged as it stands in this moment.
+/// Returns a learning if it is readable and currently may be merged.
 fn mergeable(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     let found = transaction
         .prepare_cached(&format!("SELECT * FROM learnings WHERE id = ?1 AND {MERGEABLE}"))?
@@ -235,11 +222,11 @@ fn mergeable(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result
     if_readable(found)
 }
 
-/// Takes over what another lesson said, and what speaks for it.
-fn take_in(newest: &mut Learning, other: &Learning) {
-    let said = std::iter::once(&other.content).chain(&other.examples);
+/// Takes over texts and support of another learning.
+fn absorb(newest: &mut Learning, other: &Learning) {
+    let texts = std::iter::once(&other.content).chain(&other.examples);
     let content = newest.content.clone();
-    unite(&mut newest.examples, said.filter(|text| **text != content));
+    unite(&mut newest.examples, texts.filter(|text| **text != content));
     unite_tags(&mut newest.tags, &other.tags);
     unite(&mut newest.source_loops, &other.source_loops);
     newest.use_count = newest.use_count.saturating_add(other.use_count);
@@ -249,7 +236,6 @@ fn take_in(newest: &mut Learning, other: &Learning) {
     newest.last_used_at = newest.last_used_at.max(other.last_used_at);
 }
 
-/// The lessons that the rules take out, with why.
 fn to_prune(connection: &Connection, rules: &PruneRules<'_>, limit: i64) -> rusqlite::Result<Vec<(Learning, String)>> {
     let sql = format!(
         "SELECT *, superseded_by IS NOT NULL AND updated_at < :superseded AS is_superseded FROM learnings
@@ -277,7 +263,7 @@ fn to_prune(connection: &Connection, rules: &PruneRules<'_>, limit: i64) -> rusq
         .collect()
 }
 
-/// Takes a lesson out, so that it can be brought back.
+/// Prunes a learning so that it can be restored.
 pub(super) fn prune(
     transaction: &Transaction<'_>,
     id: &LearningId,

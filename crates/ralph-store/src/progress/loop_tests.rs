@@ -12,12 +12,12 @@ use ralph_model::{
 use ralph_testkit::journal_row;
 
 mod feedback;
-mod lesson_care;
-mod lesson_faults;
-mod lessons;
+mod learning_care;
+mod learning_faults;
+mod learnings;
 mod overview;
+mod paraphrase;
 mod pauses;
-mod retold;
 mod review;
 mod runs;
 mod settlement;
@@ -27,17 +27,17 @@ mod unverified;
 const RUN: u64 = 0xabc;
 const LEASE: Duration = Duration::from_secs(120);
 
-/// A database of its own, with one task.
+/// A test database with one task.
 struct Bench {
     _folder: tempfile::TempDir,
     store: Store,
     tasks: u64,
 }
 
-/// The same bits again and again.
-struct Same(u64);
+/// Entropy that always returns the same bits.
+struct FixedEntropy(u64);
 
-impl Entropy for Same {
+impl Entropy for FixedEntropy {
     fn next_bits(&mut self) -> u64 {
         self.0
     }
@@ -72,7 +72,10 @@ impl Bench {
     fn add_task(&mut self, title: &str) -> TaskId {
         self.tasks += 1;
         let new = NewTask::titled(title);
-        self.store.add_task(&new, &mut Same(self.tasks), at(0)).unwrap().id
+        self.store
+            .add_task(&new, &mut FixedEntropy(self.tasks), at(0))
+            .unwrap()
+            .id
     }
 
     fn begin(&mut self, run: &RunId, worktree: &str) {
@@ -95,7 +98,7 @@ impl Bench {
         assert_eq!((read.begun, read.heartbeat, read.ended), (run, at(0), None));
     }
 
-    /// Claims the task for a run; the fence is the answer.
+    /// Claims the task for a run; returns the fencing token.
     fn claim(&mut self, run: &RunId, iteration: u32) -> u64 {
         let request = ClaimRequest {
             run,
@@ -106,7 +109,7 @@ impl Bench {
             marker: "word",
             lease: LEASE,
             verifier: None,
-            heed: Heed::Pauses,
+            pause_policy: PausePolicy::Respect,
             now: at(1),
         };
         match self.store.claim_next(&request).unwrap() {
@@ -137,7 +140,7 @@ impl Bench {
         rows.collect::<Result<_, _>>().unwrap()
     }
 
-    /// Status, retries and whether anybody holds the task.
+    /// Status, retries and whether the task is claimed.
     fn task(&self) -> (TaskStatus, u32, bool) {
         let task = self.store.task(&task()).unwrap().unwrap();
         (task.status, task.retries_used, task.claimed_by.is_some())
@@ -196,7 +199,6 @@ fn settlement(outcome: Outcome, fence: u64) -> Settlement {
     }
 }
 
-/// The change of a task that is done and needs no review.
 fn done_task() -> TaskChange {
     TaskChange::Done {
         commit: None,
@@ -212,7 +214,7 @@ fn learning(category: &str) -> CapturedLearning {
     }
 }
 
-/// A settlement with everything that an agent can leave.
+/// A settlement with everything that an agent can report.
 fn full(fence: u64) -> Settlement {
     Settlement {
         report: Some(FailureReport {

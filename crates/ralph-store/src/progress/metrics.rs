@@ -1,6 +1,6 @@
-//! How things go: figures drawn from the journal, never written down.
+//! Metrics computed from the journal and never stored.
 
-use ralph_model::{Course, Difficulty, HardFailure, Rate, Subject, TaskId, TaskType};
+use ralph_model::{Difficulty, HardFailure, Rate, Subject, TaskId, TaskType, TrackRecord};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
@@ -9,17 +9,16 @@ use super::columns::{count_at, from_json, to_json, word_at};
 use crate::StoreError;
 
 impl Store {
-    /// How it goes with a task, and with everything lately.
+    /// The consecutive failures of a task and the recent success rate of all tasks.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn course(&self, task: &TaskId) -> Result<Course, StoreError> {
-        let moment = self.look();
-        self.sql(moment.and_then(|moment| course(&moment, task)))
+    pub fn track_record(&self, task: &TaskId) -> Result<TrackRecord, StoreError> {
+        let snapshot = self.begin_read();
+        self.sql(snapshot.and_then(|snapshot| track_record(&snapshot, task)))
     }
 
-    /// The model that the last attempt at a task had, of those that count; none where there is none, or where it was left to
-    /// the agent.
+    /// The model of the last counted attempt at a task; none if there is none or the agent chose.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -31,12 +30,11 @@ impl Store {
         self.sql(found)
     }
 
-    /// The attempts at other tasks of this kind that failed lately with this model and that their agents found hard, the
-    /// newest first.
+    /// Recent failed attempts at other tasks of this type, with this model, that the agents found hard; newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn hard_failures(&self, like: &HardLike<'_>) -> Result<Vec<HardFailure>, StoreError> {
+    pub fn hard_failures(&self, like: &HardFailureQuery<'_>) -> Result<Vec<HardFailure>, StoreError> {
         let found = self.connection.prepare_cached(HARD_FAILURES).and_then(|mut statement| {
             let wanted = named_params! {
                 ":type": like.task_type.word(),
@@ -49,7 +47,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// What was done after a row of the journal in work of this kind, with one of these models: the rows, the newest first.
+    /// Tasks of this type done with one of these models after a journal entry, newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -69,16 +67,14 @@ impl Store {
     }
 }
 
-/// Which attempts that failed are looked for.
+/// Criteria for [`Store::hard_failures`].
 #[derive(Debug, Clone, Copy)]
-pub struct HardLike<'a> {
-    /// At tasks of this kind.
+pub struct HardFailureQuery<'a> {
     pub task_type: TaskType,
-    /// With this model.
     pub model: &'a str,
-    /// At any task but this.
+    /// The task to exclude.
     pub other_than: &'a TaskId,
-    /// Among so many of the last rows of the journal.
+    /// The number of latest journal entries to search.
     pub within: u32,
 }
 
@@ -125,14 +121,16 @@ fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
     })
 }
 
-fn course(connection: &Connection, task: &TaskId) -> rusqlite::Result<Course> {
-    let recent = connection.prepare_cached(RECENT)?.query_row([Course::RECENT], |row| {
-        Ok(Rate {
-            done: count_at(row, "done")?,
-            of: count_at(row, "counted")?,
-        })
-    })?;
-    Ok(Course {
+fn track_record(connection: &Connection, task: &TaskId) -> rusqlite::Result<TrackRecord> {
+    let recent = connection
+        .prepare_cached(RECENT)?
+        .query_row([TrackRecord::RECENT], |row| {
+            Ok(Rate {
+                done: count_at(row, "done")?,
+                of: count_at(row, "counted")?,
+            })
+        })?;
+    Ok(TrackRecord {
         consecutive_failures: failures_in_a_row(connection, task)?,
         recent,
     })

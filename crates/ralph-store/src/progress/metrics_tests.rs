@@ -1,4 +1,4 @@
-//! The figures of small journals, and that none of them is had by reading all of a large one.
+//! Metrics over small journals, and that no query scans the whole journal.
 
 use ralph_model::{ErrorCategory, FailureReport, NewJournalRow, Outcome, ReportOrigin, RunId, StopReason};
 use ralph_testkit::journal_row;
@@ -25,7 +25,7 @@ impl Bench {
         }
     }
 
-    /// A row about a task.
+    /// A journal entry of a task.
     fn row(&mut self, task: u64, outcome: Outcome) -> NewJournalRow {
         self.iteration += 1;
         NewJournalRow {
@@ -46,14 +46,14 @@ impl Bench {
         self.put(row)
     }
 
-    /// The same of a row that comes from another tool.
+    /// Adds an imported entry.
     fn import(&mut self, task: u64, outcome: Outcome) {
         let id = self.add(task, outcome);
         let sql = "UPDATE journal SET imported = 1 WHERE id = ?1";
         self.store.connection.execute(sql, [id]).unwrap();
     }
 
-    /// An attempt that failed and was found hard, changed after the wishes of a test.
+    /// Adds a failed attempt that was hard, with changes.
     fn hard(&mut self, task: u64, change: impl FnOnce(&mut NewJournalRow)) -> i64 {
         let mut row = NewJournalRow {
             difficulty: Some(Difficulty::Hard),
@@ -64,12 +64,12 @@ impl Bench {
     }
 
     fn figures(&self, task: u64) -> (u32, Rate) {
-        let course = self.store.course(&TaskId::new(task)).unwrap();
-        (course.consecutive_failures, course.recent)
+        let track_record = self.store.track_record(&TaskId::new(task)).unwrap();
+        (track_record.consecutive_failures, track_record.recent)
     }
 
     fn hard_failures(&self, within: u32) -> Vec<HardFailure> {
-        let like = HardLike {
+        let like = HardFailureQuery {
             task_type: TaskType::General,
             model: "haiku",
             other_than: &TaskId::new(1),
@@ -80,7 +80,7 @@ impl Bench {
 }
 
 #[test]
-fn a_streak_is_of_one_task_and_ends_when_it_is_done() {
+fn failure_streak_is_per_task_and_ends_when_done() {
     let mut bench = Bench::new();
     assert_eq!(bench.figures(1), (0, Rate::default()));
     for outcome in [
@@ -101,10 +101,10 @@ fn a_streak_is_of_one_task_and_ends_when_it_is_done() {
 }
 
 #[test]
-fn the_rate_is_of_the_last_twenty_that_count() {
+fn success_rate_covers_the_last_twenty_counted_iterations() {
     let mut bench = Bench::new();
     bench.add(1, Outcome::Failed);
-    for _ in 0..Course::RECENT {
+    for _ in 0..TrackRecord::RECENT {
         bench.add(2, Outcome::Done);
         bench.add(2, Outcome::Interrupted);
     }
@@ -114,7 +114,7 @@ fn the_rate_is_of_the_last_twenty_that_count() {
 }
 
 #[test]
-fn a_streak_that_began_in_another_tool_goes_on_here_as_its_attempts_do() {
+fn failure_streak_includes_imported_attempts() {
     let mut bench = Bench::new();
     for outcome in [
         Outcome::Failed,
@@ -126,9 +126,9 @@ fn a_streak_that_began_in_another_tool_goes_on_here_as_its_attempts_do() {
         bench.import(1, outcome);
     }
     let check = |bench: &Bench, failures: u32| {
-        let told = bench.store.last_failed_attempts(&TaskId::new(1), 1).unwrap();
-        let told = u32::try_from(told.attempts.len()).unwrap() + told.earlier;
-        assert_eq!((bench.figures(1).0, told), (failures, failures));
+        let counted = bench.store.last_failed_attempts(&TaskId::new(1), 1).unwrap();
+        let counted = u32::try_from(counted.attempts.len()).unwrap() + counted.earlier;
+        assert_eq!((bench.figures(1).0, counted), (failures, failures));
     };
     check(&bench, 2);
     bench.add(1, Outcome::Retried);
@@ -140,7 +140,7 @@ fn a_streak_that_began_in_another_tool_goes_on_here_as_its_attempts_do() {
 }
 
 #[test]
-fn what_was_taken_over_counts_in_no_rate() {
+fn imported_entries_do_not_count_in_rates() {
     let mut bench = Bench::new();
     bench.add(1, Outcome::Done);
     for _ in 0..30 {
@@ -151,7 +151,7 @@ fn what_was_taken_over_counts_in_no_rate() {
 }
 
 #[test]
-fn hard_failures_are_of_the_same_kind_of_work_and_model_and_of_other_tasks() {
+fn hard_failures_match_type_and_model_of_other_tasks() {
     let mut bench = Bench::new();
     let old = bench.hard(2, |row| {
         row.tags = vec!["cargo".to_owned()];
@@ -204,7 +204,7 @@ fn hard_failures_are_of_the_same_kind_of_work_and_model_and_of_other_tasks() {
 }
 
 #[test]
-fn it_is_known_what_these_models_have_done_since() {
+fn done_since_lists_tasks_of_these_models() {
     let mut bench = Bench::new();
     bench.add(1, Outcome::Done);
     let failed = bench.add(1, Outcome::Failed);
@@ -219,9 +219,9 @@ fn it_is_known_what_these_models_have_done_since() {
     let mut other = bench.row(2, Outcome::Done);
     other.task_type = TaskType::Feature;
     bench.put(other);
-    let mut nobody = bench.row(2, Outcome::Done);
-    nobody.task = None;
-    bench.put(nobody);
+    let mut without_task = bench.row(2, Outcome::Done);
+    without_task.task = None;
+    bench.put(without_task);
     assert_eq!(is_done(&bench, &["haiku"]), []);
     let mut named = bench.row(2, Outcome::Done);
     (named.tags, named.files_modified) = (vec!["cargo".to_owned()], vec!["src/lib.rs".to_owned()]);
@@ -244,7 +244,7 @@ fn it_is_known_what_these_models_have_done_since() {
 }
 
 #[test]
-fn the_last_model_is_that_of_the_last_attempt_that_counts() {
+fn last_model_is_from_the_last_counted_attempt() {
     let mut bench = Bench::new();
     let last = |bench: &Bench| bench.store.last_model(&TaskId::new(1)).unwrap();
     assert_eq!(last(&bench), None);
@@ -265,7 +265,7 @@ fn the_last_model_is_that_of_the_last_attempt_that_counts() {
 }
 
 #[test]
-fn the_last_failures_since_a_task_was_done_are_read_and_the_others_counted() {
+fn last_failures_are_read_and_earlier_ones_counted() {
     let mut bench = Bench::new();
     let failed = |bench: &Bench, most| {
         let found = bench.store.last_failed_attempts(&TaskId::new(1), most).unwrap();
@@ -273,7 +273,7 @@ fn the_last_failures_since_a_task_was_done_are_read_and_the_others_counted() {
         (ids, found.earlier)
     };
     assert_eq!(failed(&bench, 3), (Vec::new(), 0));
-    // What was taken over comes first, whenever that was done.
+    // Imported entries come first, whenever they were imported.
     bench.import(1, Outcome::Failed);
     bench.import(1, Outcome::Done);
     let own = bench.add(1, Outcome::Failed);
@@ -295,7 +295,7 @@ fn the_last_failures_since_a_task_was_done_are_read_and_the_others_counted() {
 }
 
 #[test]
-fn no_figure_is_had_by_reading_the_whole_journal() {
+fn no_metric_scans_the_whole_journal() {
     let bench = Bench::new();
     let last_counted = format!("SELECT * FROM journal {LAST_COUNTED}");
     for sql in [

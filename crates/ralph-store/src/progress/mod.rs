@@ -2,28 +2,30 @@
 
 mod attempts;
 mod authorship;
-mod by_beginning;
 mod captures;
 mod checkouts;
 mod claims;
 mod columns;
 mod deleted_tasks;
 mod denials;
-mod drawn_lessons;
+mod dependency_cycles;
 mod evidence_changes;
+mod extracted_learnings;
 mod feature_error;
 mod features;
 mod foreign_learnings;
 mod foreign_update;
 mod health;
+mod id_prefix;
 mod import;
 mod iterations;
 mod journal;
 mod journal_search;
 mod journal_terms;
 mod knowledge_log;
-mod known_lessons;
+mod learning;
 mod learning_changes;
+mod learning_checksum;
 mod learning_conflicts;
 mod learning_damage;
 mod learning_error;
@@ -34,7 +36,6 @@ mod learning_query;
 mod learning_reading;
 mod learning_removal;
 mod learning_review;
-mod learning_seal;
 mod learning_search;
 mod learning_stats;
 mod learning_strength;
@@ -43,28 +44,27 @@ mod learning_update;
 mod learning_validate;
 mod learning_verify;
 mod learning_warnings;
-mod lesson;
 mod lifecycle;
 mod metrics;
-mod moment;
 mod note_log;
 mod outbox;
 mod overview;
 mod pauses;
 mod proposals;
+mod read_snapshot;
 mod report_upkeep;
 mod review;
-mod rings;
 mod rollback;
 mod run_history;
+mod run_learnings;
 mod runs;
-mod same_lesson;
+mod same_learning;
 mod scratchpad_log;
 mod settle;
-mod standing;
 mod stats;
 mod takeover;
 mod task_error;
+mod task_graph;
 mod task_proposals;
 mod task_reading;
 mod task_rows;
@@ -81,29 +81,30 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::guard::Guard;
 use crate::{PlaceRef, StoreError, Wait, migrate, open, owner};
-use learning_reading::PassedOver;
+use learning_reading::SkippedLearnings;
 
 pub use authorship::{AgentNote, LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
 pub use checkouts::{CheckoutRecord, LandingRecord};
-pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing, UnverifiedCounts};
+pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, ScopeCounts, UnverifiedCounts};
 pub use deleted_tasks::DeletedTask;
-pub use drawn_lessons::Taught;
 pub use evidence_changes::EvidenceChange;
+pub use extracted_learnings::Taught;
 pub use feature_error::FeatureError;
 pub use features::{DeletedFeature, TasksOfFeature};
-pub use foreign_learnings::{ForeignLearning, ForeignStanding, Taken, TakenLearning};
+pub use foreign_learnings::{ForeignLearning, ForeignLearningStatus, ImportOutcome, ImportedLearning};
 pub(crate) use health::faults;
 pub use health::{Health, RecordCounts};
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
-pub use journal_search::JournalOutline;
+pub use journal_search::JournalDoc;
 pub use journal_terms::{encode_term, journal_terms};
 pub use knowledge_log::{KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion};
-pub use known_lessons::KnownLessons;
+pub use learning::learning_of;
 pub use learning_changes::{AddedLearning, Judgement, NewLearning, ProposedLearning};
-pub use learning_conflicts::{Holds, Weighed};
+pub use learning_checksum::ChecksumReport;
+pub use learning_conflicts::{ConflictDecision, Holds};
 pub use learning_damage::JudgedLearnings;
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Place, Showing};
@@ -112,36 +113,35 @@ pub use learning_query::{LearningQuery, LearningStrength};
 pub use learning_reading::UnreadableLearning;
 pub use learning_removal::{Cleared, Clearing, DeletedLearnings};
 pub use learning_review::{Judged, Verdict};
-pub use learning_seal::Seals;
-pub use learning_search::LearningOutline;
+pub use learning_search::LearningDoc;
 pub use learning_stats::LearningStats;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use learning_update::{LearningUpdate, LearningVersion};
-pub use learning_verify::{LearningFault, LearningFaultKind, MendedLearnings};
-pub use lesson::lesson_of;
+pub use learning_verify::{LearningFault, LearningFaultKind, RepairedLearnings};
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
-pub use metrics::HardLike;
-pub use moment::Moment;
+pub use metrics::HardFailureQuery;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
-pub use overview::{AtWork, Look, Overview, TaskNews};
-pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
+pub use overview::{AtWork, LastSeen, Overview, TaskSummary};
+pub use pauses::{AgentPauseChange, NewPause, Pause, PauseChange, PausePolicy, PauseReason};
 pub use proposals::{Decision, NewProposal, Proposal, ProposedCommand};
+pub use read_snapshot::ReadSnapshot;
 pub use review::{FailedTask, FinishedTask, Review};
 pub use rollback::{
     CommitStep, Kept, LearningStep, LoggedEntry, NoteStep, Rollback, RollbackPlan, RollbackTarget, StepChange,
     TaskCommit, TaskStep,
 };
+pub use run_learnings::RunLearnings;
 pub use runs::{NewRun, OpenRun, Run};
-pub use same_lesson::{LessonsState, Retold};
+pub use same_learning::{LearningsState, Paraphrase};
 pub use scratchpad_log::ScratchpadChange;
 pub use settle::{Settled, Settlement, TaskChange};
 pub use stats::{
     DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
 };
 pub use takeover::{
-    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature,
-    ImportedHistory, Remark, StatusThere, Tally,
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask,
+    ImportedFeature, ImportedHistory, Remark, Tally,
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
@@ -155,14 +155,14 @@ pub struct Store {
     connection: Connection,
     path: PathBuf,
     wait: Wait,
-    /// None where the database is only looked at.
+    /// None for a database that was opened read-only.
     guard: Option<Guard>,
-    passed_over: PassedOver,
+    passed_over: SkippedLearnings,
     author: Author,
 }
 
 impl Store {
-    /// Opens the database if there is one.
+    /// Opens the database if it exists.
     ///
     /// # Errors
     /// When it is another tool's, newer than this program, unreadable, or missing although there is a backup of it.
@@ -174,29 +174,29 @@ impl Store {
         }
     }
 
-    /// Opens the database if there is one, to look at it: whatever state it is in, not a byte of it changes, and what
-    /// would write fails.
+    /// Opens the database read-only, if it exists. Whatever its state, not a byte of it changes, and writes fail.
     ///
     /// # Errors
     /// When it is another tool's, newer than this program, unreadable, or missing although there is a backup of it.
-    pub fn open_to_look<'a>(place: impl Into<PlaceRef<'a>>) -> Result<Option<Self>, StoreError> {
+    pub fn open_read_only<'a>(place: impl Into<PlaceRef<'a>>) -> Result<Option<Self>, StoreError> {
         let place = place.into();
-        match open::open_to_look(place.path)? {
+        match open::open_read_only(place.path)? {
             Some(connection) => Ok(Some(Self::unguarded(connection, place.path))),
             None => place.refuse_lost().map(|()| None),
         }
     }
 
-    /// Opens the database if there is one, to read it. One that may only be read is only read, if it is up to date.
+    /// Opens the database for reading, if it exists. If it is not writable, it is opened read-only, provided that it is
+    /// up to date.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, older and may not be changed, unreadable, or missing although
-    /// there is a backup of it.
-    pub fn open_to_read<'a>(place: impl Into<PlaceRef<'a>>, wait: Wait) -> Result<Option<Self>, StoreError> {
+    /// When it is another tool's, newer than this program, older and not writable, unreadable, or missing although
+    /// there is a backup.
+    pub fn open_for_reading<'a>(place: impl Into<PlaceRef<'a>>, wait: Wait) -> Result<Option<Self>, StoreError> {
         let place = place.into();
         match Self::open_existing(place, wait) {
             Ok(store) => Ok(store),
-            Err(error) => match open::open_to_look(place.path) {
+            Err(error) => match open::open_read_only(place.path) {
                 Ok(Some(connection)) if migrate::is_up_to_date(&connection).is_ok_and(|is| is) => {
                     Ok(Some(Self::unguarded(connection, place.path)))
                 }
@@ -205,27 +205,27 @@ impl Store {
         }
     }
 
-    /// Whether there is a database of ours.
+    /// Whether our database exists.
     #[must_use]
-    pub fn is_there(path: &Path) -> bool {
+    pub fn exists(path: &Path) -> bool {
         owner::is_ours(path)
     }
 
-    /// Opens the database, and makes it where there is none; its folder must exist.
+    /// Opens the database, or creates it; its folder must exist.
     ///
     /// # Errors
-    /// When it is another tool's, newer than this program, cannot be made, or is missing although there is a backup of it.
+    /// When it is another tool's, newer than this program, cannot be created, or is missing although there is a backup.
     pub fn open_or_create<'a>(place: impl Into<PlaceRef<'a>>) -> Result<Self, StoreError> {
         let place = place.into();
         place.refuse_lost()?;
         Ok(Self::guarded(open::open_or_create(place)?, place.path, Wait::Long))
     }
 
-    /// Opens the database again, after the present connection is closed: SQLite shares what it found out about the files
-    /// between the connections of a process, and on a full disk it finds that it may not write.
+    /// Closes and reopens the database. SQLite shares what it learned about the files between the connections of a
+    /// process, and after a full disk it keeps believing that it cannot write.
     ///
     /// # Errors
-    /// As [`Self::open_or_create`]; then this value is of no use any more.
+    /// As [`Self::open_or_create`]; this value is then unusable.
     pub fn reopen<'a>(&mut self, place: impl Into<PlaceRef<'a>>) -> Result<(), StoreError> {
         let nothing = self.sql(open::in_memory())?;
         drop(std::mem::replace(&mut self.connection, nothing));
@@ -233,7 +233,7 @@ impl Store {
         Ok(())
     }
 
-    /// The connection, for what works on whole databases.
+    /// The connection, for operations on whole databases.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -244,7 +244,7 @@ impl Store {
             path: path.to_owned(),
             wait,
             guard: Some(guard),
-            passed_over: PassedOver::default(),
+            passed_over: SkippedLearnings::default(),
             author: Author::RALPH,
         }
     }
@@ -255,7 +255,7 @@ impl Store {
             path: path.to_owned(),
             wait: Wait::Brief,
             guard: None,
-            passed_over: PassedOver::default(),
+            passed_over: SkippedLearnings::default(),
             author: Author::RALPH,
         }
     }
@@ -263,7 +263,7 @@ impl Store {
     /// Checks that the files of the database are still those that were opened.
     ///
     /// # Errors
-    /// When one of them was deleted or replaced: what this connection reads and writes is not the database any more.
+    /// When one of them was deleted or replaced: this connection then no longer reads and writes the database.
     pub fn check_files(&self) -> Result<(), StoreError> {
         Ok(self.guard.as_ref().map_or(Ok(()), Guard::check)?)
     }
@@ -271,12 +271,12 @@ impl Store {
     /// Checks that the database can be written now.
     ///
     /// # Errors
-    /// When it cannot, or another process has it locked.
+    /// When it cannot be written, or another process has it locked.
     pub fn probe_write(&mut self) -> Result<(), StoreError> {
         self.write(|_| Ok(()))
     }
 
-    /// Empties the write-ahead log if no other connection uses it; says whether that was so.
+    /// Truncates the write-ahead log if no other connection uses it; returns whether it did.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -288,8 +288,8 @@ impl Store {
         })
     }
 
-    /// Does a piece of work in one transaction: all of it, or nothing. It is in the database itself afterwards, safe from
-    /// damage to the log, unless another connection uses the log.
+    /// Runs work in one transaction. Unless another connection uses the log, the result is then in the database file
+    /// itself, safe from damage to the log.
     fn transact<T, E: From<rusqlite::Error>>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
@@ -317,10 +317,10 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let newest = learning_seal::newest(&transaction)?;
+        let newest = learning_checksum::newest(&transaction)?;
         let value = work(&transaction)?;
         authorship::sign(&transaction, &self.author)?;
-        learning_seal::seal_changed(&transaction, newest)?;
+        learning_checksum::update_checksums(&transaction, newest)?;
         if let Some(guard) = &self.guard {
             guard.check().map_err(rusqlite::Error::from)?;
         }
@@ -328,28 +328,28 @@ impl Store {
         Ok(value)
     }
 
-    /// The same for work that only the database can refuse.
+    /// Like [`Self::transact`], for work that only the database can refuse.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let done = self.transact(work);
         self.sql(done)
     }
 
-    /// And for what matters only while this machine runs: who works on what, and as which process. Nothing waits for
-    /// the disk; the next piece of work that does takes it along.
-    fn write_for_now<T>(
+    /// Like [`Self::write`], for data that matters only while this machine runs: which process works on what. It does
+    /// not wait for the disk; the next synced commit includes it.
+    fn write_unsynced<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.sql(open::set_commit(&self.connection, open::Commit::Seen))?;
+        self.sql(open::set_durability(&self.connection, open::Durability::Unsynced))?;
         let done = self.commit_guarded(work);
         let done = self.sql(done);
-        self.sql(open::set_commit(&self.connection, open::Commit::OnDisk))?;
+        self.sql(open::set_durability(&self.connection, open::Durability::Synced))?;
         done
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| {
-            // Of files that are not the database any more SQLite says strange things.
+            // SQLite's errors about replaced files are misleading.
             let changed = self.check_files().err();
             changed.unwrap_or_else(|| StoreError::of_sql(self.path.clone(), error))
         })
@@ -363,12 +363,11 @@ impl Store {
     }
 }
 
-/// How an attempt to empty the write-ahead log ended.
+/// Result of truncating the write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogReset {
-    /// The log is empty.
     Done,
-    /// Another connection reads from it or writes to it.
+    /// Another connection is reading or writing it.
     InUse,
 }
 

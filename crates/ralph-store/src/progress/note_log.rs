@@ -1,4 +1,4 @@
-//! The log of note changes: what every note said, when, and how it came and went.
+//! The log of note changes: every version of every note, and how it appeared or disappeared.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use super::authorship::author_at;
 use super::columns::moment;
 use crate::StoreError;
 
-/// A file of notes in one worktree. The main worktree's name is empty, so that a project can be moved.
+/// A notes file in one worktree. The main worktree's name is empty, so that a project can be moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteFile {
     /// The linked worktree's name; empty for the main one.
@@ -20,10 +20,9 @@ pub struct NoteFile {
     pub path: String,
 }
 
-/// What was true of a file when it was last looked at or changed.
+/// The state of a file when it was last read or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRecord {
-    /// What the file system said.
     pub stamp: FileStamp,
     /// The commit that was checked out; none without git.
     pub head: Option<String>,
@@ -43,30 +42,26 @@ impl FileRecord {
     }
 }
 
-/// How a note came to be as it is.
+/// How a note changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteAction {
-    /// Added through ralph.
     Added,
-    /// Edited through ralph.
     Edited,
-    /// Deleted through ralph.
     Deleted,
-    /// Brought back through ralph.
     Restored,
-    /// Found in the file: somebody wrote it by hand.
+    /// Found in the file: written by hand.
     Adopted,
-    /// Found changed in the file.
+    /// Found changed in the file: edited by hand.
     Changed,
-    /// Found in the file again after it had gone.
+    /// Found in the file again after it was missing.
     Returned,
-    /// Gone from the file without a deletion.
+    /// Missing from the file without a deletion.
     Vanished,
-    /// Gone from the file together with a change of the checked-out commit.
+    /// Missing from the file after the checked-out commit changed.
     CheckedOut,
 }
 
-/// Every action with its word in the database.
+/// Each action with its word in the database.
 const ACTIONS: [(NoteAction, &str); 9] = [
     (NoteAction::Added, "added"),
     (NoteAction::Edited, "edited"),
@@ -79,24 +74,20 @@ const ACTIONS: [(NoteAction, &str); 9] = [
     (NoteAction::CheckedOut, "checked_out"),
 ];
 
-/// Whether a note stands in its file after an action.
+/// Whether a note is in its file after an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It stands in the file.
     Present,
-    /// It does not.
     Gone,
 }
 
 impl NoteAction {
-    /// The action of a word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let found = ACTIONS.into_iter().find(|(_, other)| *other == word);
         found.map(|(action, _)| action)
     }
 
-    /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         ACTIONS
@@ -105,7 +96,6 @@ impl NoteAction {
             .map_or("", |(_, word)| word)
     }
 
-    /// Whether the note stands in its file afterwards.
     #[must_use]
     pub fn presence(self) -> Presence {
         match self {
@@ -117,25 +107,20 @@ impl NoteAction {
     }
 }
 
-/// One change of a note, to be recorded: what it says afterwards, or last said.
+/// A change of a note to record, with the text after it, or the last text of a removed note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteChange {
-    /// What happened.
     pub action: NoteAction,
-    /// The note.
     pub note: Note,
-    /// Who did it.
     pub author: Author,
 }
 
-/// The last that is known of a note in one file.
+/// The last recorded state of a note in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownNote {
-    /// What happened last.
     pub action: NoteAction,
-    /// When.
     pub at: Timestamp,
-    /// What it says, or last said.
+    /// The note's current or last text.
     pub note: Note,
 }
 
@@ -144,20 +129,15 @@ pub struct KnownNote {
 pub struct NoteVersion {
     /// Counted from 1 for each note.
     pub number: usize,
-    /// When.
     pub at: Timestamp,
-    /// What happened.
     pub action: NoteAction,
-    /// What the note said.
     pub note: Note,
-    /// In which file.
     pub file: NoteFile,
-    /// Who did it.
     pub author: Author,
 }
 
 impl Store {
-    /// What was recorded of a file; `None` when it was never seen.
+    /// The recorded state of a file; `None` if it was never seen.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -171,7 +151,7 @@ impl Store {
         )
     }
 
-    /// Records changes of notes together with what is now true of their file, in one transaction.
+    /// Records changes of notes together with the state of their file, in one transaction.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing is recorded.
@@ -190,7 +170,7 @@ impl Store {
         })
     }
 
-    /// The last that is known of every note that ever stood in a file, in the order of the ids.
+    /// The last recorded state of every note that was ever in a file, by id.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -224,7 +204,8 @@ impl Store {
         )
     }
 
-    /// Whether only agents ever wrote a note: every row of it in the log is an agent's. A note without a row may be anybody's.
+    /// Whether every logged change of a note was made by an agent. False for a note without logged changes, whose
+    /// author is unknown.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -238,7 +219,7 @@ impl Store {
         )
     }
 
-    /// Every version of the memories and guardrails whose id begins with this text, oldest first.
+    /// All versions of the memories and guardrails with this id prefix, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -325,7 +306,7 @@ fn put_change(transaction: &Transaction<'_>, file: i64, change: &NoteChange, at:
         .map(|_| ())
 }
 
-/// A row of the log as it stands in the database.
+/// A raw row of the log.
 pub(super) struct LoggedNote {
     at: String,
     pub(super) action: String,

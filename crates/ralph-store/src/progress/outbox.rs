@@ -1,4 +1,5 @@
-//! The outbox: files that a settlement wants written. They are written after it, once, by whoever comes first.
+//! The outbox: files that a settlement queued for writing. They are written once, after the settlement, by whichever
+//! process comes first.
 
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, CapturedKnowledge, RunId};
@@ -8,23 +9,20 @@ use super::Store;
 use super::columns::{count_at, from_json, moment, time_at, to_json, word_at};
 use crate::StoreError;
 
-/// A file that a settlement wants written.
+/// A queued file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxFile {
-    /// Its number; it names what is written for ever.
+    /// Its id, which identifies the written file permanently.
     pub id: i64,
-    /// The text that was made ready beside its place; see [`Store::outbox_staged`].
+    /// The staged text; see [`Store::outbox_staged`].
     pub staged: Option<String>,
-    /// The agent that wrote it.
     pub author: Author,
-    /// What is to be written.
     pub knowledge: CapturedKnowledge,
-    /// When it was captured.
     pub created_at: Timestamp,
 }
 
 impl Store {
-    /// What is to be written in a worktree, the oldest first.
+    /// The queued files of a worktree, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -39,7 +37,8 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes that the text of a file stands ready beside its place. When it is gone from there, it was put in place.
+    /// Records that the text is staged in a file beside its destination. Once the staged file is missing, it was moved
+    /// into place.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -47,7 +46,7 @@ impl Store {
         self.write(|transaction| put_state(transaction, id, "staged", Some(text)))
     }
 
-    /// Notes that a file is written.
+    /// Records that a file is written.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -56,7 +55,7 @@ impl Store {
     }
 }
 
-/// A file that is written stays so, and its text is not needed any more.
+/// A written file stays written, and its text is no longer needed.
 pub(super) fn put_state(
     transaction: &Transaction<'_>,
     id: i64,
@@ -69,7 +68,7 @@ pub(super) fn put_state(
         .map(drop)
 }
 
-/// Wants a long note written.
+/// Queues a knowledge entry for writing.
 pub(super) fn put_knowledge(
     transaction: &Transaction<'_>,
     worktree: &str,
@@ -96,7 +95,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<OutboxFile> {
             word_at(row, "run_id", RunId::parse)?,
             count_at(row, "iteration")?,
         ),
-        knowledge: from_json(&payload, "knowledge that is to be written")?,
+        knowledge: from_json(&payload, "queued knowledge entry")?,
         created_at: time_at(row, "created_at")?,
     })
 }

@@ -1,4 +1,4 @@
-//! What a person wants to know who has been away: what was done, what failed, what it cost, what waits.
+//! What happened since the user last checked: finished and failed tasks, cost, and what needs attention.
 
 use std::collections::BTreeMap;
 
@@ -10,97 +10,90 @@ use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
 use super::denials::denials_since;
 use super::pauses::{Pause, all_pauses};
-use super::review::{FinishedTask, WAITING_LESSONS, Which, finished_tasks};
+use super::review::{FinishedTask, WAITING_LEARNINGS, Which, finished_tasks};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
-/// A look at the status.
+/// When the user last checked the status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
-    /// The last row of the journal that there was.
+pub struct LastSeen {
+    /// The last journal entry at that time.
     pub journal: i64,
-    /// When.
     pub at: Timestamp,
 }
 
-/// A task that something is to be said about.
+/// A task with its latest reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskNews {
-    /// The task.
+pub struct TaskSummary {
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// What was last said about it, in a sentence; empty when nothing was.
+    /// The last recorded reason, as a sentence; may be empty.
     pub reason: String,
-    /// How many attempts at it were begun, ever.
+    /// Number of attempts ever begun.
     pub attempts: u32,
 }
 
-/// A task that a run is at.
+/// A task that a run is working on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtWork {
-    /// The run.
     pub run: RunId,
-    /// The task.
     pub task: TaskId,
-    /// Its title.
     pub title: String,
-    /// When the run took it.
+    /// When the run claimed it.
     pub since: Timestamp,
 }
 
-/// What there is since a row of the journal, and how things stand.
+/// News since a journal entry, and the current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
-    /// The last row of the journal; 0 when there is none.
+    /// The last journal entry; 0 if there is none.
     pub last_journal: i64,
-    /// How many iterations ended how, since.
+    /// Iterations since, by outcome.
     pub outcomes: BTreeMap<Outcome, u32>,
-    /// The tasks that were done since, in the order in which they were.
-    pub done: Vec<TaskNews>,
-    /// The tasks that were tried since and have failed, in the order in which they did.
-    pub failed: Vec<TaskNews>,
-    /// How many different lessons were learned since.
+    /// Tasks done since, in order.
+    pub done: Vec<TaskSummary>,
+    /// Tasks attempted since that have failed, in order.
+    pub failed: Vec<TaskSummary>,
+    /// Number of distinct learnings captured since.
     pub learnings: u32,
-    /// How many long notes with different titles were captured since.
+    /// Number of knowledge entries with distinct titles captured since.
     pub knowledge: u32,
-    /// How many notes agents stored or changed with commands since.
+    /// Number of notes that agents stored or changed with commands since.
     pub agent_notes: u32,
-    /// What was used since.
     pub spent: Usage,
-    /// How long the iterations since took, all together.
+    /// Total duration of the iterations since.
     pub duration_ms: u64,
-    /// The runs that have not ended, of all worktrees, the latest first. One that was killed is among them.
+    /// Runs of all worktrees that have not ended, latest first, including killed ones.
     pub open_runs: Vec<Run>,
-    /// What those runs are at, or were when they were killed.
+    /// The tasks of those runs, also of killed ones.
     pub at_work: Vec<AtWork>,
-    /// What keeps agents from being started, as far as it is on record; some of it may be over.
+    /// The recorded pauses of agents; some may be over.
     pub pauses: Vec<Pause>,
-    /// The run of this worktree that ended last.
+    /// The last ended run of this worktree.
     pub last_run: Option<Run>,
-    /// The tasks that wait for a person: those that have failed, the most urgent first.
-    pub waiting: Vec<TaskNews>,
-    /// The done tasks that a person has to review: those that keep others waiting first, then the most urgent.
+    /// Failed tasks, most urgent first.
+    pub waiting: Vec<TaskSummary>,
+    /// Done tasks that a person has to review: first those that block others, then the most urgent.
     pub unverified: Vec<FinishedTask>,
-    /// How many done and verified tasks have code that no person has reviewed.
+    /// Number of done and verified tasks whose code no person has reviewed.
     pub to_review: u32,
-    /// How many lessons wait for a person.
+    /// Number of learnings that need review.
     pub waiting_learnings: u32,
-    /// How many tasks and changes agents propose.
+    /// Number of tasks and changes that agents proposed.
     pub proposals: u32,
-    /// What agents were not allowed to do since, the newest first.
+    /// Denied permissions since, newest first.
     pub denials: Vec<Denial>,
-    /// How many tasks stand how, those that have children left out.
+    /// Task counts by status, without parents.
     pub tasks: BTreeMap<TaskStatus, u32>,
 }
 
-/// Which of a task's rows is its last one.
+/// Condition for the last journal entry of a task.
 const LAST_ROW: &str = "
     journal.id = (
         SELECT later.id FROM journal AS later WHERE later.task_id = journal.task_id
         ORDER BY later.created_at DESC, later.id DESC LIMIT 1
     )";
-/// What was last said about a task: its last row in the journal, unless its log says something later.
+/// The latest reason for a task's state: of its last journal entry, or of a later line in its log.
 const LAST_WORD: &str = "
     SELECT text FROM (
         SELECT reason AS text, created_at AS at, 1 AS rank FROM journal WHERE id = (
@@ -121,42 +114,42 @@ fn number(connection: &Connection, sql: &str) -> rusqlite::Result<u32> {
 }
 
 impl Store {
-    /// What there is since a row of the journal (0 for all of it), and how things stand, seen from a worktree. What was taken
-    /// over from another tool is no news.
+    /// News since a journal entry (0 for all), and the current state, as seen from a worktree. Imported entries are not
+    /// news.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn overview(&self, since_journal: i64, worktree: &str) -> Result<Overview, StoreError> {
-        let looked = self.look().and_then(|moment| {
-            let sums = sums_since(&moment, since_journal)?;
+        let overview = self.begin_read().and_then(|snapshot| {
+            let sums = sums_since(&snapshot, since_journal)?;
             Ok(Overview {
-                last_journal: moment.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?,
+                last_journal: snapshot.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?,
                 outcomes: counts(
-                    &moment,
+                    &snapshot,
                     "SELECT outcome AS word, count(*) AS n FROM journal WHERE id > ?1 AND NOT imported GROUP BY outcome",
                     Some(since_journal),
                     Outcome::parse,
                 )?,
                 done: news_since(
-                    &moment,
+                    &snapshot,
                     since_journal,
                     "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'",
                 )?,
-                failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
+                failed: news_since(&snapshot, since_journal, "tasks.status = 'failed'")?,
                 learnings: count_since(
-                    &moment,
+                    &snapshot,
                     "learnings",
-                    // What cannot be true was not learned.
+                    // Rejected learnings were not learned.
                     "iif(status = 'rejected', NULL, content)",
                     since_journal,
                 )?,
                 knowledge: count_since(
-                    &moment,
+                    &snapshot,
                     "outbox",
                     "lower(trim(json_extract(payload, '$.title')))",
                     since_journal,
                 )?,
-                agent_notes: moment
+                agent_notes: snapshot
                     .prepare_cached(
                         "SELECT count(DISTINCT note) FROM note_log
                          JOIN journal ON journal.run_id = note_log.run AND journal.iteration = note_log.iteration
@@ -165,26 +158,26 @@ impl Store {
                     .query_row([since_journal], |row| row.get(0))?,
                 spent: sums.0,
                 duration_ms: sums.1,
-                open_runs: moment
+                open_runs: snapshot
                     .prepare_cached("SELECT * FROM runs WHERE ended_at IS NULL ORDER BY seq DESC")?
                     .query_map([], read_run)?
                     .collect::<rusqlite::Result<_>>()?,
-                at_work: at_work(&moment)?,
-                pauses: all_pauses(&moment)?,
-                last_run: moment
+                at_work: at_work(&snapshot)?,
+                pauses: all_pauses(&snapshot)?,
+                last_run: snapshot
                     .prepare_cached(
                         "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY seq DESC",
                     )?
                     .query_row([worktree], read_run)
                     .optional()?,
-                waiting: waiting(&moment)?,
-                unverified: finished_tasks(&moment, Which::Unverified)?,
-                to_review: number(&moment, TO_REVIEW)?,
-                waiting_learnings: number(&moment, &format!("SELECT count(*) {WAITING_LESSONS}"))?,
-                proposals: number(&moment, PROPOSALS)?,
-                denials: denials_since(&moment, since_journal)?,
+                waiting: failed_task_summaries(&snapshot)?,
+                unverified: finished_tasks(&snapshot, Which::Unverified)?,
+                to_review: number(&snapshot, TO_REVIEW)?,
+                waiting_learnings: number(&snapshot, &format!("SELECT count(*) {WAITING_LEARNINGS}"))?,
+                proposals: number(&snapshot, PROPOSALS)?,
+                denials: denials_since(&snapshot, since_journal)?,
                 tasks: counts(
-                    &moment,
+                    &snapshot,
                     "SELECT status AS word, count(*) AS n FROM tasks
                      WHERE NOT EXISTS (SELECT 1 FROM tasks AS child WHERE child.parent = tasks.id) GROUP BY status",
                     None,
@@ -192,16 +185,16 @@ impl Store {
                 )?,
             })
         });
-        self.sql(looked)
+        self.sql(overview)
     }
 
-    /// When somebody last looked at the status in a worktree; none when nobody did.
+    /// When the status was last checked in a worktree, if ever.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn last_look(&self, worktree: &str) -> Result<Option<Look>, StoreError> {
+    pub fn last_seen(&self, worktree: &str) -> Result<Option<LastSeen>, StoreError> {
         let read = |row: &Row<'_>| {
-            Ok(Look {
+            Ok(LastSeen {
                 journal: row.get("journal")?,
                 at: time_at(row, "at")?,
             })
@@ -213,18 +206,18 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes that somebody looked at the status in a worktree.
+    /// Records that the status was checked in a worktree.
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn put_look(&mut self, worktree: &str, look: &Look) -> Result<(), StoreError> {
+    pub fn put_last_seen(&mut self, worktree: &str, last_seen: &LastSeen) -> Result<(), StoreError> {
         self.write(|transaction| {
             transaction
                 .prepare_cached(
                     "INSERT INTO looks (worktree, journal, at) VALUES (?1, ?2, ?3)
                      ON CONFLICT (worktree) DO UPDATE SET journal = ?2, at = ?3",
                 )?
-                .execute(params![worktree, look.journal, moment(look.at)])
+                .execute(params![worktree, last_seen.journal, moment(last_seen.at)])
                 .map(drop)
         })
     }
@@ -247,7 +240,6 @@ fn sums_since(connection: &Connection, since: i64) -> rusqlite::Result<(Usage, u
         })
 }
 
-/// Counts of rows by a word.
 fn counts<T: Ord>(
     connection: &Connection,
     sql: &str,
@@ -262,7 +254,7 @@ fn counts<T: Ord>(
         .collect()
 }
 
-/// How many different ones there are: what is said again is not new. What is nothing is not counted.
+/// The number of distinct values; NULL is not counted.
 fn count_since(connection: &Connection, table: &str, what: &str, since: i64) -> rusqlite::Result<u32> {
     connection
         .prepare_cached(&format!(
@@ -271,9 +263,9 @@ fn count_since(connection: &Connection, table: &str, what: &str, since: i64) -> 
         .query_row([since], |row| row.get(0))
 }
 
-/// The tasks whose last row is later than another one and says this of them, in the order of those rows. A task that was
-/// deleted since is among them: the journal keeps its title.
-fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Result<Vec<TaskNews>> {
+/// The tasks whose last journal entry is newer and matches a condition, in journal order. Tasks deleted since are
+/// included, because the journal keeps their titles.
+fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Result<Vec<TaskSummary>> {
     connection
         .prepare_cached(&format!(
             "SELECT task_id AS id, task_title AS title, reason, coalesce(attempts, attempt) AS attempts
@@ -300,7 +292,7 @@ fn at_work(connection: &Connection) -> rusqlite::Result<Vec<AtWork>> {
         .collect()
 }
 
-pub(super) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<TaskNews>> {
+pub(super) fn failed_task_summaries(connection: &Connection) -> rusqlite::Result<Vec<TaskSummary>> {
     connection
         .prepare_cached(&format!(
             "SELECT id, title, coalesce(({LAST_WORD}), '') AS reason, attempts FROM tasks
@@ -311,8 +303,8 @@ pub(super) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<TaskNews>
         .collect()
 }
 
-fn read_news(row: &Row<'_>) -> rusqlite::Result<TaskNews> {
-    Ok(TaskNews {
+fn read_news(row: &Row<'_>) -> rusqlite::Result<TaskSummary> {
+    Ok(TaskSummary {
         id: word_at(row, "id", TaskId::parse)?,
         title: row.get("title")?,
         reason: row.get("reason")?,

@@ -1,7 +1,7 @@
-//! Pauses: what keeps an agent from being started for a while, whichever run met it.
+//! Pauses: an agent must not be started for a while, whichever run found that out.
 //!
-//! A pause is told by a moment of the wall clock, which may jump. So nobody waits longer for one than it was when it was
-//! made, and a run that has waited long enough by its own count says so when it claims.
+//! A pause ends at a wall-clock time, and the clock may jump. So a run never waits longer than the pause lasted when it
+//! was created, and a run that has waited long enough by its own count says so when it claims.
 
 use std::time::Duration;
 
@@ -17,14 +17,13 @@ use crate::StoreError;
 /// Why an agent should not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseReason {
-    /// What the user may use is used up.
+    /// The user's usage limit is reached.
     UsageLimit,
-    /// The service fails.
     Transient,
 }
 
 impl PauseReason {
-    /// It as it stands in the database, and for programs.
+    /// The word in the database and for programs.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,35 +39,29 @@ impl PauseReason {
     }
 }
 
-/// A pause that is to be made.
+/// A pause to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPause {
-    /// Why.
     pub reason: PauseReason,
-    /// Until when.
     pub until: Timestamp,
-    /// How often in a row this reason was met.
+    /// How many times in a row this reason occurred.
     pub times: u32,
-    /// What was said about it, as a sentence.
+    /// The agent's explanation, as a sentence.
     pub said: String,
 }
 
 /// A pause of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
-    /// The agent's name.
     pub agent: String,
-    /// What it is.
     pub what: NewPause,
-    /// The run that met it.
+    /// The run that encountered it.
     pub run: RunId,
-    /// When.
     pub created_at: Timestamp,
 }
 
 impl Pause {
-    /// How much of it is left; none when it is over. Never more than there was when it was made, should the clock have been
-    /// set back since.
+    /// The remaining time; none if it is over. Never more than its original length, in case the clock was set back.
     #[must_use]
     pub fn left(&self, now: Timestamp) -> Option<Duration> {
         let whole = self.what.until.duration_since(self.created_at);
@@ -76,54 +69,50 @@ impl Pause {
         Duration::try_from(left).ok().filter(|left| !left.is_zero())
     }
 
-    /// Whether it is the same as another: made by the same run at the same moment.
+    /// Whether both were created by the same run at the same time.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.agent == other.agent && self.run == other.run && self.created_at == other.created_at
     }
 }
 
-/// Which pauses keep a run from a task.
+/// Which pauses keep a run from claiming a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heed<'a> {
-    /// Every one.
-    Pauses,
-    /// Every one but this, which the run has waited for long enough.
-    But(&'a Pause),
-    /// None.
-    Nothing,
+pub enum PausePolicy<'a> {
+    Respect,
+    /// All except this one, which the run has waited out.
+    Except(&'a Pause),
+    Ignore,
 }
 
-impl Heed<'_> {
-    pub(super) fn holds(self, pause: &Pause, now: Timestamp) -> bool {
-        let is_heeded = match self {
-            Self::Pauses => true,
-            Self::But(waited) => !pause.is(waited),
-            Self::Nothing => false,
+impl PausePolicy<'_> {
+    pub(super) fn applies(self, pause: &Pause, now: Timestamp) -> bool {
+        let is_respected = match self {
+            Self::Respect => true,
+            Self::Except(waited) => !pause.is(waited),
+            Self::Ignore => false,
         };
-        is_heeded && pause.left(now).is_some()
+        is_respected && pause.left(now).is_some()
     }
 }
 
-/// What becomes of an agent's pause with a settlement.
+/// How a settlement changes an agent's pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PauseChange {
-    /// It stays: nothing was learned about it.
+    /// Nothing was learned about it.
     Keep,
-    /// The one that was there when the task was claimed is over. One that another run has met since stays.
+    /// The pause known at the claim is over. One that another run has created since stays.
     Lift,
-    /// There is a new one. One that another run has met since and that lasts longer stays.
+    /// There is a new pause. A longer one that another run has created since stays.
     Put(NewPause),
 }
 
-/// What becomes of the pause of an agent that a run needs beside its own: that of its verifier.
+/// A change of an agent's pause, such as the verifier's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtherPause {
-    /// The agent's name.
+pub struct AgentPauseChange {
     pub agent: String,
-    /// The pause of it that was on record when the task was claimed.
+    /// Its pause that was on record at the claim.
     pub seen: Option<Pause>,
-    /// What becomes of it.
     pub change: PauseChange,
 }
 
@@ -166,13 +155,13 @@ pub(super) fn all_pauses(connection: &Connection) -> rusqlite::Result<Vec<Pause>
         .collect()
 }
 
-/// Does to the pauses of the run's agents what a settlement says.
+/// Applies a settlement's changes to the pauses of the run's agents.
 pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let agent: Option<String> = transaction
         .prepare_cached("SELECT agent FROM runs WHERE id = ?1")?
         .query_row([settlement.row.run.as_str()], |row| row.get(0))
         .optional()?;
-    let own = agent.map(|agent| OtherPause {
+    let own = agent.map(|agent| AgentPauseChange {
         agent,
         seen: settlement.seen_pause.clone(),
         change: settlement.pause.clone(),
@@ -181,7 +170,7 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
     all.try_for_each(|pause| change_one(transaction, settlement, pause))
 }
 
-fn change_one(transaction: &Transaction<'_>, settlement: &Settlement, of: &OtherPause) -> rusqlite::Result<()> {
+fn change_one(transaction: &Transaction<'_>, settlement: &Settlement, of: &AgentPauseChange) -> rusqlite::Result<()> {
     let there = pause_of_agent(transaction, &of.agent)?;
     let is_seen = |pause: &Pause| of.seen.as_ref().is_some_and(|seen| seen.is(pause));
     match (&of.change, there) {

@@ -1,69 +1,60 @@
-//! Changes that agents propose and people decide about: commands that ralph did not carry out because they would change
-//! what a person wrote, or a learning.
+//! Changes that agents propose: commands that ralph did not run because they would change what a person wrote, or a
+//! learning. A person accepts or rejects them.
 
 use jiff::Timestamp;
-use ralph_model::{Author, Entropy, ProposalId, RunId, serialize_moment};
+use ralph_model::{Author, Entropy, ProposalId, RunId, serialize_timestamp};
 use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::authorship::author_at;
-use super::by_beginning::ByBeginning;
 use super::columns::{from_json, moment, time_at, to_json, word_at};
+use super::id_prefix::IdPrefix;
 use crate::StoreError;
 
-/// A command that an agent gave and that a person may have carried out.
+/// A command of an agent that needs a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposedCommand {
     /// The arguments, without the program's name.
     pub arguments: Vec<String>,
-    /// The standard input that the command read.
+    /// The command's standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
 }
 
-/// A proposal that nobody has decided about.
+/// An open proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proposal {
-    /// Its id.
     pub id: ProposalId,
-    /// The kind of change: the words of the command, such as `memory edit`.
+    /// The command words, such as `memory edit`.
     pub change: String,
-    /// The ids of what it would change, separated by spaces.
+    /// The affected ids, separated by spaces.
     pub target: String,
-    /// The command.
     #[serde(flatten)]
     pub command: ProposedCommand,
-    /// Who proposes it.
     #[serde(flatten)]
     pub author: Author,
-    /// When.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     pub at: Timestamp,
 }
 
 /// A proposal to be stored.
 #[derive(Debug, Clone)]
 pub struct NewProposal<'a> {
-    /// The kind of change.
     pub change: &'a str,
-    /// The ids of what it would change.
     pub target: &'a str,
-    /// The command.
     pub command: &'a ProposedCommand,
 }
 
-/// What a person decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The command was carried out.
+    /// The command was run.
     Accepted,
-    /// It was not.
     Rejected,
 }
 
 impl Store {
-    /// Stores a proposal of whoever acts; the same one that is still open is not stored again.
+    /// Stores a proposal of the current author; an identical open one is not stored again.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -108,7 +99,7 @@ impl Store {
         })
     }
 
-    /// The proposals that nobody has decided about, the oldest first.
+    /// The open proposals, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -120,7 +111,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// How many changes and tasks the agents of a run proposed that are still undecided.
+    /// The number of undecided changes and tasks that a run's agents proposed.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -135,19 +126,19 @@ impl Store {
         self.sql(found)
     }
 
-    /// The open proposal that an id, or the beginning of one, names; none where there is none, or several.
+    /// The open proposal with this id or id prefix; none if there is none or several.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn find_proposal(&self, text: &str) -> Result<Option<Proposal>, StoreError> {
         let sql = "SELECT id, change FROM proposals WHERE id >= ?1 AND id < ?1 || 'g' AND state = 'open' ORDER BY id";
-        let ByBeginning::One(id) = self.by_beginning(text, ProposalId::PREFIX, sql, ProposalId::parse)? else {
+        let IdPrefix::One(id) = self.id_prefix(text, ProposalId::PREFIX, sql, ProposalId::parse)? else {
             return Ok(None);
         };
         self.proposal(id.as_str())
     }
 
-    /// The proposal of an id, decided or not.
+    /// The proposal with this id, decided or not.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -159,7 +150,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes what a person decided about a proposal. Whether it was still open.
+    /// Records a person's decision. Returns whether the proposal was still open.
     ///
     /// # Errors
     /// When the database cannot be written.

@@ -1,4 +1,4 @@
-//! The long texts of old failure reports are dropped; what they were about, and what makes two of them the same, stays.
+//! Shortens old failure reports. Their subject and signature stay.
 
 use jiff::Timestamp;
 use ralph_model::first_line;
@@ -8,17 +8,17 @@ use super::Store;
 use super::columns::moment;
 use crate::StoreError;
 
-/// How many characters of what was tried, of why that failed, and of what to try instead are left.
+/// Maximum length of a shortened text.
 const LINE_CHARACTERS: usize = 120;
-/// What stands where a line was cut.
+/// Marks a cut.
 const CUT: char = '…';
 
 impl Store {
-    /// Shortens at most so many reports of tasks that were done before this moment, and that nobody has touched since, and of
-    /// attempts before it at tasks that were deleted; how many it were. The names of files stay: by them tasks are alike.
+    /// Shortens at most `most` reports of tasks that were done before this time and unchanged since, and of earlier
+    /// attempts at deleted tasks; returns their number. File names stay, because similar tasks are found by them.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was shortened.
+    /// When the database cannot be written; no report is shortened then.
     pub fn shorten_reports(&mut self, done_before: Timestamp, most: u32, now: Timestamp) -> Result<usize, StoreError> {
         self.write(|transaction| {
             let long: Vec<(i64, String, String, Option<String>)> = transaction
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_left_and_says_where_it_was_cut() {
+    fn long_texts_are_cut_to_one_line() {
         assert_eq!(short("  the lock was held "), "the lock was held");
         assert_eq!(short("\nfirst\nsecond\n"), "first…");
         assert_eq!(short(&"ä".repeat(120)), "ä".repeat(120));

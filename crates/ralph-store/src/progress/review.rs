@@ -1,4 +1,4 @@
-//! What waits for a person: tasks that have failed, and lessons that nobody has judged.
+//! What needs a person's attention: failed tasks, finished tasks and unjudged learnings.
 
 use ralph_model::{Attempt, Denial, Evidence, Learning, Signature, TaskId, Unverified, Usage};
 use rusqlite::Connection;
@@ -9,91 +9,84 @@ use super::attempts::failed_attempts;
 use super::columns::{count_at, from_json, number_at, word_at};
 use super::denials::denials_of_task;
 use super::learning_reading::read_learning;
-use super::overview::{TaskNews, waiting};
+use super::overview::{TaskSummary, failed_task_summaries};
 use super::task_rows::read_unverified;
 use crate::StoreError;
 
 /// A task that has failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// What was last said about it, in a sentence; empty when nothing was.
+    /// The last recorded reason, as a sentence; may be empty.
     pub reason: String,
-    /// How many attempts at it were begun, ever.
+    /// Number of attempts ever begun.
     pub attempts: u32,
-    /// How many of the last attempts failed the same way, the last one among them; 0 where nobody can tell.
+    /// Number of trailing attempts with the same failure signature; 0 if unknown.
     pub same: u32,
-    /// The tasks that wait for it.
+    /// The tasks that depend on it.
     pub holds_up: Vec<TaskId>,
-    /// What agents were not allowed to do, the newest first.
+    /// Denied permissions, newest first.
     pub denials: Vec<Denial>,
-    /// The attempts that failed since it was last done, the oldest first.
+    /// The failed attempts since it was last done, oldest first.
     pub failed_attempts: Vec<Attempt>,
 }
 
-/// A done task that a person can review, with what is known of the work.
+/// A done task that a person can review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FinishedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Why it is unverified; none where it is verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<Unverified>,
-    /// How many attempts at it were begun, ever.
+    /// Number of attempts ever begun.
     pub attempts: u32,
-    /// What confirmed the work.
     pub evidence: Evidence,
-    /// What all attempts cost.
     #[serde(flatten)]
     pub usage: Usage,
-    /// The commit that holds the work; none where none was made, or it has not landed.
+    /// The commit with the work; none if there is none or it has not landed.
     pub commit: Option<String>,
-    /// The injected entries that agents said they relied on.
+    /// The injected entries that agents reported using.
     pub memory_used: Vec<String>,
-    /// What agents were not allowed to do, the newest first.
+    /// Denied permissions, newest first.
     pub denials: Vec<Denial>,
 }
 
-/// What waits for a person.
+/// What needs a person's attention.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Review {
-    /// The tasks that have failed, the most urgent first. Of one that has parts, its parts stand here.
+    /// Failed tasks, most urgent first; subtasks instead of their parents.
     pub failed_tasks: Vec<FailedTask>,
-    /// The done tasks that no person has reviewed: unverified ones first, and of these the ones that keep others waiting.
+    /// Done tasks that no person has reviewed: unverified ones first, of these the ones that block others.
     pub finished_tasks: Vec<FinishedTask>,
-    /// The lessons that wait to be judged, the newest first.
+    /// Learnings that need a decision, newest first.
     pub learnings: Vec<Learning>,
 }
 
-/// The lessons that wait: nothing has shown yet that they hold, or a person has to say so. Of one that another has taken the
-/// place of nobody wants to know.
-pub(super) const WAITING_LESSONS: &str =
+/// Learnings that need a decision: not confirmed yet, or waiting for a person. Superseded ones are irrelevant.
+pub(super) const WAITING_LEARNINGS: &str =
     "FROM learnings WHERE status IN ('pending', 'validated') AND superseded_by IS NULL";
 
 impl Store {
-    /// What waits for a person.
+    /// Everything that needs a person's attention.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn review(&self) -> Result<Review, StoreError> {
-        // One moment for all of it: what is read below is read within.
-        let moment = self.sql(self.look())?;
+        // One snapshot for all queries below.
+        let snapshot = self.sql(self.begin_read())?;
         let mut failed_tasks = Vec::new();
-        for task in self.sql(waiting(&moment))? {
-            failed_tasks.push(self.with_attempts(&moment, task)?);
+        for task in self.sql(failed_task_summaries(&snapshot))? {
+            failed_tasks.push(self.with_attempts(&snapshot, task)?);
         }
-        let finished_tasks = self.sql(finished_tasks(&moment, Which::ToReview))?;
-        let learnings = moment
-            .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
+        let finished_tasks = self.sql(finished_tasks(&snapshot, Which::ToReview))?;
+        let learnings = snapshot
+            .prepare_cached(&format!("SELECT * {WAITING_LEARNINGS} ORDER BY seq DESC"))
             .and_then(|mut statement| {
                 let mut learnings = Vec::new();
                 for learning in statement.query_map([], read_learning)? {
-                    learnings.extend(self.passing_over(learning)?);
+                    learnings.extend(self.skip_unreadable(learning)?);
                 }
                 Ok(learnings)
             });
@@ -105,15 +98,15 @@ impl Store {
         })
     }
 
-    /// A task as it waits for a person; none where it has not failed.
+    /// A failed task with its details; none if it has not failed.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn failed_task(&self, id: &TaskId) -> Result<Option<FailedTask>, StoreError> {
-        let moment = self.sql(self.look())?;
-        let mut failed = self.sql(waiting(&moment))?.into_iter();
+        let snapshot = self.sql(self.begin_read())?;
+        let mut failed = self.sql(failed_task_summaries(&snapshot))?.into_iter();
         let task = failed.find(|task| task.id == *id);
-        task.map(|task| self.with_attempts(&moment, task)).transpose()
+        task.map(|task| self.with_attempts(&snapshot, task)).transpose()
     }
 
     /// A done task that needs review; none if it does not.
@@ -125,13 +118,13 @@ impl Store {
         Ok(finished.into_iter().find(|task| task.id == *id))
     }
 
-    /// A task that has failed, with how it did and what waits for it. To be called within a transaction.
-    fn with_attempts(&self, moment: &Connection, task: TaskNews) -> Result<FailedTask, StoreError> {
-        let failed_attempts = self.sql(failed_attempts(moment, &task.id, u32::MAX))?.attempts;
+    /// Adds details to a failed task. Must be called within a transaction.
+    fn with_attempts(&self, snapshot: &Connection, task: TaskSummary) -> Result<FailedTask, StoreError> {
+        let failed_attempts = self.sql(failed_attempts(snapshot, &task.id, u32::MAX))?.attempts;
         Ok(FailedTask {
             same: failing_the_same_way(&failed_attempts),
             holds_up: self.waiting_for(&task.id)?,
-            denials: self.sql(denials_of_task(moment, &task.id))?,
+            denials: self.sql(denials_of_task(snapshot, &task.id))?,
             id: task.id,
             title: task.title,
             reason: task.reason,
@@ -141,16 +134,14 @@ impl Store {
     }
 }
 
-/// Which done tasks are meant.
+/// Which done tasks to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
-    /// Those that a person has to review.
     Unverified,
-    /// These, and those whose commit no person has looked at.
+    /// Also those whose commit no person has reviewed.
     ToReview,
 }
 
-/// Done tasks, with what is known of the work.
 pub(super) fn finished_tasks(connection: &Connection, which: Which) -> rusqlite::Result<Vec<FinishedTask>> {
     connection
         .prepare_cached(
@@ -189,7 +180,7 @@ pub(super) fn finished_tasks(connection: &Connection, which: Which) -> rusqlite:
         .collect()
 }
 
-/// How many attempts at the end have the signature of the last one.
+/// Number of trailing attempts with the signature of the last one.
 fn failing_the_same_way(attempts: &[Attempt]) -> u32 {
     let signature = |attempt: &Attempt| -> Option<Signature> { attempt.report.as_ref()?.signature.clone() };
     let Some(last) = attempts.last().and_then(signature) else {

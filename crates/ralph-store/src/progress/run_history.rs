@@ -1,4 +1,4 @@
-//! Reading a whole run, as lessons are drawn from it, and which runs still wait for that.
+//! Reads the history of a run for extracting learnings, and lists the runs without extraction.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, number_at, word_at, word_in};
-use super::settle::told_by_others;
+use super::settle::quoted_text;
 use crate::StoreError;
 
 impl Store {
-    /// All that lessons can be drawn from of a run. One that nobody knows has no iterations.
+    /// Everything from which learnings of a run can be extracted. An unknown run has no iterations.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn run_history(&self, run: &RunId) -> Result<RunHistory, StoreError> {
-        let moment = self.look();
-        self.sql(moment.and_then(|moment| history(&moment, run)))
+        let snapshot = self.begin_read();
+        self.sql(snapshot.and_then(|snapshot| history(&snapshot, run)))
     }
 
-    /// The runs that are over, whose iterations are all settled, and from which no lessons were drawn yet: the newest first,
-    /// at most so many; with a run only those that began before it.
+    /// Ended runs whose iterations are all settled and that have no extraction yet: newest first, at most `most`; with
+    /// `before`, only runs that began earlier.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -58,10 +58,10 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
         )?
         .query_map([run.as_str()], read_iteration)?
         .collect::<rusqlite::Result<_>>()?;
-    let mut told = told(connection, run)?;
+    let mut reported = reported_strategies(connection, run)?;
     for iteration in &mut iterations {
-        let told = iteration.journal.and_then(|journal| told.remove(&journal));
-        iteration.learned = told.unwrap_or_default();
+        let reported = iteration.journal.and_then(|journal| reported.remove(&journal));
+        iteration.learned = reported.unwrap_or_default();
     }
     Ok(RunHistory {
         loop_id: run.to_string(),
@@ -70,8 +70,8 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
     })
 }
 
-/// The ways to work that the iterations of a run told of, by their rows. What was drawn from the rows themselves nobody told.
-fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, Vec<String>>> {
+/// The strategies that agents reported, by journal entry. Extracted learnings are excluded.
+fn reported_strategies(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, Vec<String>>> {
     let mut statement = connection.prepare_cached(
         "SELECT learning_sources.journal AS row, content
          FROM journal
@@ -81,17 +81,17 @@ fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, V
          ORDER BY learnings.seq",
     )?;
     let mut rows = statement.query([run.as_str()])?;
-    let mut told: HashMap<i64, Vec<String>> = HashMap::new();
+    let mut reported: HashMap<i64, Vec<String>> = HashMap::new();
     while let Some(row) = rows.next()? {
-        told.entry(row.get("row")?).or_default().push(row.get("content")?);
+        reported.entry(row.get("row")?).or_default().push(row.get("content")?);
     }
-    Ok(told)
+    Ok(reported)
 }
 
 fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
     let outcome = word_at(row, "outcome", Outcome::parse)?;
     let end = match outcome.is_failure() {
-        // An agent's word about its work proves nothing.
+        // An agent's claim about its own work is not evidence.
         Some(false) if row.get("unverified")? || word_at(row, "evidence", Evidence::parse)? == Evidence::None => {
             PastEnd::Unproven
         }
@@ -117,7 +117,7 @@ fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
     })
 }
 
-/// What went wrong, what says most first: the agent's words, and what the failing program printed.
+/// The error of an attempt, most informative part first: the agent's words, then the program output.
 fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
     let Some(why) = row.get::<_, Option<String>>("why_failed")? else {
         return Ok(None);
@@ -130,7 +130,7 @@ fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
         (ReportOrigin::Ralph, Some(printed)) => printed,
         (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => match own_reason(row, &why)? {
             Some(reason) => reason,
-            // That an agent ended without a word is nothing that another one could avoid by knowing it.
+            // An agent that ended without a report leaves nothing to learn from.
             None => return Ok(None),
         },
         (ReportOrigin::Agent, Some(printed)) => format!("{why}\n{printed}"),
@@ -140,9 +140,9 @@ fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
     Ok(Some(PastError { text, signature }))
 }
 
-/// Why the agent itself said that it cannot be done, without ralph's sentence around it.
+/// The agent's own reason for giving up, without ralph's sentence around it.
 fn own_reason(row: &Row<'_>, why: &str) -> rusqlite::Result<Option<String>> {
     let stop = word_at(row, "stop_reason", StopReason::parse)?;
-    let reason = told_by_others(why).trim();
+    let reason = quoted_text(why).trim();
     Ok((stop == StopReason::TaskFailed && !reason.is_empty()).then(|| reason.to_owned()))
 }

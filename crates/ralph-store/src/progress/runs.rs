@@ -1,4 +1,4 @@
-//! Runs: who works where, since when, and how it ended.
+//! Runs: begin, heartbeat, end, and cleanup after killed ones.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,14 +13,11 @@ use super::columns::{moment, time_at, time_in, unreadable, word_at};
 use super::settle::release;
 use crate::StoreError;
 
-/// A run that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRun {
-    /// Its id.
     pub id: RunId,
-    /// The agent's name.
     pub agent: String,
-    /// What was asked for, as a person reads it.
+    /// The request, as text for the user.
     pub goal: String,
     /// The worktree's name; empty for the main one.
     pub worktree: String,
@@ -28,34 +25,28 @@ pub struct NewRun {
     pub branch: Option<String>,
     /// The commit that is checked out.
     pub commit: Option<String>,
-    /// The process.
     pub process: RunProcess,
-    /// When it begins.
     pub started_at: Timestamp,
 }
 
-/// A run on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// How it began.
     pub begun: NewRun,
-    /// When it last gave a sign.
+    /// Its last heartbeat.
     pub heartbeat: Timestamp,
-    /// What it asks the person at its terminal, and waits for; none while it asks nothing. One that was killed asks no more,
-    /// whatever stands here.
+    /// The question at its terminal that it waits for, if any. A killed run no longer asks, whatever is stored here.
     pub asks: Option<String>,
-    /// When and how it ended, as a sentence; none while it goes on, or when it was killed.
+    /// When and how it ended, as a sentence; none while it is running or if it was killed.
     pub ended: Option<(Timestamp, String)>,
-    /// The exit code that it ended with; none while it goes on, or when it was killed.
+    /// Its exit code; none while it is running or if it was killed.
     pub end_code: Option<u8>,
 }
 
-/// A run without an end on record, and until when it is protected.
+/// A run without a recorded end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenRun {
-    /// The run.
     pub run: Run,
-    /// The end of the last lease of its claims; none without a claim.
+    /// When the last lease of its claims expires; none without a claim.
     pub lease_until: Option<Timestamp>,
 }
 
@@ -89,7 +80,7 @@ impl Store {
         })
     }
 
-    /// Keeps what the gates said before the first iteration.
+    /// Records the gate results before the first iteration.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -97,8 +88,8 @@ impl Store {
         self.write(|transaction| set_baseline(transaction, run, baseline))
     }
 
-    /// What the gates could still say in the run of a worktree that last tried a task which is open again since, and did
-    /// not do it: what else is red now may be of that work. None when all that was tried is done, or waits for a person.
+    /// The gate baseline of the last run of a worktree that attempted a task that is still open: gates that fail now
+    /// may fail because of that unfinished work. None if all attempted tasks are done or need a person.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -117,13 +108,13 @@ impl Store {
         self.sql(found)
     }
 
-    /// A sign that a run goes on; its claims hold for another lease.
+    /// Records a heartbeat of a run and renews the leases of its claims.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub fn heartbeat(&mut self, run: &RunId, lease: Duration, now: Timestamp) -> Result<(), StoreError> {
         self.write(|transaction| {
-            // A lease beyond the end of time holds until then.
+            // A lease beyond the representable time lasts until then.
             let until = now.saturating_add(lease).unwrap_or(Timestamp::MAX);
             transaction
                 .prepare_cached("UPDATE runs SET heartbeat = ?2 WHERE id = ?1")?
@@ -135,7 +126,7 @@ impl Store {
         })
     }
 
-    /// Notes what a run asks the person at its terminal; none when it has its answer.
+    /// Records the question that a run asks at its terminal; none once it is answered.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -144,12 +135,12 @@ impl Store {
             let rows = transaction
                 .prepare_cached("UPDATE runs SET asks = ?2 WHERE id = ?1")?
                 .execute(params![run.as_str(), asks])?;
-            one_row(rows, || format!("{run} is on no record"))
+            one_row(rows, || format!("{run} has no record"))
         })
     }
 
-    /// Releases what a run that is about to end still has claimed. Only an iteration whose agent was started, and which was
-    /// not settled, stays on record with its claim: the next run finds it among the unfinished.
+    /// Releases the claims of a run that is about to end. An iteration whose agent was started but that was not settled
+    /// keeps its record and claim: the next run finds it with [`Store::unfinished`].
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -158,7 +149,7 @@ impl Store {
             transaction
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND phase = 'claimed'")?
                 .execute([run.as_str()])?;
-            release(transaction, run, "Free again: the run ended.", now)
+            release(transaction, run, "Released: the run ended.", now)
         })
     }
 
@@ -178,7 +169,7 @@ impl Store {
         })
     }
 
-    /// The runs of a worktree without an end on record, but this one, the oldest first.
+    /// The other runs of a worktree without a recorded end, oldest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -186,9 +177,9 @@ impl Store {
         self.sql(open_runs(&self.connection, worktree, but))
     }
 
-    /// Ends the runs of a worktree that were killed, at the last sign that they gave: every one but this, which holds the
-    /// worktree's lock, and but those whose process is `alive` all the same, because their lock was removed under them. These
-    /// are the answer. What the dead ones left unfinished stays on record; see [`Store::unfinished`].
+    /// Marks killed runs of a worktree as ended, at their last heartbeat. `but` is the calling run, which holds the
+    /// worktree's lock. Runs whose process is `alive`, because their lock was removed, are returned instead. The
+    /// iterations of dead runs stay on record; see [`Store::unfinished`].
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -214,7 +205,7 @@ impl Store {
         })
     }
 
-    /// A run; none when there is none of this id.
+    /// A run by its id, if it exists.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -226,11 +217,11 @@ impl Store {
         self.sql(found)
     }
 
-    /// The runs whose ids begin so, in the order of their ids; the `run-` in front may be left out. Without a digit, none.
+    /// The runs with this id prefix, by id; the `run-` may be omitted. None without a digit.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn runs_beginning(&self, text: &str) -> Result<Vec<RunId>, StoreError> {
+    pub fn runs_with_prefix(&self, text: &str) -> Result<Vec<RunId>, StoreError> {
         let digits = text.trim().to_ascii_lowercase();
         let digits = digits.strip_prefix(RunId::PREFIX).unwrap_or(&digits);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -245,11 +236,11 @@ impl Store {
         self.sql(found)
     }
 
-    /// The runs that are over, and of which no iteration waits to be settled.
+    /// The ended runs without an unsettled iteration.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn runs_over(&self) -> Result<BTreeSet<RunId>, StoreError> {
+    pub fn finished_runs(&self) -> Result<BTreeSet<RunId>, StoreError> {
         let sql = "SELECT id FROM runs WHERE ended_at IS NOT NULL AND id NOT IN (SELECT run FROM iterations)";
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let ids = statement.query_map([], |row| word_at(row, "id", RunId::parse))?;
@@ -258,7 +249,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// The runs that began last, the latest first.
+    /// The latest runs, latest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -286,15 +277,15 @@ fn open_runs(connection: &Connection, worktree: &str, but: &RunId) -> rusqlite::
         .collect()
 }
 
-/// Keeps what the gates may still say.
+/// Records the gate baseline.
 pub(super) fn set_baseline(transaction: &Transaction<'_>, run: &RunId, baseline: &str) -> rusqlite::Result<()> {
     let rows = transaction
         .prepare_cached("UPDATE runs SET baseline = ?2 WHERE id = ?1")?
         .execute(params![run.as_str(), baseline])?;
-    one_row(rows, || format!("{run} is on no record"))
+    one_row(rows, || format!("{run} has no record"))
 }
 
-/// An error where a change had to concern one row and concerned none.
+/// Fails unless exactly one row was changed.
 pub(super) fn one_row(rows: usize, what: impl FnOnce() -> String) -> rusqlite::Result<()> {
     if rows == 1 { Ok(()) } else { Err(unreadable(what())) }
 }

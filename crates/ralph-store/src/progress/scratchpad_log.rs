@@ -1,5 +1,5 @@
-//! The part of the note log about the scratchpad. It has no entries, so each change is a note of its own: the text that was
-//! appended, or that was cleared.
+//! The part of the note log about the scratchpad. The scratchpad has no entries, so each change is a note of its own:
+//! the text that was appended or cleared.
 
 use jiff::Timestamp;
 use ralph_model::{Author, RunId};
@@ -10,34 +10,28 @@ use super::columns::moment;
 use super::note_log::{FileRecord, NoteAction, NoteFile, put_file};
 use crate::StoreError;
 
-/// The kind of the rows.
 pub(super) const KIND: &str = "scratchpad";
 
 /// A change of the scratchpad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScratchpadChange<'a> {
-    /// This text was appended.
     Appended(&'a str),
-    /// This text was there, and was cleared.
+    /// This text was cleared.
     Cleared(&'a str),
     /// A rollback removed the text of an earlier change.
     Removed {
-        /// The earlier change.
         note: &'a str,
-        /// Its text.
         text: &'a str,
     },
     /// A rollback put it back.
     Restored {
-        /// The earlier change.
         note: &'a str,
-        /// Its text.
         text: &'a str,
     },
 }
 
 impl Store {
-    /// Records a change of the scratchpad together with what is now true of its file, in one transaction.
+    /// Records a change of the scratchpad together with the state of its file, in one transaction.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing is recorded.

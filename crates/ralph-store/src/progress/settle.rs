@@ -1,4 +1,4 @@
-//! Settlement: what became of an iteration, all of it in one transaction.
+//! Settlement: records the outcome of an iteration in one transaction.
 
 mod captures;
 mod feedback;
@@ -17,83 +17,78 @@ use super::Store;
 use super::authorship::sign;
 use super::evidence_changes::{self, EvidenceChange};
 use super::outbox::put_knowledge;
-use super::pauses::{self, OtherPause, Pause, PauseChange};
+use super::pauses::{self, AgentPauseChange, Pause, PauseChange};
 use super::runs::set_baseline;
-use super::same_lesson::Retold;
+use super::same_learning::Paraphrase;
 use crate::StoreError;
 
 pub(super) use feedback::IS_COUNTED;
-pub(super) use journal::{put as put_journal_row, told_by_others};
+pub(super) use journal::{put as put_journal_row, quoted_text};
 pub(super) use task::{release, to_review};
 
-/// What becomes of the task.
+/// How a settlement changes the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskChange {
-    /// It is done, here, in this commit if there is one.
+    /// Done, in this commit if there is one.
     Done {
-        /// The commit that holds the work.
         commit: Option<String>,
-        /// Why a person has to review it; none when nobody has to.
+        /// Why a person has to review it, if so.
         unverified: Option<Unverified>,
     },
-    /// It is pending again, and the attempt counts. With more than so many attempts it is failed.
+    /// Pending again, and the attempt counts. Failed once the retries are used up.
     Attempt {
-        /// How often a task may be tried again that does not say so itself.
+        /// The retry limit of tasks that have no limit of their own.
         max_retries: u32,
     },
-    /// It has failed: to try it again would be in vain.
+    /// Failed: another try would be pointless.
     GiveUp,
-    /// It is pending again, as if nothing had been tried.
+    /// Pending again, as if nothing had been tried.
     Again,
-    /// It is pending again, and all is well: the attempts that counted are forgotten.
+    /// Pending again after progress: the counted attempts are forgotten.
     Progress,
 }
 
-/// Everything that one iteration leaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
-    /// The row of the journal; it names the run and the iteration.
+    /// The journal entry; it names the run and the iteration.
     pub row: NewJournalRow,
-    /// The number of the claim.
+    /// The fencing token of the claim.
     pub fence: u64,
     /// The worktree's name; empty for the main one.
     pub worktree: String,
     /// The reference on which isolated work has landed; none for work in the worktree itself.
     pub landed_on: Option<String>,
-    /// What becomes of the task.
     pub task: TaskChange,
-    /// What the iteration changed on which evidence rests.
+    /// Changes of items that evidence depends on.
     pub evidence_changes: Vec<EvidenceChange>,
-    /// What a person said about the task when they stopped the turn.
+    /// A person's guidance on stopping the turn.
     pub guidance: Option<String>,
-    /// How it failed, and what the next attempt should do.
+    /// How it failed.
     pub report: Option<FailureReport>,
-    /// What makes this failure the same as another one.
+    /// Equal for failures that are the same.
     pub signature: Option<Signature>,
-    /// What the next attempt should do.
     pub suggestion: Option<String>,
-    /// What the agent learned, with the ids to keep it under.
+    /// The agent's learnings, with the ids to store them under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
-    /// Which of these say nearly what another lesson says, in their order.
-    pub retold: Vec<Option<Retold>>,
-    /// Who decides that a lesson holds.
+    /// Which of these are near-duplicates of another learning, in the same order.
+    pub paraphrase: Vec<Option<Paraphrase>>,
     pub promote: Promote,
-    /// The long notes that are to be written to files.
+    /// The knowledge entries to write to files.
     pub knowledge: Vec<CapturedKnowledge>,
-    /// The injected notes that the agent relied on.
+    /// The injected entries that the agent reported using.
     pub memory_used: Vec<String>,
-    /// What the gates may still say, as the loop writes it; none leaves it as it is.
+    /// The gate baseline in the loop's format; none leaves it unchanged.
     pub baseline: Option<String>,
-    /// The pause of the agent that was on record when the task was claimed.
+    /// The agent's pause that was on record at the claim.
     pub seen_pause: Option<Pause>,
-    /// What becomes of the agent's pause.
+    /// The change of the agent's pause.
     pub pause: PauseChange,
-    /// What becomes of the pause of another agent, which looks at the work; none where it is the same.
-    pub verifier_pause: Option<OtherPause>,
+    /// The change of the verifier's pause; none if it is the same agent.
+    pub verifier_pause: Option<AgentPauseChange>,
 }
 
 impl Settlement {
-    /// An iteration that leaves its row, and nothing else: its task is pending again, as if nothing had been tried.
+    /// A settlement that records only the journal entry: its task is pending again, as if nothing had been tried.
     #[must_use]
     pub fn new(row: NewJournalRow, fence: u64) -> Self {
         Self {
@@ -108,7 +103,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
-            retold: Vec::new(),
+            paraphrase: Vec::new(),
             promote: Promote::default(),
             knowledge: Vec::new(),
             memory_used: Vec::new(),
@@ -120,25 +115,24 @@ impl Settlement {
     }
 }
 
-/// What a settlement did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// The row of the journal.
+    /// The journal entry.
     pub journal: i64,
-    /// Where the task stands now; none when the claim was no longer the run's, or the task is gone.
+    /// The task's new status; none if the run no longer had the claim or the task was deleted.
     pub task: Option<TaskStatus>,
-    /// How many lessons of the iteration were not known before.
-    pub new_lessons: usize,
+    /// Number of learnings that were not known before.
+    pub new_learnings: usize,
 }
 
 impl Store {
-    /// Settles the iteration that a run is in: the task, unless somebody else has it by now; the journal, the report, the
-    /// learnings, the injections that its record names, the outbox. The record is gone then. An iteration that is settled
-    /// already is left as it is.
+    /// Settles a run's current iteration: the task, unless it was claimed by another run since; the journal, the
+    /// report, the learnings, the recorded injections, and the outbox. This deletes the iteration's record. An
+    /// iteration that is already settled is left unchanged.
     ///
     /// # Errors
-    /// When the database cannot be written, or lessons came in since those of the iteration were compared; then nothing of it has
-    /// happened.
+    /// When the database cannot be written, or the learnings changed since those of the iteration were compared;
+    /// nothing is recorded then.
     pub fn settle(&mut self, settlement: &Settlement) -> Result<Settled, StoreError> {
         let by = |kind| Author::in_iteration(kind, settlement.row.run.clone(), settlement.row.iteration);
         let (ralph, agent) = (by(AuthorKind::Ralph), by(AuthorKind::Agent));
@@ -146,24 +140,24 @@ impl Store {
     }
 
     fn settle_as(&mut self, settlement: &Settlement, ralph: &Author, agent: &Author) -> Result<Settled, StoreError> {
-        self.write_compared(settlement.retold.iter().flatten(), |transaction| {
+        self.write_compared(settlement.paraphrase.iter().flatten(), |transaction| {
             let row = &settlement.row;
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
                 return Ok(Settled {
                     journal,
                     task: None,
-                    new_lessons: 0,
+                    new_learnings: 0,
                 });
             }
             let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
             let injections = captures::recorded_injections(transaction, settlement)?;
             learnings::adopt_proposed(transaction, settlement, journal)?;
-            learnings::judge_waiting(transaction, settlement)?;
-            // What this iteration says of its own failure is no sign that the failure came back.
-            feedback::heed_failure(transaction, settlement)?;
+            learnings::validate_pending(transaction, settlement)?;
+            // This iteration's own report does not count as a recurrence of the failure.
+            feedback::strengthen_warnings(transaction, settlement)?;
             sign(transaction, ralph)?;
-            let new_lessons = learnings::put(transaction, settlement, journal, &injections)?;
+            let new_learnings = learnings::put(transaction, settlement, journal, &injections)?;
             sign(transaction, agent)?;
             captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {
@@ -182,7 +176,7 @@ impl Store {
             Ok(Settled {
                 journal,
                 task,
-                new_lessons,
+                new_learnings,
             })
         })
     }

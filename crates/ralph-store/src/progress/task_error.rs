@@ -1,99 +1,57 @@
-//! What can be wrong with a request about tasks, in words for the person who made it.
+//! Errors of requests about tasks, in words for the user.
 
 use ralph_model::{FeatureId, RunId, TaskId};
 
 use crate::StoreError;
 
-/// Why a task could not be found or changed. Nothing has changed then.
+/// Why a task could not be found or changed. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// No task has an id that begins so.
+    /// No task has this id prefix.
     #[error("there is no task {}", if text.trim().is_empty() { "\"\"" } else { text })]
-    Unknown {
-        /// What was given for its id.
-        text: String,
-    },
-    /// No deleted task has an id that begins so.
+    Unknown { text: String },
+    /// No deleted task has this id prefix.
     #[error("there is no deleted task {}", if text.trim().is_empty() { "\"\"" } else { text })]
-    NotDeleted {
-        /// What was given for its id.
-        text: String,
-    },
-    /// The task that a deleted one was a part of is not there.
-    #[error("{task} was a part of {parent}, which is deleted too")]
-    ParentDeleted {
-        /// The task.
-        task: TaskId,
-        /// What it was a part of.
-        parent: TaskId,
-    },
-    /// Several tasks have ids that begin so.
-    #[error("{text} is the beginning of several ids: {}", named(candidates, *more))]
+    NotDeleted { text: String },
+    /// The parent of a deleted task is deleted too.
+    #[error("{task} was a subtask of {parent}, which is also deleted")]
+    ParentDeleted { task: TaskId, parent: TaskId },
+    /// Several tasks have this id prefix.
+    #[error("{text} matches several ids: {}", named(candidates, *more))]
     Ambiguous {
-        /// What was given for the id.
         text: String,
-        /// The first tasks that could be meant, with their titles.
+        /// The first candidates with their titles.
         candidates: Vec<(TaskId, String)>,
-        /// How many others there are.
+        /// Number of further candidates.
         more: usize,
     },
-    /// Tasks would wait for one another for ever.
-    #[error("tasks would wait for one another for ever: {}", steps.join(", "))]
-    Ring {
-        /// The ring, a step a sentence.
+    #[error("dependency cycle: {}", steps.join(", "))]
+    DependencyCycle {
+        /// The cycle, one step per sentence.
         steps: Vec<String>,
     },
-    /// A run works on the task.
-    #[error("{task} is claimed by {run}, which works on it")]
-    Claimed {
-        /// The task.
-        task: TaskId,
-        /// The run.
-        run: RunId,
-    },
-    /// The task has children, which decide about it.
-    #[error("{task} has parts that are not done: {}", open.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
-    HasOpenParts {
-        /// The task.
-        task: TaskId,
-        /// Its parts that are open.
-        open: Vec<TaskId>,
-    },
-    /// The task has children, which decide about it.
-    #[error("{task} has parts, and how they stand decides how it stands")]
-    HasParts {
-        /// The task.
-        task: TaskId,
-    },
-    /// The task is only proposed.
+    #[error("{task} is claimed by {run}, which is working on it")]
+    Claimed { task: TaskId, run: RunId },
+    #[error("{task} has unfinished subtasks: {}", open.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
+    HasOpenSubtasks { task: TaskId, open: Vec<TaskId> },
+    #[error("{task} has subtasks, which determine its status")]
+    HasSubtasks { task: TaskId },
     #[error("{task} is only proposed; accept it first")]
-    Proposed {
-        /// The task.
-        task: TaskId,
-    },
-    /// The task is not proposed.
+    Proposed { task: TaskId },
     #[error("{task} is not proposed")]
-    NotProposed {
-        /// The task.
-        task: TaskId,
-    },
-    /// The feature that a task was to belong to was deleted in the meantime.
-    #[error("there is no feature {feature} any more")]
-    NoFeature {
-        /// The feature.
-        feature: FeatureId,
-    },
-    /// A part would belong to another feature than its parent.
-    #[error("a part of {parent} belongs to the feature {other}, as {parent} does, and not to {feature}")]
+    NotProposed { task: TaskId },
+    /// The feature was deleted in the meantime.
+    #[error("feature {feature} no longer exists")]
+    NoFeature { feature: FeatureId },
+    /// A subtask must belong to its parent's feature.
+    #[error("a subtask of {parent} must belong to the feature {other}, like {parent}, and not to {feature}")]
     TwoFeatures {
-        /// The parent.
         parent: TaskId,
-        /// The feature that its part was to belong to.
+        /// The requested feature.
         feature: String,
-        /// The one that the parent belongs to.
+        /// The parent's feature.
         other: String,
     },
-    /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -109,7 +67,7 @@ fn named(candidates: &[(TaskId, String)], more: usize) -> String {
     names.join(", ")
 }
 
-/// An error before it is known which database it concerns.
+/// An error before the database it concerns is known.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Task(TaskError),

@@ -1,5 +1,5 @@
-//! Tasks that agents propose. A proposed task has no parent, feature or dependencies: where the agent wants it is kept beside
-//! it until a person accepts it, so that it changes nothing for other tasks.
+//! Tasks that agents propose. A proposed task has no parent, feature or dependencies, so it does not affect other
+//! tasks: the agent's wishes are kept beside it until a person accepts it.
 
 use jiff::Timestamp;
 use ralph_model::{Entropy, NewTask, Task, TaskId, TaskProposal, TaskStatus};
@@ -7,7 +7,7 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json};
-use super::rings::ring;
+use super::dependency_cycles::dependency_cycle;
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::log;
 use super::task_steps::{existing, existing_feature, insert, put_update};
@@ -18,7 +18,7 @@ impl Store {
     /// Stores a task that an agent proposes.
     ///
     /// # Errors
-    /// When its parent, its feature or what it comes after is not there, or the database cannot be written.
+    /// When its parent, feature or a dependency does not exist, or the database cannot be written.
     pub fn propose_task(
         &mut self,
         new: &NewTask,
@@ -52,10 +52,11 @@ impl Store {
         })
     }
 
-    /// Accepts a proposed task: it is open, where the agent wanted it. What was deleted since is left out.
+    /// Accepts a proposed task: opens it with the requested parent, feature and dependencies, as far as they still
+    /// exist.
     ///
     /// # Errors
-    /// When it is not proposed, when it needs a task that is itself only proposed, when it could never be done, or the
+    /// When it is not proposed, it needs a task that is itself only proposed, a dependency cycle would result, or the
     /// database cannot be written.
     pub fn accept_task(&mut self, id: &TaskId, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
@@ -69,8 +70,8 @@ impl Store {
             log(transaction, id, "Accepted.", now)?;
             let update = wanted(transaction, &proposal)?;
             put_update(transaction, &existing(transaction, id)?, &update, now)?;
-            if let Some(steps) = ring(transaction, std::slice::from_ref(id))? {
-                return Err(TaskError::Ring { steps }.into());
+            if let Some(steps) = dependency_cycle(transaction, std::slice::from_ref(id))? {
+                return Err(TaskError::DependencyCycle { steps }.into());
             }
             changed(transaction, std::slice::from_ref(id), now)?;
             existing(transaction, id)
@@ -78,7 +79,7 @@ impl Store {
     }
 }
 
-/// What a proposal asks for, as far as it is still there.
+/// The requested relations that still exist.
 fn wanted(transaction: &Transaction<'_>, proposal: &TaskProposal) -> Result<TaskUpdate, Trouble> {
     let still_there = |id: &TaskId| match existing(transaction, id) {
         Ok(task) => Ok(Some(task.id)),
@@ -102,7 +103,7 @@ fn wanted(transaction: &Transaction<'_>, proposal: &TaskProposal) -> Result<Task
     })
 }
 
-/// Refuses what only an accepted task can be: done, failed, a parent, something that others wait for.
+/// Refuses what is only possible with an accepted task: finishing, failing, adding subtasks or dependents.
 pub(super) fn refuse_proposed(task: &Task) -> Result<(), TaskError> {
     match task.status {
         TaskStatus::Proposed => Err(TaskError::Proposed { task: task.id.clone() }),

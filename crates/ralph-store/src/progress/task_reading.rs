@@ -1,4 +1,4 @@
-//! Tasks are looked up and listed.
+//! Finding and listing tasks.
 
 use std::collections::BTreeSet;
 
@@ -7,66 +7,59 @@ use rusqlite::{OptionalExtension, ToSql, named_params};
 
 use super::Store;
 use super::authorship::author_at;
-use super::by_beginning::ByBeginning;
 use super::claims::{IN_SCOPE, READY};
 use super::columns::time_at;
+use super::id_prefix::IdPrefix;
 use super::task_error::TaskError;
 use super::task_rows::{TASK_COLUMNS, ids, read_task};
-use super::transitions::in_its_way;
+use super::transitions::blockers;
 use crate::StoreError;
 
-/// Which tasks are wanted.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter<'a> {
-    /// Those that stand so.
     pub which: Which<'a>,
-    /// Only the children of this one.
     pub parent: Option<&'a TaskId>,
-    /// Only those of this feature, with everything below them.
+    /// With all descendants.
     pub feature: Option<&'a FeatureId>,
 }
 
-/// Where the wanted tasks stand.
+/// Which tasks to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Which<'a> {
-    /// Those that are not done, and done ones that are unverified.
+    /// Tasks that are not done, and done ones that are unverified.
     #[default]
     Open,
-    /// Those that a run could begin with at once.
+    /// Tasks that a run could begin at once.
     Ready {
         /// The worktree's name; empty for the main one.
         worktree: &'a str,
-        /// Commits of other worktrees' tasks that the checked-out commit holds.
+        /// Commits of other worktrees' tasks that the checked-out commit contains.
         commits_here: &'a BTreeSet<String>,
     },
-    /// Those that stand so.
     Status(TaskStatus),
-    /// Done ones that are unverified.
     Unverified,
-    /// All.
     All,
 }
 
-/// What a task waits for.
+/// An unfinished dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitsFor {
-    /// The task that is in its way.
     pub task: TaskId,
-    /// Whether that one has failed, or waits for one that has, so that a person has to see to it.
+    /// Whether it has failed or is behind a failed task, so that a person has to act.
     pub needs_person: bool,
 }
 
 impl Store {
-    /// The task that an id, or the beginning of one, means; the `t-` in front may be left out.
+    /// The task with this id or id prefix; the `t-` may be omitted.
     ///
     /// # Errors
     /// When there is none or more than one, or the database cannot be read.
     pub fn find_task(&self, text: &str) -> Result<TaskId, TaskError> {
         let sql = "SELECT id, title FROM tasks WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
-        match self.by_beginning(text, TaskId::PREFIX, sql, TaskId::parse)? {
-            ByBeginning::One(id) => Ok(id),
-            ByBeginning::Nothing => Err(TaskError::Unknown { text: text.to_owned() }),
-            ByBeginning::Several(candidates, more) => Err(TaskError::Ambiguous {
+        match self.id_prefix(text, TaskId::PREFIX, sql, TaskId::parse)? {
+            IdPrefix::One(id) => Ok(id),
+            IdPrefix::Nothing => Err(TaskError::Unknown { text: text.to_owned() }),
+            IdPrefix::Several(candidates, more) => Err(TaskError::Ambiguous {
                 text: text.to_owned(),
                 candidates,
                 more,
@@ -74,7 +67,7 @@ impl Store {
         }
     }
 
-    /// A task; none when there is no such one.
+    /// A task by its id, if it exists.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -87,7 +80,7 @@ impl Store {
         )
     }
 
-    /// Whether there is any task.
+    /// Whether any task exists.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -99,7 +92,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Tasks, the most urgent first, then the oldest.
+    /// Lists tasks, most urgent first, then oldest.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -128,7 +121,7 @@ impl Store {
             ":feature": feature, ":task": None::<&str>,
         };
         self.sql(self.connection.prepare_cached(&sql).and_then(|mut statement| {
-            // SQLite refuses a parameter that a statement does not have.
+            // SQLite rejects parameters that a statement does not use.
             let mut used: Vec<(&str, &dyn ToSql)> = Vec::new();
             for (name, value) in all {
                 if statement.parameter_index(name)?.is_some() {
@@ -139,7 +132,7 @@ impl Store {
         }))
     }
 
-    /// The children of a task, the most urgent first, then the oldest.
+    /// The children of a task, most urgent first, then oldest.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -151,7 +144,7 @@ impl Store {
         })
     }
 
-    /// The log of a task, the oldest line first.
+    /// The log of a task, oldest line first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -170,19 +163,19 @@ impl Store {
         }))
     }
 
-    /// What a task waits for, its own and what the tasks above it wait for.
+    /// The unfinished dependencies of a task and of its ancestors.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn waits_for(&self, id: &TaskId) -> Result<Vec<WaitsFor>, StoreError> {
-        let found = self.sql(in_its_way(&self.connection, id))?;
+        let found = self.sql(blockers(&self.connection, id))?;
         let found = found.into_iter();
         Ok(found
             .map(|(task, needs_person)| WaitsFor { task, needs_person })
             .collect())
     }
 
-    /// The tasks that wait for a task themselves, in the order of their ids.
+    /// The direct dependents of a task, by id.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -192,7 +185,7 @@ impl Store {
     }
 }
 
-/// A set of texts as SQLite reads it.
+/// A set of texts as a JSON list for SQLite.
 pub(super) fn json_list(texts: &BTreeSet<String>) -> String {
     serde_json::Value::from_iter(texts.iter().map(String::as_str)).to_string()
 }

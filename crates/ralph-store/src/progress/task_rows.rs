@@ -1,4 +1,4 @@
-//! The rows of tasks, and the log of each.
+//! Task rows and task logs.
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, Unverified, UnverifiedReason};
@@ -6,12 +6,11 @@ use rusqlite::{Row, params};
 
 use super::columns::{count_at, from_json, moment, parsed, time_at, word_at, word_in};
 
-/// The columns that [`read_task`] reads, of the table `t`.
+/// The columns for [`read_task`], of the table `t`.
 pub(super) const TASK_COLUMNS: &str = "t.id, t.title, t.description, t.status, t.unverified, t.unverified_changed, t.kind, t.priority, t.parent, t.feature,
     (SELECT group_concat(after) FROM (SELECT after FROM dependencies WHERE task = t.id ORDER BY after)) AS after,
     t.checks, t.retries_used, t.max_retries, t.attempts, t.claimed_by, t.proposal, t.created_at, t.updated_at";
 
-/// Reads a task.
 pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
     let after: Option<String> = row.get("after")?;
     let after = after.unwrap_or_default();
@@ -43,7 +42,6 @@ pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
     })
 }
 
-/// The mark of a done task that a person has to review.
 pub(super) fn read_unverified(row: &Row<'_>) -> rusqlite::Result<Option<Unverified>> {
     let Some(reason) = word_in(row, "unverified", UnverifiedReason::parse)? else {
         return Ok(None);
@@ -55,7 +53,7 @@ pub(super) fn read_unverified(row: &Row<'_>) -> rusqlite::Result<Option<Unverifi
     Ok(Some(Unverified::from_parts(reason, changed.unwrap_or_default())))
 }
 
-/// All ids of tasks that a statement finds; it has no other column.
+/// The task ids that a single-column statement returns.
 pub(super) fn ids(
     connection: &rusqlite::Connection,
     sql: &str,
@@ -67,7 +65,6 @@ pub(super) fn ids(
         .collect()
 }
 
-/// Writes a sentence into the log of a task.
 pub(super) fn log(
     connection: &rusqlite::Connection,
     task: &TaskId,

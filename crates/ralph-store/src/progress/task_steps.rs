@@ -1,4 +1,4 @@
-//! The steps of which the changes of tasks are made, each inside a transaction.
+//! The steps of task changes, each inside a transaction.
 
 use jiff::Timestamp;
 use ralph_model::{Entropy, FeatureId, NewTask, Task, TaskId, TaskStatus, with_guidance};
@@ -10,9 +10,9 @@ use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
 use super::tasks::{DoneIn, FeatureChange, ParentChange, TaskUpdate};
-use super::transitions::{Said, changed, say};
+use super::transitions::{NewState, changed, set_task_state};
 
-/// A task that must be there.
+/// Reads a task that must exist.
 pub(super) fn existing(transaction: &Transaction<'_>, id: &TaskId) -> Result<Task, Trouble> {
     let sql = format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE t.id = ?1");
     let found = transaction
@@ -22,7 +22,7 @@ pub(super) fn existing(transaction: &Transaction<'_>, id: &TaskId) -> Result<Tas
     found.ok_or_else(|| TaskError::Unknown { text: id.to_string() }.into())
 }
 
-/// Puts a new task in, without what follows from it.
+/// Inserts a new task, without its consequences for others.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     new: &NewTask,
@@ -69,7 +69,6 @@ pub(super) fn insert(
     Ok(id)
 }
 
-/// Whether an id was never used: the journal and the log name deleted tasks too.
 pub(super) fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE task_id = ?1)
                OR EXISTS (SELECT 1 FROM iterations WHERE task = ?1) OR EXISTS (SELECT 1 FROM task_log WHERE task = ?1)";
@@ -82,8 +81,8 @@ pub(super) fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::R
 fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Result<(), Trouble> {
     refuse_proposed(&existing(transaction, after)?)?;
     if task == after {
-        let steps = vec![format!("{task} waits for itself")];
-        return Err(TaskError::Ring { steps }.into());
+        let steps = vec![format!("{task} depends on itself")];
+        return Err(TaskError::DependencyCycle { steps }.into());
     }
     transaction
         .prepare_cached("INSERT OR IGNORE INTO dependencies (task, after) VALUES (?1, ?2)")?
@@ -91,7 +90,7 @@ fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Re
     Ok(())
 }
 
-/// A task that has become a parent was done where its parts are.
+/// A task that has become a parent is done where its subtasks are.
 pub(super) fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE tasks SET done_worktree = NULL, done_commit = NULL, unverified = NULL, unverified_changed = NULL WHERE id = ?1")?
@@ -99,7 +98,7 @@ pub(super) fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) 
         .map(drop)
 }
 
-/// Marks a task done, unless it is.
+/// Marks a task as done, unless it already is.
 pub(super) fn finish(
     transaction: &Transaction<'_>,
     id: &TaskId,
@@ -115,21 +114,21 @@ pub(super) fn finish(
         [id.as_str()],
     )?;
     if !open.is_empty() {
-        return Err(TaskError::HasOpenParts { task: id.clone(), open }.into());
+        return Err(TaskError::HasOpenSubtasks { task: id.clone(), open }.into());
     }
     if task.status != TaskStatus::Done {
-        let said = Said::Done {
+        let state = NewState::Done {
             worktree: Some(&done.worktree),
             commit: done.commit.as_deref(),
             unverified: None,
         };
         raise_fence(transaction, id)?;
-        say(transaction, id, (said, sentence), now)?;
+        set_task_state(transaction, id, (state, sentence), now)?;
     }
     Ok(())
 }
 
-/// Opens a task again, with all its retries; what was tried stays known.
+/// Reopens a task with all its retries; its history is kept.
 pub(super) fn reopen(
     transaction: &Transaction<'_>,
     id: &TaskId,
@@ -138,17 +137,17 @@ pub(super) fn reopen(
 ) -> rusqlite::Result<()> {
     raise_fence(transaction, id)?;
     forget(transaction, id)?;
-    // What has landed is not landed again, and the next attempt begins at the tip of the base.
+    // Work that has landed is not landed again, and the next attempt begins at the tip of the base.
     transaction
         .prepare_cached("DELETE FROM checkouts WHERE task = ?1 AND landing IS NOT NULL")?
         .execute([id.as_str()])?;
     transaction
         .prepare_cached("UPDATE tasks SET retries_used = 0, reset_after = attempts WHERE id = ?1")?
         .execute([id.as_str()])?;
-    say(transaction, id, (Said::Open, sentence), now).map(drop)
+    set_task_state(transaction, id, (NewState::Open, sentence), now).map(drop)
 }
 
-/// Adds what a person said to the description of a task and to its log; nothing where there is no such task.
+/// Adds a person's guidance to the description and log of a task, if it exists.
 pub(super) fn put_guidance(
     transaction: &Transaction<'_>,
     task: &TaskId,
@@ -172,7 +171,7 @@ pub(super) fn put_guidance(
     log(transaction, task, &format!("Guidance: {text}"), now)
 }
 
-/// Accepts a done task: a person has reviewed it.
+/// Accepts a done task that a person has reviewed.
 pub(super) fn accept(transaction: &Transaction<'_>, id: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
     let changed_rows = transaction
         .prepare_cached(
@@ -187,7 +186,7 @@ pub(super) fn accept(transaction: &Transaction<'_>, id: &TaskId, now: Timestamp)
     Ok(())
 }
 
-/// Writes down in which commit a task is done that was done before there was one.
+/// Records the commit of a task that was done before there was one.
 pub(super) fn add_commit(
     transaction: &Transaction<'_>,
     id: &TaskId,
@@ -207,7 +206,7 @@ pub(super) fn add_commit(
     Ok(())
 }
 
-/// Writes what an update names; a sentence for the log, if anything changed.
+/// Applies an update; returns a sentence for the log, if anything changed.
 pub(super) fn put_update(
     transaction: &Transaction<'_>,
     task: &Task,
@@ -232,9 +231,7 @@ pub(super) fn put_update(
         what.push(
             parent
                 .as_ref()
-                .map_or("it is no part of another any more".to_owned(), |parent| {
-                    format!("its parent, to {parent}")
-                }),
+                .map_or("no parent".to_owned(), |parent| format!("parent to {parent}")),
         );
         if let Some(parent) = &parent {
             forget_where_done(transaction, parent)?;
@@ -243,13 +240,13 @@ pub(super) fn put_update(
     what.extend(put_feature(transaction, task, (&update.feature, parent.as_ref()), now)?);
     for after in &update.add_after {
         add_after(transaction, &task.id, after)?;
-        what.push(format!("it waits for {after}"));
+        what.push(format!("depends on {after}"));
     }
     for after in &update.remove_after {
         transaction
             .prepare_cached("DELETE FROM dependencies WHERE task = ?1 AND after = ?2")?
             .execute([task.id.as_str(), after.as_str()])?;
-        what.push(format!("it waits for {after} no longer"));
+        what.push(format!("no longer depends on {after}"));
     }
     if what.is_empty() {
         return Ok(None);
@@ -271,32 +268,32 @@ pub(super) fn put_update(
     Ok(Some(format!("Changed: {}.", what.join("; "))))
 }
 
-/// What changes about a task without regard to others.
+/// The changes that do not involve other tasks.
 fn changes_of_its_own(task: &Task, update: &TaskUpdate) -> Vec<String> {
     let mut what = Vec::new();
     if update.title.as_ref().is_some_and(|title| *title != task.title) {
-        what.push("its title".to_owned());
+        what.push("title".to_owned());
     }
     if update
         .description
         .as_ref()
         .is_some_and(|text| *text != task.description)
     {
-        what.push("its description".to_owned());
+        what.push("description".to_owned());
     }
     if let Some(priority) = update.priority.filter(|priority| *priority != task.priority) {
-        what.push(format!("its priority, to {}", priority.0));
+        what.push(format!("priority to {}", priority.0));
     }
     if update.checks.as_ref().is_some_and(|checks| *checks != task.checks) {
-        what.push("its checks".to_owned());
+        what.push("checks".to_owned());
     }
     if let Some(retries) = update.max_retries.filter(|retries| task.max_retries != Some(*retries)) {
-        what.push(format!("its retries, to {retries}"));
+        what.push(format!("retries to {retries}"));
     }
     what
 }
 
-/// Gives a task another feature, if an update says so, and with it all that is below it; what there is to say about it.
+/// Changes the feature of a task and its descendants, if the update says so; returns the text for the log.
 fn put_feature(
     transaction: &Transaction<'_>,
     task: &Task,
@@ -322,9 +319,9 @@ fn put_feature(
     if feature == task.feature {
         return Ok(None);
     }
-    let said = match &feature {
-        Some(feature) => format!("its feature, to {}", existing_feature(transaction, feature)?),
-        None => "it belongs to no feature any more".to_owned(),
+    let summary = match &feature {
+        Some(feature) => format!("feature to {}", existing_feature(transaction, feature)?),
+        None => "no feature".to_owned(),
     };
     transaction
         .prepare_cached(
@@ -338,10 +335,11 @@ fn put_feature(
             feature.as_ref().map(FeatureId::as_str),
             moment(now),
         ])?;
-    Ok(Some(said))
+    Ok(Some(summary))
 }
 
-/// What is a part of a feature by its parents is no part of another one: it would be counted, worked on and deleted with both.
+/// A subtask must not belong to another feature than its ancestors: it would be counted, worked on and deleted with
+/// both.
 fn refuse_two_features(
     transaction: &Transaction<'_>,
     feature: Option<&FeatureId>,
@@ -369,7 +367,7 @@ fn refuse_two_features(
     }
 }
 
-/// The name of a feature that must be there.
+/// The name of a feature that must exist.
 pub(super) fn existing_feature(transaction: &Transaction<'_>, feature: &FeatureId) -> Result<String, Trouble> {
     let found = transaction
         .prepare_cached("SELECT name FROM features WHERE id = ?1")?
@@ -379,7 +377,7 @@ pub(super) fn existing_feature(transaction: &Transaction<'_>, feature: &FeatureI
     found.ok_or_else(|| TaskError::NoFeature { feature }.into())
 }
 
-/// A parent that failed with its children has nothing that failed when it has none left.
+/// A parent that failed because of its children no longer has a failure once it has no children.
 pub(super) fn reopen_if_childless(
     transaction: &Transaction<'_>,
     parent: &TaskId,
@@ -388,12 +386,12 @@ pub(super) fn reopen_if_childless(
     let sql = "SELECT id FROM tasks task WHERE id = ?1 AND status = 'failed'
                AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = task.id)";
     for id in ids(transaction, sql, [parent.as_str()])? {
-        say(transaction, &id, (Said::Open, "Open: it has no parts any more."), now)?;
+        set_task_state(transaction, &id, (NewState::Open, "Open: no subtasks left."), now)?;
     }
     Ok(())
 }
 
-/// A run that still works on the task, or comes back to it, must not settle it any more.
+/// Invalidates the fencing token: a run that still works on the task, or returns to it, must not settle it.
 pub(super) fn raise_fence(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE tasks SET fence = fence + 1 WHERE id = ?1")?
@@ -420,6 +418,6 @@ pub(super) fn refuse_parent(transaction: &Transaction<'_>, task: &Task) -> Resul
     if children.is_empty() {
         Ok(())
     } else {
-        Err(TaskError::HasParts { task: task.id.clone() }.into())
+        Err(TaskError::HasSubtasks { task: task.id.clone() }.into())
     }
 }

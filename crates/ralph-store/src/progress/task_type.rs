@@ -1,10 +1,10 @@
-//! What kind of work a task is, by the words of its title.
+//! Classifies tasks by the words of their titles.
 
 use ralph_model::TaskType;
 
 use crate::index::{Phrase, Phrases};
 
-/// The words by which a kind of work is known, whatever their endings.
+/// The words that indicate a type of work, in any inflection.
 fn words(task_type: TaskType) -> &'static [&'static str] {
     match task_type {
         TaskType::TestFix => &["test", "spec", "jest", "vitest"],
@@ -25,19 +25,19 @@ fn words(task_type: TaskType) -> &'static [&'static str] {
     }
 }
 
-/// How much of a text is looked at, in characters: what it is about stands at its beginning, and a whole book may follow.
-const LOOKED_AT: usize = 10_000;
+/// Maximum number of examined characters: a text states its subject at the beginning, and it may be very long.
+const EXAMINED_CHARS: usize = 10_000;
 
-/// What kind of work a task is. Its description is asked only where the title does not tell.
+/// Classifies a task by its title, or if that says nothing, by its description.
 #[must_use]
 pub fn task_type_of(title: &str, description: &str) -> TaskType {
-    of_text(beginning(title))
-        .or_else(|| of_text(beginning(description)))
+    of_text(start_of(title))
+        .or_else(|| of_text(start_of(description)))
         .unwrap_or(TaskType::General)
 }
 
-fn beginning(text: &str) -> &str {
-    let end = text.char_indices().nth(LOOKED_AT).map(|(at, _)| at);
+fn start_of(text: &str) -> &str {
+    let end = text.char_indices().nth(EXAMINED_CHARS).map(|(at, _)| at);
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
@@ -45,7 +45,7 @@ fn of_text(text: &str) -> Option<TaskType> {
     let phrases = Phrases::of([text]);
     let holds = |word: &str| Phrase::of(word).is_some_and(|phrase| phrases.hold(&phrase));
     let is = |task_type: TaskType| match task_type {
-        // What failed or fails may be anything; what is failing is a test, more often than not.
+        // "failed" and "fails" may be about anything, but "failing" is usually about a test.
         TaskType::TestFix if has_word(text, "failing") => true,
         _ => words(task_type).iter().copied().any(holds),
     };
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_tells_what_kind_of_work_it_is() {
+    fn task_type_follows_the_title() {
         check("Fix failing authentication tests", TaskType::TestFix);
         check("Implement user registration feature", TaskType::Feature);
         check("Refactor auth module for clarity", TaskType::Refactor);
@@ -89,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn a_description_is_asked_only_where_the_title_tells_nothing() {
+    fn description_is_used_only_if_the_title_says_nothing() {
         assert_eq!(task_type_of("Parser", "It crashes."), TaskType::BugFix);
-        let long = format!("{}It crashes.", "ä ".repeat(LOOKED_AT));
+        let long = format!("{}It crashes.", "ä ".repeat(EXAMINED_CHARS));
         assert_eq!(task_type_of("Parser", &long), TaskType::General);
         assert_eq!(
             task_type_of("Document the parser", "Its tests fail."),

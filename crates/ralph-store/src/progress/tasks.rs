@@ -1,4 +1,4 @@
-//! Tasks are made, changed, finished, given up and deleted.
+//! Adding, changing, finishing, failing, resetting and deleting tasks.
 
 use jiff::Timestamp;
 use ralph_model::{Entropy, FeatureId, NewTask, Priority, Task, TaskId};
@@ -6,8 +6,8 @@ use rusqlite::Transaction;
 
 use super::Store;
 use super::deleted_tasks::keep;
+use super::dependency_cycles::dependency_cycle;
 use super::evidence_changes::forget;
-use super::rings::ring;
 use super::rollback::put_commit;
 use super::task_error::{TaskError, Trouble};
 use super::task_proposals::refuse_proposed;
@@ -16,9 +16,8 @@ use super::task_steps::{
     accept, add_commit, existing, finish, insert, put_guidance, put_update, raise_fence, refuse_claimed, refuse_parent,
     reopen, reopen_if_childless,
 };
-use super::transitions::{Said, changed, say};
+use super::transitions::{NewState, changed, set_task_state};
 
-/// Where a task was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoneIn {
     /// The worktree's name; empty for the main one.
@@ -28,82 +27,69 @@ pub struct DoneIn {
 }
 
 impl DoneIn {
-    /// Whether the commit landed on a reference, and is the task's own.
+    /// Whether the commit is the task's own and has landed on a reference.
     fn has_landed(&self) -> bool {
         self.worktree.starts_with("refs/")
     }
 }
 
-/// What changes about a task; what is not named stays.
+/// Changes to a task; fields that are not set stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskUpdate {
-    /// Another title.
     pub title: Option<String>,
-    /// Another description.
     pub description: Option<String>,
-    /// Another urgency.
     pub priority: Option<Priority>,
-    /// Another parent.
     pub parent: ParentChange,
-    /// Another feature.
     pub feature: FeatureChange,
-    /// What it has to wait for from now on.
+    /// Dependencies to add.
     pub add_after: Vec<TaskId>,
-    /// What it does not have to wait for any more.
+    /// Dependencies to remove.
     pub remove_after: Vec<TaskId>,
-    /// Other checks.
     pub checks: Option<Vec<String>>,
-    /// How often it may be tried again.
     pub max_retries: Option<u32>,
 }
 
-/// What becomes of the parent of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ParentChange {
-    /// It stays.
     #[default]
     Keep,
-    /// This one.
     Under(TaskId),
-    /// None.
     Top,
 }
 
-/// What becomes of the feature of a task. What is below the task and had the same feature goes with it.
+/// A change of a task's feature. Descendants with the same feature follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FeatureChange {
-    /// It stays; a task that has none and becomes a part of another gets that one's.
+    /// Unchanged, but a task without a feature that becomes a subtask gets its parent's.
     #[default]
     Keep,
-    /// This one.
     Of(FeatureId),
-    /// None.
     Leave,
 }
 
-/// Which tasks are meant by one.
+/// Which tasks an operation affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// The task itself.
     Itself,
-    /// The task and everything below it that has failed.
+    /// The failed tasks among it and its descendants.
     FailedBelow,
 }
 
 impl Store {
-    /// Makes a task. An id that is taken is never used.
+    /// Adds a task. Ids are never reused.
     ///
     /// # Errors
-    /// When its parent or what it comes after is not there, when it could never be done, or the database cannot be written.
+    /// When its parent or a dependency does not exist, a dependency cycle would result, or the database cannot be
+    /// written.
     pub fn add_task(&mut self, new: &NewTask, entropy: &mut dyn Entropy, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
             let id = insert(transaction, new, entropy, now)?;
             if !new.after.is_empty()
-                && let Some(steps) = ring(transaction, std::slice::from_ref(&id))?
+                && let Some(steps) = dependency_cycle(transaction, std::slice::from_ref(&id))?
             {
-                // The person has not seen its id.
+                // The user has not seen its id yet.
                 let steps = steps.iter().map(|step| step.replace(id.as_str(), "the new task"));
-                return Err(TaskError::Ring { steps: steps.collect() }.into());
+                return Err(TaskError::DependencyCycle { steps: steps.collect() }.into());
             }
             changed(transaction, std::slice::from_ref(&id), now)?;
             existing(transaction, &id)
@@ -113,13 +99,13 @@ impl Store {
     /// Changes a task.
     ///
     /// # Errors
-    /// When a task that is named is not there, when it could never be done then, or the database cannot be written.
+    /// When a named task does not exist, a dependency cycle would result, or the database cannot be written.
     pub fn update_task(&mut self, id: &TaskId, update: &TaskUpdate, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
             let before = existing(transaction, id)?;
             let sentence = put_update(transaction, &before, update, now)?;
-            if let Some(steps) = ring(transaction, std::slice::from_ref(id))? {
-                return Err(TaskError::Ring { steps }.into());
+            if let Some(steps) = dependency_cycle(transaction, std::slice::from_ref(id))? {
+                return Err(TaskError::DependencyCycle { steps }.into());
             }
             if let Some(sentence) = sentence {
                 log(transaction, id, &sentence, now)?;
@@ -136,25 +122,25 @@ impl Store {
         })
     }
 
-    /// Deletes a task with everything below it; the deleted ones, from the top. What was recorded about their iterations
-    /// stays. What waited for them does not any more, until they are restored.
+    /// Deletes a task with its descendants; returns them from the top. The journal of their iterations stays. Their
+    /// dependents no longer wait for them, unless they are restored.
     ///
     /// # Errors
     /// When a run has claimed one of them, or the database cannot be written.
     pub fn delete_task(&mut self, id: &TaskId, now: Timestamp) -> Result<Vec<Task>, TaskError> {
-        self.change_tasks(|transaction| delete_with_parts(transaction, id, now))
+        self.change_tasks(|transaction| delete_with_subtasks(transaction, id, now))
     }
 
-    /// Marks a task as done, here, by a person's word. One that is done already stays as it is, except that an unverified one is
-    /// accepted, and a commit is written down where there was none yet.
+    /// Marks a task as done here, on a person's word. If it is already done, this accepts it if it is unverified, and
+    /// records a commit if it had none.
     ///
     /// # Errors
-    /// When a run has claimed it, when parts of it are open, or the database cannot be written.
+    /// When a run has claimed it, it has unfinished subtasks, or the database cannot be written.
     pub fn finish_task(&mut self, id: &TaskId, done: &DoneIn, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
             forget(transaction, id)?;
             accept(transaction, id, now)?;
-            finish(transaction, id, (done, "Done: a person said so."), now)?;
+            finish(transaction, id, (done, "Done: marked as done by a person."), now)?;
             add_commit(transaction, id, done, now)?;
             if let (true, Some(commit)) = (done.has_landed(), &done.commit) {
                 put_commit(transaction, id, (commit, Some(&done.worktree)))?;
@@ -163,10 +149,10 @@ impl Store {
         })
     }
 
-    /// Gives a task up: it has failed, for this reason.
+    /// Marks a task as failed for this reason.
     ///
     /// # Errors
-    /// When a run has claimed it, when it has parts, or the database cannot be written.
+    /// When a run has claimed it, it has subtasks, or the database cannot be written.
     pub fn fail_task(&mut self, id: &TaskId, reason: &str, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
             let task = existing(transaction, id)?;
@@ -174,19 +160,19 @@ impl Store {
             refuse_proposed(&task)?;
             refuse_parent(transaction, &task)?;
             let sentence = match reason.trim() {
-                "" => "Failed: a person gave it up.".to_owned(),
+                "" => "Failed: given up by a person.".to_owned(),
                 reason => format!("Failed: {reason}"),
             };
             raise_fence(transaction, id)?;
-            say(transaction, id, (Said::Failed, &sentence), now)?;
+            set_task_state(transaction, id, (NewState::Failed, &sentence), now)?;
             existing(transaction, id)
         })
     }
 
-    /// Opens tasks again, with all their retries; what was tried stays known. Those that were, in the order of their ids.
+    /// Reopens tasks with all their retries; their history is kept. Returns the reopened tasks by id.
     ///
     /// # Errors
-    /// When a run has claimed one, when only the task itself is meant and it has parts, or the database cannot be written.
+    /// When a run has claimed one, `reach` is the task itself and it has subtasks, or the database cannot be written.
     pub fn reset_task(&mut self, id: &TaskId, reach: Reach, now: Timestamp) -> Result<Vec<Task>, TaskError> {
         self.change_tasks(|transaction| {
             let task = existing(transaction, id)?;
@@ -200,16 +186,16 @@ impl Store {
             };
             for leaf in &leaves {
                 refuse_claimed(&existing(transaction, leaf)?)?;
-                reopen(transaction, leaf, "Reset: it is to be done anew.", now)?;
+                reopen(transaction, leaf, "Reset.", now)?;
             }
             leaves.iter().map(|leaf| existing(transaction, leaf)).collect()
         })
     }
 
-    /// Opens a task again, with what a person says about the work so far.
+    /// Reopens a task with a person's comment on the work so far.
     ///
     /// # Errors
-    /// When a run has claimed it, when it has parts, or the database cannot be written.
+    /// When a run has claimed it, it has subtasks, or the database cannot be written.
     pub fn send_back(&mut self, id: &TaskId, comment: &str, now: Timestamp) -> Result<(), TaskError> {
         self.change_tasks(|transaction| {
             let task = existing(transaction, id)?;
@@ -221,7 +207,7 @@ impl Store {
         })
     }
 
-    /// Runs one unit of work on tasks: all of it happens, or nothing.
+    /// Runs one unit of work on tasks in a transaction.
     pub(super) fn change_tasks<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
@@ -234,8 +220,8 @@ impl Store {
     }
 }
 
-/// Deletes a task with everything below it; the deleted ones, from the top.
-pub(super) fn delete_with_parts(
+/// Deletes a task with its descendants; returns them from the top.
+pub(super) fn delete_with_subtasks(
     transaction: &Transaction<'_>,
     id: &TaskId,
     now: Timestamp,
@@ -256,7 +242,7 @@ pub(super) fn delete_with_parts(
             [id.as_str()],
         )?);
     }
-    // From below, so that SQLite has no deep chain to follow.
+    // Deepest first, so that SQLite does not follow long cascades.
     for id in doomed.iter().rev() {
         log(transaction, id, "Deleted.", now)?;
         transaction
@@ -270,13 +256,13 @@ pub(super) fn delete_with_parts(
     Ok(deleted)
 }
 
-/// Everything below a task, what is higher first.
+/// The descendants of a task, highest first.
 const BELOW_BY_DEPTH: &str = "WITH RECURSIVE below(id, depth) AS (
         SELECT id, 1 FROM tasks WHERE parent = ?1
         UNION ALL SELECT child.id, depth + 1 FROM below CROSS JOIN tasks child ON child.parent = below.id)
     SELECT id FROM below ORDER BY depth, id";
 
-/// The failed tasks among a task and everything below it that have no children.
+/// The failed tasks without children among a task and its descendants.
 const FAILED_LEAVES: &str = "WITH RECURSIVE below(id) AS (
         SELECT ?1
         UNION ALL SELECT child.id FROM below CROSS JOIN tasks child ON child.parent = below.id)

@@ -1,8 +1,8 @@
-//! What follows when a task changes: who waits no longer, which parent is done, failed or open again.
+//! What follows from a change of a task: dependents are unblocked, and parents become done, failed or open again.
 //!
-//! Where a task stands follows from what was said about it (open, done, failed, claimed), from its children and from what
-//! it waits for. What follows from a change is worked out step by step, each task anew from what stands around it, until
-//! nothing changes any more. As there are no rings (see `rings.rs`), that comes to an end, and always to the same one.
+//! A task's status follows from its recorded state (open, done, failed, claimed), its children and its dependencies.
+//! The consequences of a change are computed task by task, each from its neighbours, until nothing changes. Because
+//! there are no dependency cycles (see `dependency_cycles.rs`), this terminates, and always with the same result.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -13,37 +13,35 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::columns::{count_at, moment, to_json, word_at};
 use super::task_rows::{ids, log};
 
-/// What is said about a task.
+/// The state to record for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said<'a> {
-    /// It is to be done.
+pub(super) enum NewState<'a> {
     Open,
-    /// It is done, in this worktree, or on this reference, and in this commit; where it is unverified, a person has to review it.
+    /// Done in this worktree or on this reference, and in this commit. If it is unverified, a person has to review it.
     Done {
         worktree: Option<&'a str>,
         commit: Option<&'a str>,
         unverified: Option<&'a Unverified>,
     },
-    /// It has failed.
     Failed,
 }
 
-/// Writes down what is said about a task, with a sentence for its log, and everything that follows. Nobody has claimed it
-/// any more then. Where it stands now; none when there is no such task.
-pub(super) fn say(
+/// Records a task's state, a sentence for its log, and all consequences, and releases its claim. Returns the resulting
+/// status; none if there is no such task.
+pub(super) fn set_task_state(
     transaction: &Transaction<'_>,
     task: &TaskId,
-    (said, sentence): (Said<'_>, &str),
+    (state, sentence): (NewState<'_>, &str),
     now: Timestamp,
 ) -> rusqlite::Result<Option<TaskStatus>> {
-    let (status, worktree, commit, unverified) = match said {
-        Said::Open => (TaskStatus::Pending, None, None, None),
-        Said::Done {
+    let (status, worktree, commit, unverified) = match state {
+        NewState::Open => (TaskStatus::Pending, None, None, None),
+        NewState::Done {
             worktree,
             commit,
             unverified,
         } => (TaskStatus::Done, worktree, commit, unverified),
-        Said::Failed => (TaskStatus::Failed, None, None, None),
+        NewState::Failed => (TaskStatus::Failed, None, None, None),
     };
     let names = unverified.map(Unverified::changed).filter(|names| !names.is_empty());
     let changed_rows = transaction
@@ -71,14 +69,14 @@ pub(super) fn say(
         .optional()
 }
 
-/// Works out what follows when these tasks have changed in whatever way: what was said about them, their parents, their
-/// children, what they wait for. Where a task stands elsewhere than before, its log says so.
+/// Computes the consequences of a change to these tasks: to their state, parents, children or dependencies. Each status
+/// change is logged.
 pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Timestamp) -> rusqlite::Result<()> {
     let mut queue = Queue::default();
     let mut below: HashSet<TaskId> = HashSet::new();
     for task in tasks {
         queue.push(task.clone());
-        // What is below a task that was found below another was found with it.
+        // The descendants of a task that is itself a descendant are already in `below`.
         if !below.contains(task) {
             for other in ids(transaction, BELOW, [task.as_str()])? {
                 queue.push(other.clone());
@@ -91,23 +89,23 @@ pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Time
     }
     let mut before: BTreeMap<TaskId, TaskStatus> = BTreeMap::new();
     while let Some(task) = queue.pop() {
-        let Some(old) = Place::read(transaction, &task)? else {
+        let Some(old) = NodeState::read(transaction, &task)? else {
             continue;
         };
-        let new = old.worked_out(transaction, &task)?;
+        let new = old.recomputed(transaction, &task)?;
         if (new.status, new.behind_failed) == (old.status, old.behind_failed) {
             continue;
         }
         before.entry(task.clone()).or_insert(old.status);
         new.write(transaction, &task, now)?;
-        if new.face() != old.face() {
+        if new.visible_state() != old.visible_state() {
             for other in ids(transaction, AFFECTED, [task.as_str()])? {
                 queue.push(other);
             }
         }
     }
     for (task, old) in before {
-        if let Some(place) = Place::read(transaction, &task)?
+        if let Some(place) = NodeState::read(transaction, &task)?
             && place.status != old
         {
             log(transaction, &task, &place.sentence(transaction, &task)?, now)?;
@@ -116,14 +114,14 @@ pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Time
     Ok(())
 }
 
-/// Everything below a task. Here and elsewhere, CROSS JOIN has SQLite go from the few to the many, which it else decides
-/// from statistics that it does not have.
+/// All descendants of a task. Here and elsewhere, CROSS JOIN makes SQLite go from the few rows to the many; otherwise
+/// it would decide by statistics that it does not have.
 const BELOW: &str = "WITH RECURSIVE below(id) AS (
         SELECT id FROM tasks WHERE parent = ?1
         UNION SELECT child.id FROM below CROSS JOIN tasks child ON child.parent = below.id)
     SELECT id FROM below ORDER BY id";
 
-/// The tasks that look at a task: its parent, those that wait for it, and everything below those.
+/// The tasks that depend on a task's state: its parent, its dependents, and all descendants of those.
 const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
         SELECT task FROM dependencies WHERE after = ?1
         UNION SELECT child.id FROM waiting CROSS JOIN tasks child ON child.parent = waiting.id)
@@ -131,8 +129,8 @@ const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
     UNION SELECT parent FROM tasks WHERE id = ?1 AND parent IS NOT NULL
     ORDER BY id";
 
-/// What a task waits for and is not done: what it or something above it comes after.
-const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
+/// The unfinished dependencies of a task and of its ancestors.
+const BLOCKERS: &str = "WITH RECURSIVE up(id) AS (
         SELECT ?1
         UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
     SELECT blocker.id,
@@ -141,17 +139,17 @@ const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
     WHERE blocker.status <> 'done' OR coalesce(blocker.unverified, '') = 'evidence_changed'
     GROUP BY blocker.id ORDER BY blocker.id";
 
-/// What a task waits for and is not done or needs review first, with whether a person has to see to that.
-pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> rusqlite::Result<Vec<(TaskId, bool)>> {
+/// The unfinished dependencies of a task, including those that need review first; each with whether it needs a person.
+pub(super) fn blockers(connection: &rusqlite::Connection, task: &TaskId) -> rusqlite::Result<Vec<(TaskId, bool)>> {
     connection
-        .prepare_cached(IN_ITS_WAY)?
+        .prepare_cached(BLOCKERS)?
         .query_map([task.as_str()], |row| {
             Ok((word_at(row, "id", TaskId::parse)?, row.get("needs_person")?))
         })?
         .collect()
 }
 
-/// Tasks to look at, each once until it has been looked at.
+/// Tasks to recompute; each is queued at most once at a time.
 #[derive(Default)]
 struct Queue {
     order: VecDeque<TaskId>,
@@ -172,20 +170,20 @@ impl Queue {
     }
 }
 
-/// What others see of a task.
+/// The part of a task's state that other tasks depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum VisibleState {
     Done,
     Failed,
-    /// Done, but nothing may build on it before a person has reviewed it.
+    /// Done, but dependents wait until a person has reviewed it.
     NeedsReview,
     BehindFailed,
     Open,
 }
 
-/// Where a task stands, and its children.
+/// A task's state and the counts of its children.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct NodeState {
     status: TaskStatus,
     behind_failed: bool,
     needs_review: bool,
@@ -193,8 +191,8 @@ struct Place {
     children: Children,
 }
 
-/// How many children a task has. One that is done and needs review before others may build on it counts as behind a failed
-/// one, not as done.
+/// Counts of a task's children. One that is done but needs review before others may build on it counts as behind a
+/// failed one, not as done.
 #[derive(Debug, Clone, Copy)]
 struct Children {
     all: u32,
@@ -203,7 +201,7 @@ struct Children {
     behind_failed: u32,
 }
 
-impl Place {
+impl NodeState {
     fn read(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT task.status, task.behind_failed, task.claimed_by IS NOT NULL AS is_claimed,
                        coalesce(task.unverified, '') = 'evidence_changed' AS needs_review, COUNT(child.seq) AS children,
@@ -233,18 +231,18 @@ impl Place {
             .optional()
     }
 
-    fn face(&self) -> Face {
+    fn visible_state(&self) -> VisibleState {
         match self.status {
-            TaskStatus::Done if self.needs_review => Face::NeedsReview,
-            TaskStatus::Done => Face::Done,
-            TaskStatus::Failed => Face::Failed,
-            _ if self.behind_failed => Face::BehindFailed,
-            _ => Face::Open,
+            TaskStatus::Done if self.needs_review => VisibleState::NeedsReview,
+            TaskStatus::Done => VisibleState::Done,
+            TaskStatus::Failed => VisibleState::Failed,
+            _ if self.behind_failed => VisibleState::BehindFailed,
+            _ => VisibleState::Open,
         }
     }
 
-    /// Where the task should stand.
-    fn worked_out(self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Self> {
+    /// The state that follows from the task's children and dependencies.
+    fn recomputed(self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Self> {
         let at = |status, behind_failed| Self {
             status,
             behind_failed,
@@ -275,8 +273,8 @@ impl Place {
         {
             return Ok(at(self.status, false));
         }
-        let in_the_way = in_its_way(transaction, task)?;
-        let status = if in_the_way.is_empty() {
+        let blockers = blockers(transaction, task)?;
+        let status = if blockers.is_empty() {
             TaskStatus::Pending
         } else {
             TaskStatus::Blocked
@@ -284,13 +282,13 @@ impl Place {
         let behind_failed = if is_parent {
             all_resolved
         } else {
-            in_the_way.iter().any(|(_, for_good)| *for_good)
+            blockers.iter().any(|(_, needs_person)| *needs_person)
         };
         Ok(at(status, behind_failed))
     }
 
     fn write(&self, transaction: &Transaction<'_>, task: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
-        // Where a parent was done its parts tell, and what is open was done nowhere.
+        // A parent's place is that of its subtasks, and an open task has none.
         let keeps_place = self.children.all == 0 && self.status == TaskStatus::Done;
         transaction
             .prepare_cached(
@@ -309,19 +307,19 @@ impl Place {
             .map(drop)
     }
 
-    /// Why the task stands where it does now.
+    /// The sentence for the task's log.
     fn sentence(&self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<String> {
         Ok(match self.status {
             TaskStatus::Proposed => "Proposed.".to_owned(),
-            TaskStatus::Pending if self.children.all > 0 => "Open: not all of its parts are done.".to_owned(),
-            TaskStatus::Pending => "Pending: nothing is in its way.".to_owned(),
+            TaskStatus::Pending if self.children.all > 0 => "Open: not all subtasks are done.".to_owned(),
+            TaskStatus::Pending => "Pending: all dependencies are done.".to_owned(),
             TaskStatus::InProgress => "In progress.".to_owned(),
-            TaskStatus::Done => "Done: all its parts are.".to_owned(),
-            TaskStatus::Failed => "Failed: of its parts some have failed, and none is left to be done.".to_owned(),
+            TaskStatus::Done => "Done: all subtasks are done.".to_owned(),
+            TaskStatus::Failed => "Failed: a subtask failed, and no open ones are left.".to_owned(),
             TaskStatus::Blocked => {
-                let blockers = in_its_way(transaction, task)?;
+                let blockers = blockers(transaction, task)?;
                 let blockers: Vec<&str> = blockers.iter().map(|(id, _)| id.as_str()).collect();
-                format!("Blocked: it waits for {}.", blockers.join(", "))
+                format!("Blocked: waiting for {}.", blockers.join(", "))
             }
         })
     }

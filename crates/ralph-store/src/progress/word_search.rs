@@ -1,5 +1,5 @@
-//! What ranking asks of a table whose rows are found by their words: how many rows hold a word, and which. Words are as
-//! [`encode_term`](super::encode_term) writes them.
+//! Full-text queries for ranking: which rows contain a word, and how many. Words are encoded by
+//! [`encode_term`](super::encode_term).
 
 use rusqlite::OptionalExtension;
 
@@ -8,12 +8,10 @@ use super::columns::number_at;
 use crate::StoreError;
 use crate::index::Totals;
 
-/// A table whose rows are found by their words.
+/// A searchable table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Searched {
-    /// The journal.
     Journal,
-    /// The lessons.
     Learnings,
 }
 
@@ -48,7 +46,6 @@ impl Searched {
 }
 
 impl Store {
-    /// How much there is in a table.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -67,7 +64,7 @@ impl Store {
         self.sql(totals)
     }
 
-    /// How many rows hold a word.
+    /// Returns the number of rows that contain a word.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -79,7 +76,7 @@ impl Store {
         Ok(self.sql(holding)?.unwrap_or_default())
     }
 
-    /// The numbers of the rows that hold a word.
+    /// Visits the numbers of the rows that contain a word.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -97,7 +94,7 @@ impl Store {
         self.sql(walked)
     }
 
-    /// Every word that a row holds, in the order of the alphabet, with how many hold it.
+    /// Visits every word in alphabetical order, with the number of rows that contain it.
     ///
     /// # Errors
     /// When the database cannot be read.

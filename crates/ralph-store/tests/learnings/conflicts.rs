@@ -1,19 +1,19 @@
-//! What a person says of lessons that contradict each other.
+//! Tests of conflicts between learnings.
 
-use ralph_model::DrawnLesson;
+use ralph_model::ExtractedLearning;
 use ralph_model::config::Promote;
 
 use super::extraction::strategy;
 use super::*;
 
 fn two(bench: &mut Bench) -> (LearningId, LearningId) {
-    let four = bench.add(&lesson("tool_usage", "Build with -j 4", &["make"]), 1);
-    let eight = bench.add(&lesson("tool_usage", "Build with -j 8", &["make"]), 2);
+    let four = bench.add(&learning("tool_usage", "Build with -j 4", &["make"]), 1);
+    let eight = bench.add(&learning("tool_usage", "Build with -j 8", &["make"]), 2);
     (four.id, eight.id)
 }
 
 #[test]
-fn that_both_hold_is_noted_once_whichever_is_named_first() {
+fn settled_conflict_is_recorded_once_in_either_order() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
     assert!(bench.store.settle_conflict(&eight, &four, day(3)).unwrap());
@@ -27,7 +27,7 @@ fn that_both_hold_is_noted_once_whichever_is_named_first() {
 }
 
 #[test]
-fn the_place_of_a_lesson_is_taken_once_and_promoting_gives_it_back() {
+fn supersede_is_recorded_once_and_promote_reverts_it() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
     assert!(bench.store.supersede_learning(&four, &eight, day(3)).unwrap());
@@ -44,22 +44,22 @@ fn the_place_of_a_lesson_is_taken_once_and_promoting_gives_it_back() {
 }
 
 #[test]
-fn only_lessons_that_hold_or_wait_are_compared() {
+fn only_active_and_proposed_learnings_are_compared() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
-    assert_eq!(bench.store.lessons_to_compare().unwrap(), 2);
+    assert_eq!(bench.store.learnings_to_compare().unwrap(), 2);
     bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
-    assert_eq!(bench.store.lessons_to_compare().unwrap(), 1);
+    assert_eq!(bench.store.learnings_to_compare().unwrap(), 1);
     let ids = [eight];
     bench
         .store
         .judge_learnings(&ids, Judgement::Reject("no"), day(3))
         .unwrap();
-    assert_eq!(bench.store.lessons_to_compare().unwrap(), 0);
+    assert_eq!(bench.store.learnings_to_compare().unwrap(), 0);
 }
 
 #[test]
-fn what_takes_the_place_of_another_holds_from_then_on() {
+fn superseding_learning_is_promoted() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
     bench.sql(&format!(
@@ -70,7 +70,7 @@ fn what_takes_the_place_of_another_holds_from_then_on() {
 }
 
 #[test]
-fn a_word_on_two_counts_for_what_was_seen_of_both() {
+fn decision_on_changed_learnings_is_refused() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
     bench.sql(&format!(
@@ -83,24 +83,24 @@ fn a_word_on_two_counts_for_what_was_seen_of_both() {
         .store
         .judge_learnings(ids, Judgement::Reject("no"), day(3))
         .unwrap();
-    for holds in [Holds::One, Holds::Other, Holds::Both] {
-        let settled = bench.store.settle_as_seen([one, other], holds, day(4)).unwrap();
+    for decision in [Holds::One, Holds::Other, Holds::Both] {
+        let settled = bench.store.settle_as_seen([one, other], decision, day(4)).unwrap();
         let standing = [bench.get(&four), bench.get(&eight)];
         assert_eq!(
             standing
                 .clone()
                 .map(|learning| (learning.status, learning.superseded_by)),
             [(LearningStatus::Promoted, None), (LearningStatus::Rejected, None)],
-            "what was rejected meanwhile is not promoted by {holds:?}"
+            "a rejected learning is not promoted by {decision:?}"
         );
-        assert_eq!(settled, Weighed::ChangedMeanwhile(Box::new(standing)));
+        assert_eq!(settled, ConflictDecision::ChangedMeanwhile(Box::new(standing)));
     }
     assert_eq!(bench.store.settled_conflicts().unwrap(), []);
 }
 
 #[test]
-fn a_word_on_two_that_stand_as_seen_is_taken() {
-    for (holds, expected) in [
+fn decision_on_unchanged_learnings_is_applied() {
+    for (decision, expected) in [
         (Holds::One, [None, Some(0)]),
         (Holds::Other, [Some(1), None]),
         (Holds::Both, [None, None]),
@@ -111,29 +111,29 @@ fn a_word_on_two_that_stand_as_seen_is_taken() {
         let seen = [bench.get(&four), bench.get(&eight)];
         let ids = [four, eight];
         let [one, other] = &seen;
-        let settled = bench.store.settle_as_seen([one, other], holds, day(4)).unwrap();
-        assert_eq!(settled, Weighed::AsSaid);
+        let settled = bench.store.settle_as_seen([one, other], decision, day(4)).unwrap();
+        assert_eq!(settled, ConflictDecision::AsSaid);
         let by = expected.map(|place| place.map(|place: usize| ids[place].clone()));
-        assert_eq!(ids.each_ref().map(|id| bench.get(id).superseded_by), by, "{holds:?}");
+        assert_eq!(ids.each_ref().map(|id| bench.get(id).superseded_by), by, "{decision:?}");
         let promoted = ids.iter().filter(|id| bench.get(id).status == LearningStatus::Promoted);
         assert_eq!(
             promoted.count(),
-            usize::from(holds != Holds::Both),
-            "the chosen one holds"
+            usize::from(decision != Holds::Both),
+            "the chosen one is active"
         );
-        if holds == Holds::Both {
+        if decision == Holds::Both {
             let again = bench.store.settle_as_seen([one, other], Holds::One, day(5)).unwrap();
-            assert_eq!(again, Weighed::BothHold, "somebody has said so");
+            assert_eq!(again, ConflictDecision::BothHold, "already settled");
         }
     }
 }
 
 #[test]
-fn no_lesson_takes_a_place_that_would_lead_nowhere() {
+fn invalid_supersede_requests_are_refused() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
-    let sixteen = bench.add(&lesson("tool_usage", "Build with -j 16", &["make"]), 3).id;
-    let out = bench.add(&lesson("tool_usage", "Build with -j 32", &["make"]), 3).id;
+    let sixteen = bench.add(&learning("tool_usage", "Build with -j 16", &["make"]), 3).id;
+    let out = bench.add(&learning("tool_usage", "Build with -j 32", &["make"]), 3).id;
     let reject = Judgement::Reject("no");
     bench
         .store
@@ -144,17 +144,17 @@ fn no_lesson_takes_a_place_that_would_lead_nowhere() {
     let unknown = LearningId::new(99);
     let before = bench.store.learnings().unwrap();
     for (old, new, expected) in [
-        (&four, &four, format!("{four} cannot take its own place")),
+        (&four, &four, format!("{four} cannot supersede itself")),
         (
             &sixteen,
             &four,
-            format!("{sixteen} has taken the place of {four}, so {four} cannot take that of {sixteen}"),
+            format!("{sixteen} supersedes {four}, so {four} cannot supersede {sixteen}"),
         ),
-        (&four, &eight, format!("{sixteen} has taken the place of {eight}")),
+        (&four, &eight, format!("{eight} is superseded by {sixteen}")),
         (
             &sixteen,
             &out,
-            format!("{out} is rejected; only learnings that hold or wait take the place of others, or give up theirs"),
+            format!("{out} is rejected; only active and proposed learnings can supersede or be superseded"),
         ),
         (&unknown, &four, format!("Learning not found: {unknown}")),
     ] {
@@ -164,10 +164,10 @@ fn no_lesson_takes_a_place_that_would_lead_nowhere() {
     assert_eq!(bench.store.learnings().unwrap(), before);
 }
 
-/// A lesson that another took the place of, and that was pruned since; with what took its place.
-fn replaced_and_pruned(bench: &mut Bench) -> (LearningId, LearningId) {
-    let four = bench.add(&lesson("pitfall", "Never build with -j 4", &[]), 1).id;
-    let eight = bench.add(&lesson("pitfall", "Never build with -j 8", &[]), 2).id;
+/// Returns a learning that was superseded and then pruned, and the one that supersedes it.
+fn superseded_and_pruned(bench: &mut Bench) -> (LearningId, LearningId) {
+    let four = bench.add(&learning("pitfall", "Never build with -j 4", &[]), 1).id;
+    let eight = bench.add(&learning("pitfall", "Never build with -j 8", &[]), 2).id;
     bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
     bench.store.prune_learnings(&rules(), 1, day(50)).unwrap();
     assert_eq!(bench.get(&four).status, LearningStatus::Pruned);
@@ -175,38 +175,34 @@ fn replaced_and_pruned(bench: &mut Bench) -> (LearningId, LearningId) {
 }
 
 #[test]
-fn who_says_what_was_replaced_makes_its_replacement_no_surer() {
+fn repeating_a_superseded_learning_does_not_support_its_successor() {
     let mut bench = Bench::new();
-    let (four, eight) = replaced_and_pruned(&mut bench);
+    let (four, eight) = superseded_and_pruned(&mut bench);
     let replacement = bench.get(&eight);
     let gone = bench.get(&four);
     bench.learn(4, &[&gone.content]);
     assert_eq!(
         bench.get(&four).status,
         LearningStatus::Pruned,
-        "an agent's word is not enough"
+        "agents cannot reactivate it"
     );
     assert_eq!(bench.get(&four).superseded_by.as_ref(), Some(&eight));
     assert_eq!(bench.get(&eight), replacement);
     assert!(bench.store.learning_evidence(&eight).unwrap().taught.is_empty());
-    let again = lesson(&gone.category, &gone.content, &[]);
+    let again = learning(&gone.category, &gone.content, &[]);
     let Ok(AddedLearning::Known(back)) = bench.store.add_learning(&again, &mut bench.bits, day(51)) else {
         panic!("it is known");
     };
-    assert_eq!(
-        (back.id, back.superseded_by),
-        (four.clone(), None),
-        "a person's word is"
-    );
+    assert_eq!((back.id, back.superseded_by), (four.clone(), None), "users can");
     assert_eq!(bench.get(&eight), replacement);
 }
 
 #[test]
-fn what_was_replaced_teaches_its_replacement_nothing() {
+fn superseded_learning_adds_nothing_to_its_successor() {
     let mut bench = Bench::new();
-    let (four, eight) = replaced_and_pruned(&mut bench);
+    let (four, eight) = superseded_and_pruned(&mut bench);
     let before = (bench.get(&four), bench.get(&eight));
-    let drawn = [DrawnLesson {
+    let drawn = [ExtractedLearning {
         kind: before.0.kind,
         ..strategy(&before.0.content, 1.0, 2)
     }];

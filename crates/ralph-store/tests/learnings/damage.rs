@@ -1,19 +1,19 @@
-//! A lesson that holds what its table does not allow is named, and stands in nobody's way.
+//! A value of the wrong type in a learning is reported and blocks nothing else.
 
 use ralph_store::LearningFaultKind;
-use ralph_testkit::past_its_types;
+use ralph_testkit::corrupt_row;
 
 use super::*;
 
-/// What no column of the table of lessons allows, but their number, which is no value of the row.
-#[expect(clippy::disallowed_methods, reason = "what no method of the store does")]
+/// A value of the wrong type for each column except `seq`.
+#[expect(clippy::disallowed_methods, reason = "no method of the store does this")]
 fn wrong_values(bench: &Bench) -> Vec<(String, String)> {
     let connection = rusqlite::Connection::open(bench.folder.path().join("progress.db")).unwrap();
     let sql = "SELECT name, \"notnull\" FROM pragma_table_info('learnings') WHERE name <> 'seq'";
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     let columns: Vec<(String, bool)> = columns.map(Result::unwrap).collect();
-    // One bit makes bytes of a text, and nothing of a number.
+    // One bit turns text into bytes, and no bit changes the type of a number.
     let as_bytes = |column: &str| format!("CAST(coalesce({column}, 'x') AS BLOB)");
     let bytes = columns.iter().map(|(column, _)| (column.clone(), as_bytes(column)));
     let nothing = columns.iter().filter(|(_, is_never_empty)| *is_never_empty);
@@ -21,7 +21,7 @@ fn wrong_values(bench: &Bench) -> Vec<(String, String)> {
     bytes.chain(nothing).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a disk that lies")]
+#[expect(clippy::disallowed_methods, reason = "simulates disk damage")]
 fn damage(bench: &Bench, column: &str, value: &str, id: &LearningId) {
     let connection = rusqlite::Connection::open(bench.folder.path().join("progress.db")).unwrap();
     let triggers: Vec<(String, String)> = connection
@@ -39,17 +39,17 @@ fn damage(bench: &Bench, column: &str, value: &str, id: &LearningId) {
         connection.execute_batch(&format!("DROP TRIGGER {name}")).unwrap();
     }
     let change = format!("UPDATE learnings SET {column} = {value} WHERE id = '{id}'");
-    past_its_types(&connection, "learnings", &change);
+    corrupt_row(&connection, "learnings", &change);
     connection.execute_batch(&kept.join(";")).unwrap();
 }
 
 #[test]
-fn a_wrong_type_in_any_column_is_named_and_keeps_nobody_from_anything() {
+fn wrong_column_types_are_reported_and_block_nothing() {
     for (column, value) in wrong_values(&Bench::new()) {
         let when = format!("{column} = {value}");
         let mut bench = Bench::new();
-        let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
-        let second = bench.add(&lesson("other", "Keep the lock short", &["ci"]), 2);
+        let first = bench.add(&learning("other", "Run the tests first", &["ci"]), 1);
+        let second = bench.add(&learning("other", "Keep the lock short", &["ci"]), 2);
         damage(&bench, &column, &value, &first.id);
         let unreadable = |bench: &Bench| -> Vec<String> {
             let faults = bench.store.verify_learnings();
@@ -72,18 +72,18 @@ fn a_wrong_type_in_any_column_is_named_and_keeps_nobody_from_anything() {
             .store
             .judge_learnings(&[second.id], Judgement::Reject("no"), day(3))
             .unwrap();
-        let mended = bench.store.mend_learnings(day(4));
-        mended.unwrap_or_else(|error| panic!("{when}: {error}"));
+        let repaired = bench.store.repair_learnings(day(4));
+        repaired.unwrap_or_else(|error| panic!("{when}: {error}"));
         match column.as_str() {
-            // Nobody can say which one is meant.
+            // It is ambiguous which one is meant.
             "id" => continue,
-            // What refers to no row is taken out, whatever it is.
+            // Dangling references are removed in any case.
             "journal" | "superseded_by" => assert_eq!(unreadable(&bench), [""; 0], "{when}"),
             _ => assert_eq!(unreadable(&bench), [first.id.as_str()], "{when}"),
         }
         let deleted = bench.store.delete_learnings(&[first.id], day(5));
         deleted.unwrap_or_else(|error| panic!("{when}: {error}"));
-        bench.store.mend_learnings(day(6)).unwrap();
+        bench.store.repair_learnings(day(6)).unwrap();
         assert_eq!(bench.store.verify_learnings().unwrap(), [], "{when}");
     }
 }

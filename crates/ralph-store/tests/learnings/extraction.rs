@@ -1,22 +1,22 @@
-//! What whole runs teach, as it is read and taken in.
+//! Tests of extracting learnings from whole runs.
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedLearning, Complexity, DrawnLesson, ErrorCategory, Evidence, Extraction, Facts, FailureReport, Learning,
-    LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin,
-    RunId, Signature, StopReason, TaskType, estimate_of,
+    CapturedLearning, Complexity, ErrorCategory, Evidence, ExtractedLearning, Extraction, Facts, FailureReport,
+    Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError,
+    ReportOrigin, RunId, Signature, StopReason, TaskType, estimate_of,
 };
-use ralph_store::{Judgement, LearningUpdate, NewRun, Retold, RunProcess, Settlement, Taught};
+use ralph_store::{Judgement, LearningUpdate, NewRun, Paraphrase, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
 use super::{Bench, day};
 
-pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
+pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> ExtractedLearning {
     let facts = Facts::Strategy {
         effectiveness,
         iterations,
     };
-    DrawnLesson {
+    ExtractedLearning {
         kind: LearningKind::Strategy,
         task_type: TaskType::TestFix,
         content: content.to_owned(),
@@ -29,12 +29,12 @@ pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> Dr
     }
 }
 
-fn antipattern(content: &str, occurrences: u32) -> DrawnLesson {
+fn antipattern(content: &str, occurrences: u32) -> ExtractedLearning {
     let facts = Facts::Antipattern {
         occurrences,
         impact: Facts::impact_of(occurrences).to_owned(),
     };
-    DrawnLesson {
+    ExtractedLearning {
         kind: LearningKind::Antipattern,
         confidence: facts.confidence().unwrap(),
         facts,
@@ -44,7 +44,7 @@ fn antipattern(content: &str, occurrences: u32) -> DrawnLesson {
     }
 }
 
-fn estimate(sampled: u32) -> DrawnLesson {
+fn estimate(sampled: u32) -> ExtractedLearning {
     let facts = Facts::Estimate {
         avg_iteration_time: 45_000.0,
         total_iterations: 1.0,
@@ -52,7 +52,7 @@ fn estimate(sampled: u32) -> DrawnLesson {
         success_rate: 1.0,
         sampled,
     };
-    DrawnLesson {
+    ExtractedLearning {
         kind: LearningKind::Estimate,
         confidence: facts.confidence().unwrap(),
         facts,
@@ -71,30 +71,30 @@ fn counts(extracted: u32, validated: u32, rejected: u32, promoted: u32, skipped:
     }
 }
 
-/// The same where so many held before.
+/// The same with learnings that were promoted before.
 fn known(known: u32, counts: Extraction) -> Extraction {
     Extraction { known, ..counts }
 }
 
 impl Bench {
-    pub(crate) fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
-        self.teach_retold(run, drawn, &[], promote)
+    pub(crate) fn teach(&mut self, run: &str, drawn: &[ExtractedLearning], promote: Promote) -> Extraction {
+        self.teach_paraphrased(run, drawn, &[], promote)
     }
 
-    fn teach_retold(
+    fn teach_paraphrased(
         &mut self,
         run: &str,
-        drawn: &[DrawnLesson],
-        retold: &[Option<Retold>],
+        drawn: &[ExtractedLearning],
+        paraphrase: &[Option<Paraphrase>],
         promote: Promote,
     ) -> Extraction {
         let taught = Taught {
             run,
             drawn,
-            retold,
+            paraphrase,
             promote,
         };
-        self.store.take_in_drawn(&taught, &mut self.bits, day(1)).unwrap()
+        self.store.store_extracted(&taught, &mut self.bits, day(1)).unwrap()
     }
 
     fn only(&self) -> Learning {
@@ -125,7 +125,7 @@ impl Bench {
 }
 
 #[test]
-fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
+fn fault_21_repeated_extraction_strengthens_without_duplicates() {
     let mut bench = Bench::new();
     let drawn = [
         strategy("Test-driven development approach", 0.75, 3),
@@ -135,7 +135,7 @@ fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
     assert_eq!(bench.teach("run-1", &drawn, Promote::Auto), counts(3, 3, 0, 3, 0));
     let first = bench.store.learnings().unwrap();
     let again = [
-        DrawnLesson {
+        ExtractedLearning {
             content: "test-driven DEVELOPMENT approach!".to_owned(),
             ..strategy("", 1.0, 6)
         },
@@ -169,15 +169,11 @@ fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
     assert!((third[1].confidence - 0.8).abs() < 1e-9, "the most of an anti-pattern");
     assert_eq!(third[1].success_rate, 0.0);
     assert_eq!(bench.teach("run-2", &again, Promote::Auto), counts(3, 0, 0, 0, 3));
-    assert_eq!(
-        bench.store.learnings().unwrap(),
-        third,
-        "what a run taught it teaches once"
-    );
+    assert_eq!(bench.store.learnings().unwrap(), third, "each run counts once");
 }
 
 #[test]
-fn what_a_run_teaches_in_other_words_makes_the_known_one_surer() {
+fn extracted_paraphrase_strengthens_the_known_learning() {
     let mut bench = Bench::new();
     let before = [strategy("Start the emulator before the suite", 1.0, 2)];
     bench.teach("run-1", &before, Promote::Auto);
@@ -186,15 +182,15 @@ fn what_a_run_teaches_in_other_words_makes_the_known_one_surer() {
         strategy("Before the suite, start the emulator", 1.0, 3),
         strategy("The emulator: start it before the suite", 1.0, 3),
     ];
-    let told = Some(Retold::known(known.id.clone(), &known.content));
-    let retold = [told.clone(), told.clone()];
+    let paraphrase_of = Some(Paraphrase::known(known.id.clone(), &known.content));
+    let paraphrase = [paraphrase_of.clone(), paraphrase_of.clone()];
     assert_eq!(
-        bench.teach_retold("run-2", &again, &retold, Promote::Auto),
+        bench.teach_paraphrased("run-2", &again, &paraphrase, Promote::Auto),
         Extraction {
             known: 1,
             ..counts(2, 1, 0, 1, 1)
         },
-        "one run is one voice"
+        "each run counts once"
     );
     let after = bench.only();
     assert_eq!((&after.id, &after.content), (&known.id, &known.content));
@@ -208,18 +204,18 @@ fn what_a_run_teaches_in_other_words_makes_the_known_one_surer() {
         })
     );
     assert_eq!(bench.store.verify_learnings().unwrap(), []);
-    // What nobody believes any more is not told by other words.
+    // Learnings that are no longer active have no paraphrases.
     let no = Judgement::Reject("No.");
     bench
         .store
         .judge_learnings(std::slice::from_ref(&known.id), no, day(2))
         .unwrap();
-    bench.teach_retold("run-3", &again[1..], &[told], Promote::Auto);
+    bench.teach_paraphrased("run-3", &again[1..], &[paraphrase_of], Promote::Auto);
     assert_eq!(bench.store.learnings().unwrap().len(), 2);
 }
 
 #[test]
-fn what_cannot_be_true_is_kept_with_why_and_may_come_to_hold() {
+fn invalid_learning_is_rejected_and_may_be_promoted_later() {
     let mut bench = Bench::new();
     assert_eq!(
         bench.teach("run-1", &[estimate(1)], Promote::Auto),
@@ -239,35 +235,35 @@ fn what_cannot_be_true_is_kept_with_why_and_may_come_to_hold() {
 }
 
 #[test]
-fn what_a_person_rejected_stays_rejected() {
+fn learning_rejected_by_a_user_stays_rejected() {
     let mut bench = Bench::new();
-    let lesson = [strategy("Look at the log first", 1.0, 2)];
-    bench.teach("run-1", &lesson, Promote::Auto);
+    let learning = [strategy("Look at the log first", 1.0, 2)];
+    bench.teach("run-1", &learning, Promote::Auto);
     let id = bench.only().id;
     bench
         .store
         .judge_learnings(&[id], Judgement::Reject("It never helps."), day(2))
         .unwrap();
     let before = bench.only();
-    assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
+    assert_eq!(bench.teach("run-2", &learning, Promote::Auto), counts(1, 0, 0, 0, 1));
     assert_eq!(bench.only(), before);
 }
 
 #[test]
-fn what_a_person_says_of_a_drawn_lesson_outlasts_the_next_run() {
-    for lesson in [strategy("Look at the log first", 1.0, 2), estimate(5)] {
+fn user_update_of_extracted_learning_survives_the_next_run() {
+    for learning in [strategy("Look at the log first", 1.0, 2), estimate(5)] {
         let mut bench = Bench::new();
-        let lesson = [lesson];
-        bench.teach("run-1", &lesson, Promote::Auto);
-        let word = LearningUpdate {
+        let learning = [learning];
+        bench.teach("run-1", &learning, Promote::Auto);
+        let update = LearningUpdate {
             success_rate: Some(0.3),
             confidence: Some(0.4),
             ..LearningUpdate::default()
         };
         let id = bench.only().id;
-        bench.store.update_learning(&id, &word, day(2)).unwrap();
+        bench.store.update_learning(&id, &update, day(2)).unwrap();
         assert_eq!(
-            bench.teach("run-2", &lesson, Promote::Auto),
+            bench.teach("run-2", &learning, Promote::Auto),
             known(1, counts(1, 1, 0, 1, 0))
         );
         let after = bench.only();
@@ -279,36 +275,36 @@ fn what_a_person_says_of_a_drawn_lesson_outlasts_the_next_run() {
 }
 
 #[test]
-fn what_another_took_the_place_of_stays_as_it_is_and_what_was_pruned_comes_back() {
+fn superseded_learnings_stay_and_pruned_ones_return() {
     let mut bench = Bench::new();
-    let lesson = [strategy("Look at the log first", 1.0, 2)];
-    bench.teach("run-1", &lesson, Promote::Auto);
+    let learning = [strategy("Look at the log first", 1.0, 2)];
+    bench.teach("run-1", &learning, Promote::Auto);
     bench.sql("UPDATE learnings SET superseded_by = 'learn-00000001'");
-    assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
+    assert_eq!(bench.teach("run-2", &learning, Promote::Auto), counts(1, 0, 0, 0, 1));
     bench.sql("UPDATE learnings SET superseded_by = NULL, pruned_from = 'promoted', status = 'pruned', reason = 'old'");
-    assert_eq!(bench.teach("run-3", &lesson, Promote::Auto), counts(1, 1, 0, 1, 0));
+    assert_eq!(bench.teach("run-3", &learning, Promote::Auto), counts(1, 1, 0, 1, 0));
     let back = bench.only();
     assert_eq!((back.status, back.reason), (LearningStatus::Promoted, None));
     assert_eq!(back.source_loops, ["run-1", "run-3"]);
 }
 
 #[test]
-fn with_review_lessons_wait_for_a_person() {
+fn promote_review_leaves_learnings_for_a_user() {
     let mut bench = Bench::new();
-    let lesson = [strategy("Look at the log first", 1.0, 2)];
-    assert_eq!(bench.teach("run-1", &lesson, Promote::Review), counts(1, 1, 0, 0, 0));
+    let learning = [strategy("Look at the log first", 1.0, 2)];
+    assert_eq!(bench.teach("run-1", &learning, Promote::Review), counts(1, 1, 0, 0, 0));
     assert_eq!(bench.only().status, LearningStatus::Validated);
     let id = bench.only().id;
     bench.store.judge_learnings(&[id], Judgement::Promote, day(2)).unwrap();
     assert_eq!(
-        bench.teach("run-2", &lesson, Promote::Review),
+        bench.teach("run-2", &learning, Promote::Review),
         known(1, counts(1, 1, 0, 1, 0))
     );
-    assert_eq!(bench.only().status, LearningStatus::Promoted, "a person's word holds");
+    assert_eq!(bench.only().status, LearningStatus::Promoted, "a user promoted it");
 }
 
 #[test]
-fn fault_26_a_rate_of_nothing_is_stored_as_nothing() {
+fn fault_26_zero_success_rate_is_stored_as_zero() {
     let mut bench = Bench::new();
     bench.teach(
         "run-1",
@@ -332,7 +328,7 @@ fn row(run: &RunId, iteration: u32, outcome: Outcome) -> NewJournalRow {
 }
 
 #[test]
-fn a_run_is_read_with_what_was_learned_and_noted() {
+fn run_history_includes_learnings_and_notes() {
     let mut bench = Bench::new();
     let run = bench.run(1);
     let captured = |category: &str, content: &str| CapturedLearning {
@@ -357,7 +353,7 @@ fn a_run_is_read_with_what_was_learned_and_noted() {
     assert_eq!(history.loop_id, "run-00000001");
     assert_eq!(history.objective, "Fix the tests");
     let first = &history.iterations[0];
-    assert_eq!(first.learned, ["Write tests first"], "a pitfall is no way to work");
+    assert_eq!(first.learned, ["Write tests first"], "pitfalls are not listed");
     assert_eq!(first.notes.as_deref(), Some("All green."));
     assert_eq!((first.number, first.journal, first.progress_made), (1, Some(1), true));
     assert_eq!((first.end, first.duration_ms), (PastEnd::Completed, 1_000.0));
@@ -368,7 +364,7 @@ fn a_run_is_read_with_what_was_learned_and_noted() {
 }
 
 #[test]
-fn a_run_is_read_with_what_went_wrong() {
+fn run_history_includes_errors() {
     let mut bench = Bench::new();
     let run = bench.run(1);
     let (agent, ralph) = (ReportOrigin::Agent, ReportOrigin::Ralph);
@@ -436,14 +432,14 @@ fn a_run_is_read_with_what_went_wrong() {
             (PastEnd::Failed, vec![]),
             (PastEnd::Failed, error("It broke.", 4)),
             (PastEnd::Other, vec![]),
-            // The agent's own word for it, without the sentence around it.
+            // The reason that the agent gave, without the sentence around it.
             (PastEnd::Failed, error("the page is still wrong", 6)),
         ]
     );
 }
 
 #[test]
-fn work_that_is_done_without_evidence_is_no_success_to_learn_from() {
+fn done_without_evidence_is_not_a_success() {
     let mut bench = Bench::new();
     let run = bench.run(1);
     for (iteration, evidence) in [(1, Evidence::None), (2, Evidence::Gates)] {
@@ -461,10 +457,10 @@ fn work_that_is_done_without_evidence_is_no_success_to_learn_from() {
 }
 
 #[test]
-fn who_told_a_lesson_is_not_counted_again_when_it_is_drawn_from_them() {
+fn extraction_does_not_recount_reporting_iterations() {
     let mut bench = Bench::new();
     let run = bench.run(1);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for iteration in 1..=2 {
         let captured = CapturedLearning {
             category: "tool_usage".to_owned(),
@@ -475,7 +471,7 @@ fn who_told_a_lesson_is_not_counted_again_when_it_is_drawn_from_them() {
             learnings: vec![(LearningId::new(1), captured)],
             ..Settlement::new(row(&run, iteration, Outcome::Done), 0)
         };
-        told.push(bench.store.settle(&done).unwrap().journal);
+        reported.push(bench.store.settle(&done).unwrap().journal);
         if iteration == 1 {
             assert_eq!(bench.only().confidence, 0.5);
         }
@@ -483,17 +479,17 @@ fn who_told_a_lesson_is_not_counted_again_when_it_is_drawn_from_them() {
     let before = bench.only();
     let silent = bench.store.settle(&Settlement::new(row(&run, 3, Outcome::Done), 0));
     let silent = silent.unwrap().journal;
-    let drawn = |journal: Vec<i64>| DrawnLesson {
+    let drawn = |journal: Vec<i64>| ExtractedLearning {
         journal,
         ..strategy("Look at the log first", 1.0, 2)
     };
     assert_eq!(
-        bench.teach(run.as_str(), &[drawn(told.clone())], Promote::Auto),
+        bench.teach(run.as_str(), &[drawn(reported.clone())], Promote::Auto),
         counts(1, 0, 0, 0, 1)
     );
     assert_eq!(bench.only(), before);
-    // Another run, of which one iteration had merely noted it.
-    let both = [told[0], silent];
+    // Another run, one iteration of which was only a source.
+    let both = [reported[0], silent];
     assert_eq!(
         bench.teach("run-0000000b", &[drawn(both.to_vec())], Promote::Auto),
         known(1, counts(1, 1, 0, 1, 0))
@@ -502,30 +498,30 @@ fn who_told_a_lesson_is_not_counted_again_when_it_is_drawn_from_them() {
 }
 
 #[test]
-fn what_is_told_after_it_was_drawn_stands_among_what_was_told() {
+fn report_after_extraction_is_captured() {
     let mut bench = Bench::new();
-    let lesson = strategy("Look at the log first", 1.0, 2);
-    bench.teach("run-of-before", std::slice::from_ref(&lesson), Promote::Auto);
+    let learning = strategy("Look at the log first", 1.0, 2);
+    bench.teach("run-of-before", std::slice::from_ref(&learning), Promote::Auto);
     let run = bench.run(1);
-    let told = CapturedLearning {
+    let reported = CapturedLearning {
         category: "strategy".to_owned(),
         tags: Vec::new(),
         content: "Look at the log first".to_owned(),
     };
     let done = Settlement {
-        learnings: vec![(LearningId::new(1), told.clone())],
+        learnings: vec![(LearningId::new(1), reported.clone())],
         ..Settlement::new(row(&run, 1, Outcome::Done), 0)
     };
     let journal = bench.store.settle(&done).unwrap().journal;
-    let drawn = DrawnLesson {
+    let drawn = ExtractedLearning {
         journal: vec![journal],
-        ..lesson
+        ..learning
     };
     let before = bench.only().confidence;
     bench.teach(run.as_str(), &[drawn], Promote::Auto);
     assert_eq!(bench.only().source, LearningSource::Extracted);
-    assert_eq!(bench.only().confidence, before, "it was counted when it was told");
-    assert_eq!(bench.store.captures(journal).unwrap().learnings, [told]);
+    assert_eq!(bench.only().confidence, before, "it was counted when it was reported");
+    assert_eq!(bench.store.captures(journal).unwrap().learnings, [reported]);
     assert_eq!(
         bench.store.run_history(&run).unwrap().iterations[0].learned,
         ["Look at the log first"]
@@ -533,7 +529,7 @@ fn what_is_told_after_it_was_drawn_stands_among_what_was_told() {
 }
 
 #[test]
-fn what_was_drawn_from_rows_is_no_word_of_theirs() {
+fn extracted_learning_is_not_a_capture_of_its_rows() {
     let mut bench = Bench::new();
     let run = bench.run(1);
     let journal = bench
@@ -541,55 +537,55 @@ fn what_was_drawn_from_rows_is_no_word_of_theirs() {
         .settle(&Settlement::new(journal_row(run.clone(), 1), 0))
         .unwrap()
         .journal;
-    let lesson = DrawnLesson {
+    let learning = ExtractedLearning {
         journal: vec![journal],
         ..strategy("Look at the log first", 1.0, 2)
     };
-    bench.teach(run.as_str(), &[lesson], Promote::Auto);
+    bench.teach(run.as_str(), &[learning], Promote::Auto);
     assert_eq!(bench.only().journal, Some(journal));
     assert_eq!(bench.store.captures(journal).unwrap().learnings, []);
     assert_eq!(
         bench.store.run_history(&run).unwrap().iterations[0].learned,
         [] as [String; 0]
     );
-    assert_eq!(bench.mergeable(), [], "its numbers are its own");
+    assert_eq!(bench.mergeable(), [], "learnings with facts are not merged");
 }
 
 #[test]
-fn what_somebody_told_was_told_by_no_row_that_it_is_drawn_from() {
+fn extraction_adds_no_reporting_rows() {
     let mut bench = Bench::new();
     let run = bench.run(1);
-    let told = bench.learn(1, &["Avoid: Deleting the lock file"]);
+    let reported = bench.learn(1, &["Avoid: Deleting the lock file"]);
     let silent = bench.store.settle(&Settlement::new(row(&run, 2, Outcome::Failed), 0));
     let silent = silent.unwrap().journal;
-    let drawn = DrawnLesson {
+    let drawn = ExtractedLearning {
         journal: vec![silent],
         task_type: bench.only().task_type.unwrap(),
         ..antipattern("Avoid: Deleting the lock file", 2)
     };
     bench.teach(run.as_str(), &[drawn], Promote::Auto);
-    assert!(bench.only().facts.is_some(), "it has the numbers");
+    assert!(bench.only().facts.is_some(), "it has facts");
     assert_eq!(bench.store.captures(silent).unwrap().learnings, []);
     let evidence = bench.store.learning_evidence(&bench.only().id).unwrap();
-    assert_eq!(evidence.taught.iter().map(|row| row.id).collect::<Vec<_>>(), [told]);
+    assert_eq!(evidence.taught.iter().map(|row| row.id).collect::<Vec<_>>(), [reported]);
 }
 
 #[test]
-fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
+fn repeated_learning_is_still_extracted() {
     let mut bench = Bench::new();
-    let lesson = strategy("Incremental implementation", 1.0, 2);
-    bench.teach("run-of-before", std::slice::from_ref(&lesson), Promote::Auto);
+    let learning = strategy("Incremental implementation", 1.0, 2);
+    bench.teach("run-of-before", std::slice::from_ref(&learning), Promote::Auto);
     let run = bench.run(1);
     let repeated = CapturedLearning {
         category: "tool_usage".to_owned(),
         tags: Vec::new(),
         content: "Incremental implementation".to_owned(),
     };
-    let told = Settlement {
+    let reported = Settlement {
         learnings: vec![(LearningId::new(1), repeated)],
         ..Settlement::new(row(&run, 1, Outcome::Done), 0)
     };
-    bench.store.settle(&told).unwrap();
+    bench.store.settle(&reported).unwrap();
     assert_eq!(bench.only().source_loops, ["run-of-before", run.as_str()]);
     let three = strategy("Incremental implementation", 1.0, 3);
     let twice = [three.clone(), three];
@@ -610,13 +606,13 @@ fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
     assert_eq!(
         bench.teach(run.as_str(), &twice, Promote::Auto),
         counts(2, 0, 0, 0, 2),
-        "a run teaches once"
+        "each run counts once"
     );
     assert_eq!(bench.only(), drawn);
 }
 
 #[test]
-fn runs_wait_for_their_lessons_until_these_are_drawn() {
+fn runs_await_extraction_until_it_is_recorded() {
     let mut bench = Bench::new();
     let [one, two, _going] = [1, 2, 3].map(|id| bench.run(id));
     for run in [&one, &two] {
@@ -640,7 +636,7 @@ fn runs_wait_for_their_lessons_until_these_are_drawn() {
 }
 
 #[test]
-fn an_estimate_whose_numbers_are_damaged_keeps_no_run_from_teaching() {
+fn damaged_estimate_does_not_block_extraction() {
     let mut bench = Bench::new();
     bench.teach("run-1", &[estimate(5)], Promote::Auto);
     bench.sql("UPDATE learnings SET facts = '{', lesson = 'else', content = 'else'");

@@ -1,10 +1,11 @@
-//! Lessons of other stores: nothing is there twice, nothing that a person said is undone.
+//! Tests of importing learnings: no duplicates, and no user decision is undone.
 
 use jiff::Timestamp;
 use ralph_model::config::Promote;
-use ralph_model::{EstimateFigures, Facts, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskType};
+use ralph_model::{EstimateFigures, Facts, LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES, TaskType};
 use ralph_store::{
-    ForeignLearning, ForeignStanding, Judgement, LearningUpdate, NewLearning, Retold, Taken, TakenLearning,
+    ForeignLearning, ForeignLearningStatus, ImportOutcome, ImportedLearning, Judgement, LearningUpdate, NewLearning,
+    Paraphrase,
 };
 
 use super::{Bench, day};
@@ -25,34 +26,33 @@ fn foreign(id: &str, content: &str) -> ForeignLearning {
         success_rate: 0.9,
         use_count: 5,
         source_loops: vec!["loop-1".to_owned()],
-        standing: ForeignStanding::Promoted,
+        standing: ForeignLearningStatus::Promoted,
         original: Some(format!("{{\"id\":\"{id}\"}}")),
         created_at: day(-100),
         updated_at: day(-90),
-        retold: None,
+        paraphrase: None,
     }
 }
 
 impl Bench {
-    fn import(&mut self, lessons: &[ForeignLearning], promote: Promote, at: Timestamp) -> Vec<TakenLearning> {
+    fn import(&mut self, learnings: &[ForeignLearning], promote: Promote, at: Timestamp) -> Vec<ImportedLearning> {
         self.store
-            .import_learnings(lessons, promote, &mut self.bits, at)
+            .import_learnings(learnings, promote, &mut self.bits, at)
             .unwrap()
     }
 
-    /// What becomes of one.
-    fn take(&mut self, lesson: &ForeignLearning) -> (Taken, LearningStatus, Option<String>) {
+    fn take(&mut self, learning: &ForeignLearning) -> (ImportOutcome, LearningStatus, Option<String>) {
         let taken = self
-            .import(std::slice::from_ref(lesson), Promote::Auto, day(0))
+            .import(std::slice::from_ref(learning), Promote::Auto, day(0))
             .pop()
             .unwrap();
         (taken.taken, taken.status, taken.reason)
     }
 }
 
-/// Before the one that says the same comes in, a newer edition of that one has made another lesson of it; or a person has.
+/// Before the paraphrase is imported, the known learning gets other words, by an update of the import or by a user.
 #[test]
-fn what_another_lesson_no_longer_says_is_not_told_by_it() {
+fn changed_learning_is_no_longer_a_paraphrase() {
     let emulator = "Start the emulator before the suite";
     let reworded = foreign("two", "Before the suite, start the emulator");
     let mut bench = Bench::new();
@@ -63,12 +63,12 @@ fn what_another_lesson_no_longer_says_is_not_told_by_it() {
         ..foreign("one", "Compile the parser with the nightly toolchain")
     };
     let other = ForeignLearning {
-        retold: Some(Retold::known(known.id, emulator)),
+        paraphrase: Some(Paraphrase::known(known.id, emulator)),
         ..reworded.clone()
     };
     let taken = bench.import(&[newer, other], Promote::Auto, day(1));
-    let became: Vec<Taken> = taken.iter().map(|taken| taken.taken).collect();
-    assert_eq!(became, [Taken::Updated, Taken::Added]);
+    let became: Vec<ImportOutcome> = taken.iter().map(|taken| taken.taken).collect();
+    assert_eq!(became, [ImportOutcome::Updated, ImportOutcome::Added]);
 
     let mut bench = Bench::new();
     bench.take(&foreign("one", emulator));
@@ -80,7 +80,7 @@ fn what_another_lesson_no_longer_says_is_not_told_by_it() {
     bench.store.update_learning(&known.id, &other_words, day(1)).unwrap();
     let first = foreign("one", "Start the emulator before the whole suite");
     let second = ForeignLearning {
-        retold: Some(Retold::earlier(0, &first.content)),
+        paraphrase: Some(Paraphrase::earlier(0, &first.content)),
         ..reworded
     };
     bench.import(&[first, second], Promote::Auto, day(2));
@@ -98,7 +98,7 @@ fn what_another_lesson_no_longer_says_is_not_told_by_it() {
 }
 
 #[test]
-fn what_is_said_in_other_words_makes_the_known_one_surer_and_once() {
+fn imported_paraphrase_strengthens_the_known_learning_once() {
     let mut bench = Bench::new();
     bench.take(&ForeignLearning {
         confidence: 0.6,
@@ -106,16 +106,19 @@ fn what_is_said_in_other_words_makes_the_known_one_surer_and_once() {
     });
     let [known] = bench.store.learnings().unwrap().try_into().unwrap();
     let other = ForeignLearning {
-        retold: Some(Retold::known(known.id.clone(), &known.content)),
+        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
         ..foreign("two", "Before the suite, start the emulator")
     };
     let third = ForeignLearning {
-        retold: other.retold.clone(),
+        paraphrase: other.paraphrase.clone(),
         ..foreign("three", "The emulator: start it before the suite")
     };
     let both = [other, third];
     let taken = bench.import(&both, Promote::Auto, day(1));
-    assert!(taken.iter().all(|taken| taken.taken == Taken::Reworded), "{taken:?}");
+    assert!(
+        taken.iter().all(|taken| taken.taken == ImportOutcome::Reworded),
+        "{taken:?}"
+    );
     let all = bench.store.learnings().unwrap();
     let [after, parts @ ..] = all.as_slice() else {
         panic!("{all:?}")
@@ -124,23 +127,26 @@ fn what_is_said_in_other_words_makes_the_known_one_surer_and_once() {
     assert_eq!((after.confidence, after.foreign_id.as_deref()), (0.85, Some("one")));
     assert_eq!(after.examples, [both[0].content.as_str(), both[1].content.as_str()]);
     assert_eq!(after.use_count, 15, "each brings its uses once");
-    // What was said of them there is kept, under their own ids.
-    for (part, lesson) in parts.iter().zip(&both) {
+    // Their original records are stored under their own ids.
+    for (part, learning) in parts.iter().zip(&both) {
         assert_eq!(
             (part.status, &part.superseded_by),
             (LearningStatus::Pruned, &Some(known.id.clone()))
         );
-        assert_eq!((&part.foreign_id, &part.content), (&lesson.id, &lesson.content));
+        assert_eq!((&part.foreign_id, &part.content), (&learning.id, &learning.content));
     }
     let originals = bench.store.learnings_with_originals().unwrap();
     assert_eq!(originals[2].1, both[1].original);
     let again = bench.import(&both, Promote::Auto, day(2));
-    assert!(again.iter().all(|taken| taken.taken == Taken::Unchanged), "{again:?}");
+    assert!(
+        again.iter().all(|taken| taken.taken == ImportOutcome::Unchanged),
+        "{again:?}"
+    );
     assert_eq!(bench.store.verify_learnings().unwrap(), []);
-    // Handed in to be judged it is known, and supports nothing.
+    // A learning submitted for review is known, and is not evidence.
     let staged = bench.store.stage_learnings(&both, &mut bench.bits, day(3)).unwrap();
     assert!(
-        staged.iter().all(|staged| staged.taken == Taken::Unchanged),
+        staged.iter().all(|staged| staged.taken == ImportOutcome::Unchanged),
         "{staged:?}"
     );
     // It can be undone like any merge.
@@ -152,50 +158,53 @@ fn what_is_said_in_other_words_makes_the_known_one_surer_and_once() {
 }
 
 #[test]
-fn what_says_the_same_in_other_words_is_kept_also_where_it_supports_nothing_or_has_no_room() {
+fn paraphrase_without_support_or_space_is_stored() {
     let mut bench = Bench::new();
     bench.take(&foreign("known", "Start the emulator before the suite"));
     let [known] = bench.store.learnings().unwrap().try_into().unwrap();
-    let reworded = |number: usize, standing: ForeignStanding| ForeignLearning {
+    let reworded = |number: usize, standing: ForeignLearningStatus| ForeignLearning {
         standing,
-        retold: Some(Retold::known(known.id.clone(), &known.content)),
+        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
         ..foreign(
             &format!("other {number}"),
             &format!("Before suite {number}, start the emulator"),
         )
     };
     let unproven = [
-        reworded(1, ForeignStanding::Pending),
-        reworded(2, ForeignStanding::Rejected("no".to_owned())),
+        reworded(1, ForeignLearningStatus::Pending),
+        reworded(2, ForeignLearningStatus::Rejected("no".to_owned())),
     ];
     let taken = bench.import(&unproven, Promote::Auto, day(1));
     let became: Vec<_> = taken.iter().map(|taken| (taken.taken, taken.status)).collect();
     assert_eq!(
         became,
         [
-            (Taken::Added, LearningStatus::Pending),
-            (Taken::Added, LearningStatus::Rejected)
+            (ImportOutcome::Added, LearningStatus::Pending),
+            (ImportOutcome::Added, LearningStatus::Rejected)
         ]
     );
     assert_eq!(bench.get(&known.id), known);
     let many: Vec<_> = (10..25)
-        .map(|number| reworded(number, ForeignStanding::Promoted))
+        .map(|number| reworded(number, ForeignLearningStatus::Promoted))
         .collect();
     bench.import(&many, Promote::Auto, day(2));
     let learnings = bench.store.learnings().unwrap();
     assert_eq!(learnings.len(), 3 + many.len(), "none is lost");
-    assert_eq!(learnings[0].examples.len(), MOST_EXAMPLES);
+    assert_eq!(learnings[0].examples.len(), MAX_EXAMPLES);
     assert_eq!(bench.store.verify_learnings().unwrap(), []);
     let again = bench.import(&many, Promote::Auto, day(3));
-    assert!(again.iter().all(|taken| taken.taken == Taken::Unchanged), "{again:?}");
+    assert!(
+        again.iter().all(|taken| taken.taken == ImportOutcome::Unchanged),
+        "{again:?}"
+    );
     assert_eq!(bench.store.learnings().unwrap(), learnings);
 }
 
 #[test]
-fn a_lesson_is_taken_over_with_all_that_is_known_of_it() {
+fn learning_is_imported_with_all_fields() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-abc", "Run cargo first");
-    let taken = bench.import(std::slice::from_ref(&lesson), Promote::Auto, day(0));
+    let given = foreign("learn-abc", "Run cargo first");
+    let taken = bench.import(std::slice::from_ref(&given), Promote::Auto, day(0));
     let id = taken.first().unwrap().id.clone();
     let learning = bench.get(&id);
     assert_eq!(
@@ -213,21 +222,24 @@ fn a_lesson_is_taken_over_with_all_that_is_known_of_it() {
     assert_eq!((learning.created_at, learning.updated_at), (day(-100), day(0)));
     assert_eq!(
         (learning.foreign_id, learning.facts),
-        (lesson.id.clone(), lesson.facts.clone())
+        (given.id.clone(), given.facts.clone())
     );
     let whole = bench.store.learnings_with_originals().unwrap();
-    assert_eq!(whole.first().unwrap().1, lesson.original);
-    // Once more, it is known.
-    assert_eq!(bench.take(&lesson), (Taken::Unchanged, LearningStatus::Promoted, None));
+    assert_eq!(whole.first().unwrap().1, given.original);
+    // A second import changes nothing.
+    assert_eq!(
+        bench.take(&given),
+        (ImportOutcome::Unchanged, LearningStatus::Promoted, None)
+    );
     assert_eq!(bench.get(&id).updated_at, day(0));
 }
 
 #[test]
-fn what_changed_elsewhere_is_brought_up_to_date_and_counted_once() {
+fn changed_learning_is_updated_and_counted_once() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-abc", "Run cargo first");
+    let given = foreign("learn-abc", "Run cargo first");
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&given), Promote::Auto, day(0))
         .pop()
         .unwrap()
         .id;
@@ -237,10 +249,10 @@ fn what_changed_elsewhere_is_brought_up_to_date_and_counted_once() {
         use_count: 9,
         source_loops: vec!["loop-2".to_owned()],
         updated_at: day(1),
-        ..lesson.clone()
+        ..given.clone()
     };
-    assert_eq!(bench.take(&newer).0, Taken::Updated);
-    assert_eq!(bench.take(&newer).0, Taken::Unchanged);
+    assert_eq!(bench.take(&newer).0, ImportOutcome::Updated);
+    assert_eq!(bench.take(&newer).0, ImportOutcome::Unchanged);
     let learning = bench.get(&id);
     assert_eq!(learning.content, "Run cargo check first");
     assert_eq!(
@@ -248,30 +260,30 @@ fn what_changed_elsewhere_is_brought_up_to_date_and_counted_once() {
         (9, 9, 0.85)
     );
     assert_eq!(learning.source_loops, ["loop-1", "loop-2"]);
-    // An older telling does not bring the old text back.
-    assert_eq!(bench.take(&lesson).0, Taken::Unchanged);
+    // An older version does not restore the old text.
+    assert_eq!(bench.take(&given).0, ImportOutcome::Unchanged);
     assert_eq!(bench.get(&id).content, "Run cargo check first");
     assert_eq!(bench.store.learnings().unwrap().len(), 1);
 }
 
 #[test]
-fn the_same_lesson_is_made_surer_and_not_stored_twice() {
+fn duplicate_is_strengthened_and_not_stored_twice() {
     let mut bench = Bench::new();
     let own = NewLearning {
         category: "tool_usage".to_owned(),
         content: "run `cargo` first!".to_owned(),
         tags: vec!["rust".to_owned()],
         task_type: Some(TaskType::BugFix),
-        retold: None,
+        paraphrase: None,
     };
     let own = bench.add(&own, 0);
-    let lessons = [
+    let learnings = [
         foreign("learn-abc", "Run cargo first"),
         foreign("learn-def", "RUN CARGO FIRST."),
     ];
-    let taken = bench.import(&lessons, Promote::Auto, day(1));
-    let what: Vec<Taken> = taken.iter().map(|taken| taken.taken).collect();
-    assert_eq!(what, [Taken::Strengthened, Taken::Unchanged]);
+    let taken = bench.import(&learnings, Promote::Auto, day(1));
+    let what: Vec<ImportOutcome> = taken.iter().map(|taken| taken.taken).collect();
+    assert_eq!(what, [ImportOutcome::Strengthened, ImportOutcome::Unchanged]);
     let learning = bench.get(&own.id);
     assert_eq!(
         (learning.source, learning.content),
@@ -287,17 +299,17 @@ fn the_same_lesson_is_made_surer_and_not_stored_twice() {
     );
     assert_eq!(learning.foreign_id.as_deref(), Some("learn-abc"));
     assert_eq!(bench.store.learnings().unwrap().len(), 1);
-    // At other work it is another lesson.
+    // For another task type it is another learning.
     let elsewhere = ForeignLearning {
         task_type: Some(TaskType::Feature),
         ..foreign("learn-ghi", "Run cargo first")
     };
-    assert_eq!(bench.take(&elsewhere).0, Taken::Added);
+    assert_eq!(bench.take(&elsewhere).0, ImportOutcome::Added);
 }
 
 #[test]
-fn what_cannot_be_true_is_rejected_with_the_reason_and_kept_within_bounds() {
-    for (lesson, reason) in [
+fn invalid_learning_is_rejected_and_clamped() {
+    for (given, reason) in [
         (
             ForeignLearning {
                 task_type: None,
@@ -350,8 +362,8 @@ fn what_cannot_be_true_is_rejected_with_the_reason_and_kept_within_bounds() {
         ),
     ] {
         let mut bench = Bench::new();
-        let expected = (Taken::Added, LearningStatus::Rejected, Some(reason.to_owned()));
-        assert_eq!(bench.take(&lesson), expected, "{lesson:?}");
+        let expected = (ImportOutcome::Added, LearningStatus::Rejected, Some(reason.to_owned()));
+        assert_eq!(bench.take(&given), expected, "{given:?}");
         let learning = bench.store.learnings().unwrap().pop().unwrap();
         let is_share = |number: f64| (0.0..=1.0).contains(&number);
         assert!(is_share(learning.confidence) && is_share(learning.success_rate));
@@ -359,44 +371,47 @@ fn what_cannot_be_true_is_rejected_with_the_reason_and_kept_within_bounds() {
 }
 
 #[test]
-fn how_far_a_lesson_has_come_is_kept_and_never_less() {
+fn status_is_kept_and_never_lowered() {
     let mut bench = Bench::new();
-    let staged = |standing: ForeignStanding| ForeignLearning {
+    let staged = |standing: ForeignLearningStatus| ForeignLearning {
         standing,
         ..foreign("stage-1", "Draw it first")
     };
-    assert_eq!(bench.take(&staged(ForeignStanding::Pending)).1, LearningStatus::Pending);
     assert_eq!(
-        bench.take(&staged(ForeignStanding::Validated)),
-        (Taken::Updated, LearningStatus::Validated, None)
+        bench.take(&staged(ForeignLearningStatus::Pending)).1,
+        LearningStatus::Pending
+    );
+    assert_eq!(
+        bench.take(&staged(ForeignLearningStatus::Validated)),
+        (ImportOutcome::Updated, LearningStatus::Validated, None)
     );
     let promoted = foreign("learn-1", "Draw it first");
     assert_eq!(bench.take(&promoted).1, LearningStatus::Promoted);
     assert_eq!(
-        bench.take(&staged(ForeignStanding::Pending)).1,
+        bench.take(&staged(ForeignLearningStatus::Pending)).1,
         LearningStatus::Promoted
     );
     assert_eq!(bench.store.learnings().unwrap().len(), 1);
     let rejected = ForeignLearning {
-        standing: ForeignStanding::Rejected("Confidence too low (< 0.3)".to_owned()),
+        standing: ForeignLearningStatus::Rejected("Confidence too low (< 0.3)".to_owned()),
         ..foreign("stage-2", "Hope")
     };
     let expected = Some("Confidence too low (< 0.3)".to_owned());
     assert_eq!(
         bench.take(&rejected),
-        (Taken::Added, LearningStatus::Rejected, expected)
+        (ImportOutcome::Added, LearningStatus::Rejected, expected)
     );
-    // A person decides where people review.
+    // With `Promote::Review` a user decides.
     let reviewed = bench.import(&[foreign("learn-9", "Look twice")], Promote::Review, day(0));
     assert_eq!(reviewed.first().unwrap().status, LearningStatus::Validated);
 }
 
 #[test]
-fn what_a_person_rejected_stays_rejected() {
+fn learning_rejected_by_a_user_stays_rejected() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-abc", "Run cargo first");
+    let learning = foreign("learn-abc", "Run cargo first");
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&learning), Promote::Auto, day(0))
         .pop()
         .unwrap()
         .id;
@@ -406,24 +421,24 @@ fn what_a_person_rejected_stays_rejected() {
         .unwrap();
     let newer = ForeignLearning {
         updated_at: day(2),
-        ..lesson
+        ..learning
     };
     assert_eq!(bench.take(&newer).1, LearningStatus::Rejected);
     assert_eq!(bench.get(&id).reason.as_deref(), Some("no"));
 }
 
 #[test]
-fn an_id_of_our_form_is_kept_and_known_again() {
+fn id_in_our_format_is_kept() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-0123abcd", "Run cargo first");
+    let learning = foreign("learn-0123abcd", "Run cargo first");
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&learning), Promote::Auto, day(0))
         .pop()
         .unwrap()
         .id;
     assert_eq!(id.as_str(), "learn-0123abcd");
-    // And what was learned here comes back under the id that it has here.
-    let own = bench.add(&super::lesson("other", "Keep calm", &[]), 0);
+    // A learning from here keeps its id when it is imported again.
+    let own = bench.add(&super::learning("other", "Keep calm", &[]), 0);
     let back = ForeignLearning {
         use_count: 0,
         confidence: 0.5,
@@ -431,11 +446,11 @@ fn an_id_of_our_form_is_kept_and_known_again() {
         tags: Vec::new(),
         ..foreign(own.id.as_str(), "Keep calm")
     };
-    assert_eq!(bench.take(&back).0, Taken::Unchanged);
+    assert_eq!(bench.take(&back).0, ImportOutcome::Unchanged);
 }
 
 #[test]
-fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
+fn estimates_of_equal_complexity_are_duplicates() {
     let mut bench = Bench::new();
     let estimate = |id: &str, content: &str, complexity: &str| ForeignLearning {
         kind: LearningKind::Estimate,
@@ -451,10 +466,16 @@ fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
     };
     assert_eq!(
         bench.take(&estimate("a", "bug-fix tasks of low complexity", "low")).0,
-        Taken::Added
+        ImportOutcome::Added
     );
-    assert_eq!(bench.take(&estimate("b", "Small faults", "low")).0, Taken::Strengthened);
-    assert_eq!(bench.take(&estimate("c", "Large faults", "high")).0, Taken::Added);
+    assert_eq!(
+        bench.take(&estimate("b", "Small faults", "low")).0,
+        ImportOutcome::Strengthened
+    );
+    assert_eq!(
+        bench.take(&estimate("c", "Large faults", "high")).0,
+        ImportOutcome::Added
+    );
     let loops: Vec<Vec<String>> = bench
         .store
         .learnings()
@@ -472,7 +493,7 @@ fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
 }
 
 #[test]
-fn figures_that_a_person_has_corrected_stay_when_the_estimate_comes_in_again() {
+fn corrected_figures_survive_a_second_import() {
     let mut bench = Bench::new();
     let estimate = |iterations: f64, runs: &[&str]| ForeignLearning {
         kind: LearningKind::Estimate,
@@ -506,49 +527,52 @@ fn figures_that_a_person_has_corrected_stay_when_the_estimate_comes_in_again() {
 }
 
 #[test]
-fn a_lesson_that_another_one_stands_for_keeps_its_id_and_can_be_imported_again() {
+fn merged_learning_can_be_imported_again() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-abc", "Run cargo first");
+    let learning = foreign("learn-abc", "Run cargo first");
     let old = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&learning), Promote::Auto, day(0))
         .remove(0)
         .id;
-    let new = bench.add(&super::lesson("strategy", "Run cargo check first", &[]), 1);
-    // Merged: what the one said stands among the examples of the other.
+    let new = bench.add(&super::learning("strategy", "Run cargo check first", &[]), 1);
+    // Merged: the text of one is among the examples of the other.
     bench.sql(&format!(
         "UPDATE learnings SET status = 'pruned', pruned_from = 'promoted', superseded_by = '{0}' WHERE id = '{old}';
          UPDATE learnings SET examples = '[\"Run cargo first\"]' WHERE id = '{0}';",
         new.id
     ));
-    assert_eq!(bench.take(&lesson).0, Taken::Strengthened);
+    assert_eq!(bench.take(&learning).0, ImportOutcome::Strengthened);
     assert_eq!(bench.get(&new.id).foreign_id, None);
-    assert_eq!(bench.get(&old).foreign_id, lesson.id);
-    assert_eq!(bench.take(&lesson).0, Taken::Unchanged);
-    // Nor does another id with the same words change that.
-    assert_eq!(bench.take(&foreign("learn-def", "Run cargo first")).0, Taken::Unchanged);
+    assert_eq!(bench.get(&old).foreign_id, learning.id);
+    assert_eq!(bench.take(&learning).0, ImportOutcome::Unchanged);
+    // Another id with the same words does not change that.
+    assert_eq!(
+        bench.take(&foreign("learn-def", "Run cargo first")).0,
+        ImportOutcome::Unchanged
+    );
     assert_eq!(bench.get(&new.id).foreign_id, None);
 }
 
-/// A lesson as it is told some days later, with all that it says of itself.
-fn told_on(at: i64, lesson: &ForeignLearning) -> ForeignLearning {
+/// A version of a learning from some days later, with its original record.
+fn version_of_day(at: i64, learning: &ForeignLearning) -> ForeignLearning {
     let updated_at = day(at);
     let original = format!(
         r#"{{"successRate":{},"createdAt":"{}","updatedAt":"{updated_at}"}}"#,
-        lesson.success_rate, lesson.created_at
+        learning.success_rate, learning.created_at
     );
     ForeignLearning {
         original: Some(original),
         updated_at,
-        ..lesson.clone()
+        ..learning.clone()
     }
 }
 
 #[test]
-fn what_a_person_put_in_place_of_what_was_taken_over_stays() {
+fn user_changes_survive_an_import() {
     let mut bench = Bench::new();
-    let lesson = told_on(-90, &foreign("learn-abc", "Run cargo first"));
+    let given = version_of_day(-90, &foreign("learn-abc", "Run cargo first"));
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&given), Promote::Auto, day(0))
         .remove(0)
         .id;
     let update = LearningUpdate {
@@ -561,7 +585,7 @@ fn what_a_person_put_in_place_of_what_was_taken_over_stays() {
         use_count: 9,
         ..foreign("learn-abc", "Run cargo check first")
     };
-    bench.take(&told_on(2, &newer));
+    bench.take(&version_of_day(2, &newer));
     let learning = bench.get(&id);
     assert_eq!(
         (learning.content.as_str(), learning.first_success_rate),
@@ -574,15 +598,15 @@ fn what_a_person_put_in_place_of_what_was_taken_over_stays() {
 }
 
 #[test]
-fn what_a_person_said_first_is_not_said_otherwise_by_another_store() {
+fn import_does_not_change_a_user_learning() {
     let mut bench = Bench::new();
     let own = NewLearning {
         task_type: Some(TaskType::BugFix),
-        ..super::lesson("tool_usage", "Run cargo first", &[])
+        ..super::learning("tool_usage", "Run cargo first", &[])
     };
     let own = bench.add(&own, 0);
-    bench.take(&told_on(1, &foreign("learn-abc", "Run cargo first")));
-    bench.take(&told_on(9, &foreign("learn-abc", "Run make first")));
+    bench.take(&version_of_day(1, &foreign("learn-abc", "Run cargo first")));
+    bench.take(&version_of_day(9, &foreign("learn-abc", "Run make first")));
     let learning = bench.get(&own.id);
     assert_eq!(
         (learning.content, learning.first_success_rate),
@@ -591,33 +615,33 @@ fn what_a_person_said_first_is_not_said_otherwise_by_another_store() {
 }
 
 #[test]
-fn a_lesson_that_comes_to_say_what_another_says_makes_that_one_surer() {
+fn update_to_a_duplicate_strengthens_the_other() {
     let mut bench = Bench::new();
-    let lessons = [
-        told_on(-90, &foreign("learn-abc", "Run cargo first")),
-        told_on(-90, &foreign("learn-def", "Look twice")),
+    let learnings = [
+        version_of_day(-90, &foreign("learn-abc", "Run cargo first")),
+        version_of_day(-90, &foreign("learn-def", "Look twice")),
     ];
-    let taken = bench.import(&lessons, Promote::Auto, day(0));
+    let taken = bench.import(&learnings, Promote::Auto, day(0));
     let newer = ForeignLearning {
         confidence: 0.95,
         ..foreign("learn-abc", "Look twice!")
     };
-    assert_eq!(bench.take(&told_on(2, &newer)).0, Taken::Strengthened);
-    let told = taken.iter().map(|taken| bench.get(&taken.id));
-    let told: Vec<(String, f64)> = told.map(|learning| (learning.content, learning.confidence)).collect();
+    assert_eq!(bench.take(&version_of_day(2, &newer)).0, ImportOutcome::Strengthened);
+    let stored = taken.iter().map(|taken| bench.get(&taken.id));
+    let stored: Vec<(String, f64)> = stored.map(|learning| (learning.content, learning.confidence)).collect();
     assert_eq!(
-        told,
+        stored,
         [("Run cargo first".to_owned(), 0.85), ("Look twice".to_owned(), 0.95)]
     );
-    assert_eq!(bench.take(&told_on(2, &newer)).0, Taken::Unchanged);
+    assert_eq!(bench.take(&version_of_day(2, &newer)).0, ImportOutcome::Unchanged);
 }
 
 #[test]
-fn uses_that_were_counted_here_are_not_counted_again_when_they_come_back() {
+fn local_uses_are_not_counted_twice() {
     let mut bench = Bench::new();
-    let lesson = foreign("learn-abc", "Run cargo first");
+    let given = foreign("learn-abc", "Run cargo first");
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&given), Promote::Auto, day(0))
         .remove(0)
         .id;
     bench.sql("UPDATE learnings SET use_count = use_count + 10, successes = 10, success_rate = 0.96");
@@ -625,11 +649,11 @@ fn uses_that_were_counted_here_are_not_counted_again_when_they_come_back() {
         let back = ForeignLearning {
             use_count: bench.get(&id).use_count,
             success_rate: bench.get(&id).success_rate,
-            ..lesson.clone()
+            ..given.clone()
         };
         assert_eq!(
-            bench.take(&told_on(at, &back)).0,
-            Taken::Updated,
+            bench.take(&version_of_day(at, &back)).0,
+            ImportOutcome::Updated,
             "its time is another one"
         );
         let learning = bench.get(&id);
@@ -637,35 +661,32 @@ fn uses_that_were_counted_here_are_not_counted_again_when_they_come_back() {
             (learning.use_count, learning.first_use_count, learning.successes),
             (15, 5, 10)
         );
-        assert_eq!(learning.first_success_rate, lesson.success_rate);
+        assert_eq!(learning.first_success_rate, given.success_rate);
     }
-    let used_there = ForeignLearning {
-        use_count: 17,
-        ..lesson
-    };
+    let used_there = ForeignLearning { use_count: 17, ..given };
     bench.take(&used_there);
     assert_eq!((bench.get(&id).use_count, bench.get(&id).first_use_count), (17, 7));
 }
 
 #[test]
-fn what_does_not_hold_elsewhere_makes_nothing_surer_here() {
+fn inactive_foreign_learning_is_not_evidence() {
     let mut bench = Bench::new();
     let own = NewLearning {
         task_type: Some(TaskType::BugFix),
-        ..super::lesson("tool_usage", "Run cargo first", &[])
+        ..super::learning("tool_usage", "Run cargo first", &[])
     };
     let own = bench.add(&own, 0);
     let same = || ForeignLearning {
         confidence: 0.95,
         ..foreign("learn-abc", "Run cargo first")
     };
-    for lesson in [
+    for learning in [
         ForeignLearning {
-            standing: ForeignStanding::Pending,
+            standing: ForeignLearningStatus::Pending,
             ..same()
         },
         ForeignLearning {
-            standing: ForeignStanding::Rejected("It is wrong".to_owned()),
+            standing: ForeignLearningStatus::Rejected("It is wrong".to_owned()),
             ..same()
         },
         ForeignLearning {
@@ -674,19 +695,19 @@ fn what_does_not_hold_elsewhere_makes_nothing_surer_here() {
         },
     ] {
         assert_eq!(
-            bench.take(&lesson),
-            (Taken::Unchanged, LearningStatus::Promoted, None),
-            "{lesson:?}"
+            bench.take(&learning),
+            (ImportOutcome::Unchanged, LearningStatus::Promoted, None),
+            "{learning:?}"
         );
-        assert_eq!(bench.get(&own.id), own, "{lesson:?}");
+        assert_eq!(bench.get(&own.id), own, "{learning:?}");
     }
-    assert_eq!(bench.take(&same()).0, Taken::Strengthened);
+    assert_eq!(bench.take(&same()).0, ImportOutcome::Strengthened);
 }
 
 #[test]
-fn two_lessons_that_two_stores_gave_the_same_id_are_both_kept() {
+fn colliding_ids_of_two_stores_are_both_kept() {
     let mut bench = Bench::new();
-    let here = told_on(-90, &foreign("a2", "Bisect the history"));
+    let here = version_of_day(-90, &foreign("a2", "Bisect the history"));
     let id = bench
         .import(std::slice::from_ref(&here), Promote::Auto, day(0))
         .remove(0)
@@ -701,9 +722,9 @@ fn two_lessons_that_two_stores_gave_the_same_id_are_both_kept() {
         created_at: day(-80),
         ..foreign("a2", "Look twice")
     };
-    for lesson in [warning, told_on(9, &other)] {
-        assert_eq!(bench.take(&lesson).0, Taken::Added, "{lesson:?}");
-        assert_eq!(bench.take(&lesson).0, Taken::Unchanged, "{lesson:?}");
+    for given in [warning, version_of_day(9, &other)] {
+        assert_eq!(bench.take(&given).0, ImportOutcome::Added, "{given:?}");
+        assert_eq!(bench.take(&given).0, ImportOutcome::Unchanged, "{given:?}");
     }
     let learning = bench.get(&id);
     assert_eq!(
@@ -720,19 +741,19 @@ fn two_lessons_that_two_stores_gave_the_same_id_are_both_kept() {
 }
 
 #[test]
-fn a_text_that_changed_there_before_anything_happened_here_is_taken_over() {
+fn newer_text_of_an_unused_learning_is_imported() {
     let mut bench = Bench::new();
-    let lesson = told_on(-90, &foreign("learn-abc", "Run cargo first"));
+    let learning = version_of_day(-90, &foreign("learn-abc", "Run cargo first"));
     let id = bench
-        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .import(std::slice::from_ref(&learning), Promote::Auto, day(0))
         .remove(0)
         .id;
-    let newer = told_on(-80, &foreign("learn-abc", "Run cargo check first"));
-    assert_eq!(bench.take(&newer).0, Taken::Updated);
+    let newer = version_of_day(-80, &foreign("learn-abc", "Run cargo check first"));
+    assert_eq!(bench.take(&newer).0, ImportOutcome::Updated);
     assert_eq!(bench.get(&id).content, "Run cargo check first");
     assert_eq!(
-        bench.take(&lesson).0,
-        Taken::Unchanged,
-        "an older telling changes nothing"
+        bench.take(&learning).0,
+        ImportOutcome::Unchanged,
+        "an older version changes nothing"
     );
 }

@@ -1,16 +1,16 @@
-//! Lessons of whole runs, and lessons that are asked for by what they are: few are taken from many.
+//! Tests of learnings from runs and of queries that select a few of many.
 
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, LearningStatus, Signature, TaskType};
 use ralph_store::{LearningFilter, LearningQuery, journal_terms};
-use ralph_testkit::{known_lesson, put_lessons};
+use ralph_testkit::{put_learnings, run_learning};
 
 use super::Bench;
 
 impl Bench {
-    pub(super) fn with_known(self, lessons: &[Learning]) -> Self {
+    pub(super) fn with_known(self, learnings: &[Learning]) -> Self {
         let terms = |learning: &Learning| journal_terms(&learning.content);
-        let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
-        put_lessons(&self.folder.path().join("progress.db"), lessons);
+        let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+        put_learnings(&self.folder.path().join("progress.db"), learnings);
         self
     }
 
@@ -20,15 +20,18 @@ impl Bench {
             .learning_strengths(query, &mut |strength| numbers.push(strength.number))
             .unwrap();
         numbers.sort_unstable();
-        let outlines = self.store.wanted_outlines(&[1, 2, 3, 4, 5, 6, 7, 8, 9], query).unwrap();
-        let outlined: Vec<i64> = outlines.into_iter().map(|outline| outline.number).collect();
-        assert_eq!(numbers, outlined, "both ask the same");
+        let outlines = self
+            .store
+            .matching_learning_docs(&[1, 2, 3, 4, 5, 6, 7, 8, 9], query)
+            .unwrap();
+        let doc_ids: Vec<i64> = outlines.into_iter().map(|outline| outline.number).collect();
+        assert_eq!(numbers, doc_ids, "both queries match");
         numbers
     }
 }
 
 fn changed(number: u64, kind: LearningKind, change: impl FnOnce(&mut Learning)) -> Learning {
-    let mut learning = known_lesson(number, kind, TaskType::BugFix, &format!("lesson {number}"));
+    let mut learning = run_learning(number, kind, TaskType::BugFix, &format!("learning {number}"));
     change(&mut learning);
     learning
 }
@@ -36,7 +39,7 @@ fn changed(number: u64, kind: LearningKind, change: impl FnOnce(&mut Learning)) 
 use LearningKind::{Antipattern, Convention, Strategy};
 
 #[test]
-fn the_surest_of_a_kind_and_a_work_come_first_and_only_what_holds() {
+fn active_learnings_are_ordered_by_confidence() {
     let bench = Bench::new().with_known(&[
         changed(1, Strategy, |it| it.confidence = 0.6),
         changed(2, Strategy, |it| it.confidence = 0.9),
@@ -51,30 +54,33 @@ fn the_surest_of_a_kind_and_a_work_come_first_and_only_what_holds() {
     let found = |task_type, most| -> Vec<String> {
         let found = bench
             .store
-            .known_lessons(Strategy, task_type, 0.5, most)
+            .run_learnings(Strategy, task_type, 0.5, most)
             .unwrap()
             .standing;
         found.into_iter().map(|learning| learning.content).collect()
     };
-    assert_eq!(found(Some(TaskType::BugFix), 9), ["lesson 2", "lesson 3", "lesson 1"]);
-    assert_eq!(found(Some(TaskType::BugFix), 1), ["lesson 2"]);
-    assert_eq!(found(None, 9), ["lesson 8"]);
-    let others = |task_type| bench.store.has_lessons_of_other_work(task_type).unwrap();
+    assert_eq!(
+        found(Some(TaskType::BugFix), 9),
+        ["learning 2", "learning 3", "learning 1"]
+    );
+    assert_eq!(found(Some(TaskType::BugFix), 1), ["learning 2"]);
+    assert_eq!(found(None, 9), ["learning 8"]);
+    let others = |task_type| bench.store.has_learnings_of_other_work(task_type).unwrap();
     assert!(
         others(TaskType::Feature) && !others(TaskType::BugFix),
         "strategies do not count"
     );
 }
 
-/// However sure the others are: how sure a strategy is does not fall with its failures.
+/// Even if their confidence is higher: failures do not lower the confidence of a strategy.
 #[test]
-fn strategies_that_may_not_be_shown_take_no_place() {
-    let mut lessons = Vec::new();
+fn ineligible_strategies_do_not_count_toward_the_limit() {
+    let mut learnings = Vec::new();
     for rate in [0.0, 0.39, 0.4, 0.59, 0.6, 1.0] {
         for uses in [(0, 0), (50, 50), (4, 0), (5, 0), (54, 50), (55, 50)] {
             for kind in [Strategy, Convention] {
-                let number = u64::try_from(lessons.len()).unwrap() + 1;
-                lessons.push(changed(number, kind, |it| {
+                let number = u64::try_from(learnings.len()).unwrap() + 1;
+                learnings.push(changed(number, kind, |it| {
                     it.success_rate = rate;
                     (it.use_count, it.first_use_count) = uses;
                 }));
@@ -82,15 +88,15 @@ fn strategies_that_may_not_be_shown_take_no_place() {
         }
     }
     let due = |kind| -> Vec<&str> {
-        let due = lessons.iter().rev().filter(|it| it.kind == kind && it.may_be_shown());
+        let due = learnings.iter().rev().filter(|it| it.kind == kind && it.is_eligible());
         due.map(|it| it.content.as_str()).collect()
     };
-    let bench = Bench::new().with_known(&lessons);
+    let bench = Bench::new().with_known(&learnings);
     for kind in [Strategy, Convention] {
         let found = |most| {
             bench
                 .store
-                .known_lessons(kind, Some(TaskType::BugFix), 0.5, most)
+                .run_learnings(kind, Some(TaskType::BugFix), 0.5, most)
                 .unwrap()
                 .standing
         };
@@ -100,19 +106,19 @@ fn strategies_that_may_not_be_shown_take_no_place() {
     }
     assert!(due(Strategy).len() < due(Convention).len());
     let failing = |kind| {
-        let known = bench.store.known_lessons(kind, Some(TaskType::BugFix), 0.5, 99);
+        let known = bench.store.run_learnings(kind, Some(TaskType::BugFix), 0.5, 99);
         known.unwrap().failing
     };
     let named = failing(Strategy);
     assert!(
-        named.len() == 3 && !named.iter().any(Learning::may_be_shown),
+        named.len() == 3 && !named.iter().any(Learning::is_eligible),
         "{named:?}"
     );
     assert_eq!(failing(Convention), []);
 }
 
 #[test]
-fn lessons_of_other_work_are_counted_whatever_the_own_work_taught() {
+fn learnings_of_other_task_types_are_counted() {
     let bench = Bench::new().with_known(&[
         changed(1, Antipattern, |_| ()),
         changed(2, Antipattern, |it| it.task_type = Some(TaskType::Feature)),
@@ -131,7 +137,7 @@ fn lessons_of_other_work_are_counted_whatever_the_own_work_taught() {
 }
 
 #[test]
-fn one_that_cannot_be_read_hides_no_other_and_is_named_once() {
+fn unreadable_learning_is_skipped_and_reported_once() {
     let mut bench = Bench::new().with_known(&[
         changed(1, Strategy, |it| it.confidence = 0.9),
         changed(2, Strategy, |it| it.confidence = 0.8),
@@ -145,22 +151,25 @@ fn one_that_cannot_be_read_hides_no_other_and_is_named_once() {
          INSERT INTO learning_signatures (signature, learning) VALUES ('{signature}', 4), ('{signature}', 5);"
     ));
     let contents = |learnings: Vec<Learning>| -> Vec<String> { learnings.into_iter().map(|it| it.content).collect() };
-    let known = bench.store.known_lessons(Strategy, Some(TaskType::BugFix), 0.5, 2);
-    assert_eq!(contents(known.unwrap().standing), ["lesson 2", "lesson 3"]);
+    let known = bench.store.run_learnings(Strategy, Some(TaskType::BugFix), 0.5, 2);
+    assert_eq!(contents(known.unwrap().standing), ["learning 2", "learning 3"]);
     assert_eq!(
-        contents(bench.store.lessons_warning_of(&signature, 5).unwrap()),
-        ["lesson 5"]
+        contents(bench.store.learnings_warning_of(&signature, 5).unwrap()),
+        ["learning 5"]
     );
-    assert_eq!(contents(bench.store.learnings_numbered(&[1, 2]).unwrap()), ["lesson 2"]);
+    assert_eq!(
+        contents(bench.store.learnings_numbered(&[1, 2]).unwrap()),
+        ["learning 2"]
+    );
     assert_eq!(bench.listed(&LearningFilter::default()).len(), 3);
     let ids = |bench: &Bench| -> Vec<String> {
         let unreadable = bench.store.newly_unreadable_learnings().into_iter();
-        unreadable.map(|lesson| lesson.id).collect()
+        unreadable.map(|learning| learning.id).collect()
     };
     let named = [1, 4].map(|number| ralph_model::LearningId::new(number).to_string());
     assert_eq!(ids(&bench), named);
     assert_eq!(contents(bench.store.learnings_numbered(&[1]).unwrap()), [""; 0]);
-    assert_eq!(ids(&bench), [""; 0], "told already");
+    assert_eq!(ids(&bench), [""; 0], "reported already");
     let error = bench
         .store
         .learning(&ralph_model::LearningId::new(1))
@@ -170,30 +179,30 @@ fn one_that_cannot_be_read_hides_no_other_and_is_named_once() {
         error.contains(&named[0]) && error.contains("`ralph learnings verify`"),
         "{error}"
     );
-    // What is told again is kept, also if the row that has these words cannot be read.
-    bench.learn(1, &["lesson 4"]);
+    // A repeated learning is stored even if the row with the same words is unreadable.
+    bench.learn(1, &["learning 4"]);
     assert!(
         bench
             .listed(&LearningFilter::default())
-            .contains(&"lesson 4".to_owned())
+            .contains(&"learning 4".to_owned())
     );
 }
 
 #[test]
-fn warnings_are_found_by_the_failure_that_they_warn_of() {
+fn warnings_are_found_by_failure_signature() {
     let bench = Bench::new().with_known(&[changed(1, Antipattern, |_| ()), changed(2, Antipattern, |_| ())]);
     let signature = Signature::new(7);
     bench.sql(&format!(
         "INSERT INTO learning_signatures (signature, learning) VALUES ('{signature}', 2)"
     ));
-    let warnings = bench.store.lessons_warning_of(&signature, 5).unwrap();
+    let warnings = bench.store.learnings_warning_of(&signature, 5).unwrap();
     assert_eq!(warnings.len(), 1);
-    assert_eq!(warnings[0].content, "lesson 2");
-    assert_eq!(bench.store.lessons_warning_of(&Signature::new(8), 5).unwrap(), []);
+    assert_eq!(warnings[0].content, "learning 2");
+    assert_eq!(bench.store.learnings_warning_of(&Signature::new(8), 5).unwrap(), []);
 }
 
 #[test]
-fn a_query_asks_for_what_lessons_are() {
+fn query_filters_by_fields() {
     let bench = Bench::new().with_known(&[
         changed(1, Strategy, |it| it.confidence = 0.6),
         changed(2, Strategy, |it| it.success_rate = 0.5),

@@ -1,6 +1,7 @@
-//! Lessons as people keep them, and as they grow old.
+//! Tests of user actions on learnings, and of their maintenance.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+mod checksums;
 mod conflicts;
 mod damage;
 mod extraction;
@@ -8,7 +9,6 @@ mod importing;
 mod known;
 mod merging;
 mod pruning;
-mod seals;
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::{
@@ -16,8 +16,8 @@ use ralph_model::{
     TaskId, TaskType,
 };
 use ralph_store::{
-    AddedLearning, Holds, Judgement, LearningError, LearningFilter, NewLearning, Outdated, Retold, Settlement, Store,
-    Weighed,
+    AddedLearning, ConflictDecision, Holds, Judgement, LearningError, LearningFilter, NewLearning, Outdated,
+    Paraphrase, Settlement, Store,
 };
 use ralph_testkit::journal_row;
 
@@ -33,13 +33,13 @@ fn day(day: i64) -> Timestamp {
     Timestamp::from_second(1_750_000_000).unwrap() + SignedDuration::from_hours(24 * day)
 }
 
-fn lesson(category: &str, content: &str, tags: &[&str]) -> NewLearning {
+fn learning(category: &str, content: &str, tags: &[&str]) -> NewLearning {
     NewLearning {
         category: category.to_owned(),
         content: content.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         task_type: None,
-        retold: None,
+        paraphrase: None,
     }
 }
 
@@ -61,7 +61,7 @@ impl Bench {
         }
     }
 
-    /// An iteration that drew these lessons.
+    /// Journals an iteration that reported these learnings.
     fn learn(&mut self, iteration: u32, contents: &[&str]) -> i64 {
         let row = NewJournalRow {
             task: Some(TaskId::new(1)),
@@ -87,7 +87,7 @@ impl Bench {
         self.store.learning(id).unwrap().unwrap()
     }
 
-    /// The lessons that may be merged by themselves.
+    /// Ids of learnings that may be merged automatically.
     fn mergeable(&self) -> Vec<LearningId> {
         let candidates = self.store.merge_candidates(9).unwrap();
         candidates.into_iter().map(|candidate| candidate.id).collect()
@@ -98,7 +98,7 @@ impl Bench {
         found.into_iter().map(|learning| learning.content).collect()
     }
 
-    /// Changes the database behind the store's back.
+    /// Changes the database without the store.
     #[expect(clippy::disallowed_methods, reason = "what no method of the store does yet")]
     fn sql(&self, sql: &str) {
         let connection = rusqlite::Connection::open(self.folder.path().join("progress.db")).unwrap();
@@ -107,20 +107,20 @@ impl Bench {
 }
 
 #[test]
-fn what_a_person_says_of_one_kind_of_work_and_then_of_all_holds_for_all() {
+fn adding_without_a_task_type_widens_a_learning() {
     let mut bench = Bench::new();
     let narrow = NewLearning {
         task_type: Some(TaskType::BugFix),
-        ..lesson("tool_usage", "Look before you leap.", &[])
+        ..learning("tool_usage", "Look before you leap.", &[])
     };
     let known = bench.add(&narrow, 0);
-    let wide = lesson("tool_usage", "Look before you leap!", &[]);
+    let wide = learning("tool_usage", "Look before you leap!", &[]);
     let Ok(AddedLearning::Widened(wider)) = bench.store.add_learning(&wide, &mut bench.bits, day(1)) else {
-        panic!("it is another lesson")
+        panic!("it is another learning")
     };
     assert_eq!((&wider.id, wider.task_type), (&known.id, None));
     assert!(wider.confidence > known.confidence);
-    // So it is where they say it in other words.
+    // A paraphrase has the same effect.
     let known = bench.add(
         &NewLearning {
             content: "Keep the lock short.".to_owned(),
@@ -128,25 +128,25 @@ fn what_a_person_says_of_one_kind_of_work_and_then_of_all_holds_for_all() {
         },
         2,
     );
-    let retold = NewLearning {
-        retold: Some(Retold::known(known.id.clone(), &known.content)),
-        ..lesson("tool_usage", "The lock: keep it short", &[])
+    let paraphrase = NewLearning {
+        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
+        ..learning("tool_usage", "The lock: keep it short", &[])
     };
-    let Ok(AddedLearning::Reworded(wider)) = bench.store.add_learning(&retold, &mut bench.bits, day(3)) else {
-        panic!("it is another lesson")
+    let Ok(AddedLearning::Reworded(wider)) = bench.store.add_learning(&paraphrase, &mut bench.bits, day(3)) else {
+        panic!("it is another learning")
     };
     assert_eq!((&wider.id, wider.task_type), (&known.id, None));
     assert_eq!(bench.store.verify_learnings().unwrap(), []);
 }
 
 #[test]
-fn what_was_compared_with_other_lessons_than_those_that_are_there_is_not_kept() {
+fn outdated_comparison_is_refused() {
     let mut bench = Bench::new();
-    let state = bench.store.lessons_state().unwrap();
-    let leap = bench.add(&lesson("tool_usage", "Look before you leap.", &[]), 0);
+    let state = bench.store.learnings_state().unwrap();
+    let leap = bench.add(&learning("tool_usage", "Look before you leap.", &[]), 0);
     let compared = NewLearning {
-        retold: Some(Retold::default().as_of(state)),
-        ..lesson("tool_usage", "Before leaping, look.", &[])
+        paraphrase: Some(Paraphrase::default().as_of(state)),
+        ..learning("tool_usage", "Before leaping, look.", &[])
     };
     let refused = bench
         .store
@@ -154,23 +154,23 @@ fn what_was_compared_with_other_lessons_than_those_that_are_there_is_not_kept() 
         .unwrap_err();
     assert!(refused.is_outdated(), "{refused}");
     assert_eq!(bench.store.learnings().unwrap(), [leap]);
-    let state = bench.store.lessons_state().unwrap();
+    let state = bench.store.learnings_state().unwrap();
     let settlement = Settlement {
-        retold: vec![Some(Retold::default().as_of(state))],
+        paraphrase: vec![Some(Paraphrase::default().as_of(state))],
         ..Settlement::new(journal_row(RunId::new(1), 1), 0)
     };
     bench.store.settle(&settlement).unwrap();
     let in_any_case = NewLearning {
-        retold: compared.retold.map(Retold::whenever),
+        paraphrase: compared.paraphrase.map(Paraphrase::whenever),
         ..compared
     };
     bench.add(&in_any_case, 2);
 }
 
 #[test]
-fn what_a_person_adds_holds_at_once_and_is_known_the_second_time() {
+fn user_learning_is_active_at_once_and_deduplicated() {
     let mut bench = Bench::new();
-    let new = lesson("pitfall", "Never run two at once.", &["ci"]);
+    let new = learning("pitfall", "Never run two at once.", &["ci"]);
     let first = bench.add(&new, 1);
     assert_eq!(first.status, LearningStatus::Promoted);
     assert_eq!(first.source, LearningSource::Human);
@@ -179,7 +179,7 @@ fn what_a_person_adds_holds_at_once_and_is_known_the_second_time() {
         (0.5, 0.0),
         "pitfalls are anti-patterns"
     );
-    let again = lesson("pitfall", "never run TWO, at once", &["docker", "ci"]);
+    let again = learning("pitfall", "never run TWO, at once", &["docker", "ci"]);
     let Ok(AddedLearning::Known(known)) = bench.store.add_learning(&again, &mut bench.bits, day(2)) else {
         panic!("it is known");
     };
@@ -188,7 +188,7 @@ fn what_a_person_adds_holds_at_once_and_is_known_the_second_time() {
     assert!((known.confidence - 0.55).abs() < 1e-9);
     assert_eq!((known.created_at, known.updated_at), (day(1), day(2)));
     assert_eq!(bench.store.learnings().unwrap().len(), 1);
-    bench.add(&lesson("other", "Never run two at once.", &[]), 3);
+    bench.add(&learning("other", "Never run two at once.", &[]), 3);
     let narrow = NewLearning {
         task_type: Some(TaskType::TestFix),
         ..new
@@ -202,20 +202,20 @@ fn what_a_person_adds_holds_at_once_and_is_known_the_second_time() {
 }
 
 #[test]
-fn texts_without_letters_are_not_one_lesson() {
+fn texts_without_letters_are_not_duplicates() {
     let mut bench = Bench::new();
-    bench.add(&lesson("other", "→ ←", &[]), 1);
-    bench.add(&lesson("other", "!!!", &[]), 1);
+    bench.add(&learning("other", "→ ←", &[]), 1);
+    bench.add(&learning("other", "!!!", &[]), 1);
     let known = bench
         .store
-        .add_learning(&lesson("other", "!!!", &[]), &mut bench.bits, day(2));
+        .add_learning(&learning("other", "!!!", &[]), &mut bench.bits, day(2));
     assert!(matches!(known, Ok(AddedLearning::Known(_))), "{known:?}");
 }
 
 #[test]
-fn a_person_who_says_what_was_taken_out_brings_it_back() {
+fn adding_a_pruned_learning_restores_it() {
     let mut bench = Bench::new();
-    let (rejected, pruned) = (lesson("other", "one", &[]), lesson("other", "two", &[]));
+    let (rejected, pruned) = (learning("other", "one", &[]), learning("other", "two", &[]));
     let ids = [bench.add(&rejected, 1).id, bench.add(&pruned, 1).id];
     bench
         .store
@@ -236,7 +236,7 @@ fn a_person_who_says_what_was_taken_out_brings_it_back() {
 }
 
 #[test]
-fn ids_are_found_by_any_beginning() {
+fn ids_are_found_by_any_prefix() {
     let mut bench = Bench::new();
     bench.learn(1, &["a", "b"]);
     bench.learn(2, &["c"]);
@@ -251,18 +251,18 @@ fn ids_are_found_by_any_beginning() {
     }
     assert_eq!(
         find("0000001").unwrap_err().to_string(),
-        "0000001 is the beginning of several ids: learn-00000010 (a), learn-00000011 (b)"
+        "0000001 matches several ids: learn-00000010 (a), learn-00000011 (b)"
     );
 }
 
 #[test]
-fn lists_are_filtered_and_the_newest_stands_first() {
+fn lists_are_filtered_and_newest_first() {
     let mut bench = Bench::new();
     bench.learn(1, &["Mount the socket before docker compose."]);
-    bench.add(&lesson("code_structure", "One file a command", &["cli"]), 2);
+    bench.add(&learning("code_structure", "One file a command", &["cli"]), 2);
     let typed = NewLearning {
         task_type: Some(TaskType::Performance),
-        ..lesson("tool_usage", "Tests are failing without --locked", &["cargo"])
+        ..learning("tool_usage", "Tests are failing without --locked", &["cargo"])
     };
     bench.add(&typed, 3);
     let all = LearningFilter::default();
@@ -299,7 +299,7 @@ fn lists_are_filtered_and_the_newest_stands_first() {
 }
 
 #[test]
-fn a_persons_word_is_kept_and_all_or_none_are_judged() {
+fn judgement_applies_to_all_or_none() {
     let mut bench = Bench::new();
     bench.learn(1, &["a", "b"]);
     let ids = [LearningId::new(16), LearningId::new(17)];
@@ -330,7 +330,7 @@ fn a_persons_word_is_kept_and_all_or_none_are_judged() {
 }
 
 #[test]
-fn evidence_says_who_was_shown_a_lesson_and_how_that_ended() {
+fn evidence_lists_injections_and_outcomes() {
     let mut bench = Bench::new();
     let taught = bench.learn(1, &["a"]);
     let shown = bench.learn(2, &[]);

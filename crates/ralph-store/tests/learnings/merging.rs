@@ -1,4 +1,4 @@
-//! Lessons that become one, and part again.
+//! Tests of merging learnings and undoing it.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use ralph_model::{Learning, LearningId, LearningStatus};
 use ralph_store::{AddedLearning, Judgement, MergeGroup, Merged, NewLearning, Store, Wait};
 
-use crate::{Bench, day, lesson};
+use crate::{Bench, day, learning};
 
-/// Three lessons that hold, two of them an agent's, each with some evidence; and the group that they make.
+/// Three active learnings with evidence, two of them from an agent, and the group of all.
 fn three() -> (Bench, [LearningId; 3], MergeGroup) {
     let mut bench = Bench::new();
     bench.learn(1, &["first"]);
     bench.learn(2, &["second"]);
-    let third = bench.add(&lesson("pitfall", "third", &["compose"]), 3).id;
+    let third = bench.add(&learning("pitfall", "third", &["compose"]), 3).id;
     let (first, second) = (LearningId::new(16), LearningId::new(32));
     let all = [first.clone(), second.clone(), third.clone()];
     bench.store.judge_learnings(&all, Judgement::Promote, day(4)).unwrap();
@@ -31,7 +31,7 @@ fn three() -> (Bench, [LearningId; 3], MergeGroup) {
 }
 
 #[test]
-fn alike_lessons_become_one_with_the_evidence_of_all() {
+fn merge_unites_the_evidence_of_all() {
     let (mut bench, [first, _, third], group) = three();
     let merged = bench.store.merge_learnings(&[group], day(5)).unwrap();
     assert_eq!(merged, Merged { merged: 2, into: 1 });
@@ -64,12 +64,12 @@ fn alike_lessons_become_one_with_the_evidence_of_all() {
     assert_eq!(
         (candidate.id, candidate.words.as_str()),
         (third, "third second first"),
-        "what it is found by, its tags aside"
+        "its terms without those of its tags"
     );
 }
 
 #[test]
-fn a_merged_lesson_is_known_and_stands_on_its_own_again_when_it_is_brought_back() {
+fn restore_separates_a_merged_learning() {
     let (mut bench, [first, second, third], group) = three();
     let before = bench.get(&first);
     bench
@@ -83,7 +83,7 @@ fn a_merged_lesson_is_known_and_stands_on_its_own_again_when_it_is_brought_back(
     );
     let again = bench
         .store
-        .add_learning(&lesson("pitfall", "Second!", &[]), &mut bench.bits, day(6));
+        .add_learning(&learning("pitfall", "Second!", &[]), &mut bench.bits, day(6));
     assert!(
         matches!(again, Ok(AddedLearning::Known(known)) if known.id == third),
         "a merged one is known"
@@ -91,12 +91,12 @@ fn a_merged_lesson_is_known_and_stands_on_its_own_again_when_it_is_brought_back(
     bench.store.restore_learnings(&[first.clone(), second], day(7)).unwrap();
     let one = bench.get(&third);
     assert_eq!((one.examples.len(), one.use_count, one.successes), (0, 4, 1));
-    assert_eq!(timeless(&bench.get(&first)), timeless(&before));
-    assert_eq!(bench.mergeable(), [third], "what a person brought back is left alone");
+    assert_eq!(without_update_time(&bench.get(&first)), without_update_time(&before));
+    assert_eq!(bench.mergeable(), [third], "restored learnings are not merged again");
 }
 
 #[test]
-fn a_merged_lesson_that_a_person_promotes_is_left_alone_from_then_on() {
+fn promoted_merged_learning_is_not_merged_again() {
     let (mut bench, [first, _, third], group) = three();
     bench.store.merge_learnings(&[group], day(5)).unwrap();
     bench
@@ -108,13 +108,13 @@ fn a_merged_lesson_that_a_person_promotes_is_left_alone_from_then_on() {
 }
 
 #[test]
-fn a_lesson_never_gets_more_tags_than_a_reader_can_tell_apart() {
+fn merged_tags_are_limited() {
     let mut bench = Bench::new();
     let tags = |letter: &str| -> Vec<String> { (0..30).map(|number| format!("{letter}{number}")).collect() };
     let [older, newer] = ["older", "newer"].map(|content| {
         let new = NewLearning {
             tags: tags(content),
-            ..lesson("pitfall", content, &[])
+            ..learning("pitfall", content, &[])
         };
         bench.add(&new, 1).id
     });
@@ -128,14 +128,14 @@ fn a_lesson_never_gets_more_tags_than_a_reader_can_tell_apart() {
     assert_eq!(merged[..30], tags("newer"), "its own come first");
     let again = NewLearning {
         tags: tags("again"),
-        ..lesson("pitfall", "newer", &[])
+        ..learning("pitfall", "newer", &[])
     };
     bench.store.add_learning(&again, &mut bench.bits, day(3)).unwrap();
     assert_eq!(bench.get(&newer).tags, merged);
 }
 
-/// A lesson without when it last changed.
-fn timeless(learning: &Learning) -> Learning {
+/// A learning without its last change.
+fn without_update_time(learning: &Learning) -> Learning {
     Learning {
         updated_at: Timestamp::UNIX_EPOCH,
         ..learning.clone()
@@ -143,7 +143,7 @@ fn timeless(learning: &Learning) -> Learning {
 }
 
 #[test]
-fn merges_are_counted_from_the_last_one() {
+fn iterations_are_counted_since_the_last_merge() {
     let mut bench = Bench::new();
     assert_eq!(bench.store.iterations_since_merge().unwrap(), None);
     bench.learn(1, &["a"]);
@@ -158,13 +158,13 @@ fn merges_are_counted_from_the_last_one() {
 }
 
 #[test]
-fn two_stores_that_merge_and_restore_at_once_leave_whole_lessons() {
+fn concurrent_merge_and_restore_keep_learnings_whole() {
     let mut bench = Bench::new();
-    let contents: Vec<String> = (0..40).map(|number| format!("lesson {number}")).collect();
+    let contents: Vec<String> = (0..40).map(|number| format!("learning {number}")).collect();
     let ids: Vec<LearningId> = contents
         .iter()
         .zip(1..)
-        .map(|(content, at)| bench.add(&lesson("other", content, &["a"]), at).id)
+        .map(|(content, at)| bench.add(&learning("other", content, &["a"]), at).id)
         .collect();
     let path = bench.folder.path().join("progress.db");
     let groups: Vec<MergeGroup> = ids
@@ -186,12 +186,12 @@ fn two_stores_that_merge_and_restore_at_once_leave_whole_lessons() {
         scope.spawn(|| {
             let mut store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
             for id in &ids {
-                // It may not be merged yet, or it is the one that stays.
+                // It is not merged yet, or it is the one that remains.
                 drop(store.restore_learnings(std::slice::from_ref(id), day(51)));
             }
         });
     });
-    assert_eq!(said(&bench.store), contents.iter().cloned().collect());
+    assert_eq!(active_texts(&bench.store), contents.iter().cloned().collect());
     for learning in bench.store.learnings().unwrap() {
         let members = learning.examples.len();
         assert!(members <= 3, "{learning:?}");
@@ -202,8 +202,8 @@ fn two_stores_that_merge_and_restore_at_once_leave_whole_lessons() {
     }
 }
 
-/// All that lessons which are not pruned say.
-fn said(store: &Store) -> BTreeSet<String> {
+/// All texts of learnings that are not pruned.
+fn active_texts(store: &Store) -> BTreeSet<String> {
     let all = store.learnings().unwrap().into_iter();
     let standing = all.filter(|learning| learning.status != LearningStatus::Pruned);
     standing
@@ -214,7 +214,7 @@ fn said(store: &Store) -> BTreeSet<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn merging_loses_nothing_and_restoring_gives_everything_back(
+    fn merge_and_restore_lose_nothing(
         drawn in proptest::collection::vec((proptest::collection::vec("[a-e]", 0..4), 0_u32..5), 2..14),
         rounds in proptest::collection::vec(proptest::collection::vec(0_usize..14, 2..6), 1..5),
         order in any::<u64>(),
@@ -223,7 +223,7 @@ proptest! {
         let mut ids = Vec::new();
         for (number, (tags, uses)) in (0..).zip(&drawn) {
             let tags: BTreeSet<&str> = tags.iter().map(String::as_str).collect();
-            let new = lesson("other", &format!("lesson number {number}"), &tags.into_iter().collect::<Vec<_>>());
+            let new = learning("other", &format!("learning number {number}"), &tags.into_iter().collect::<Vec<_>>());
             let id = bench.add(&new, number).id;
             bench.sql(&format!("UPDATE learnings SET use_count = {uses}, successes = {uses} / 2 WHERE id = '{id}'"));
             ids.push(id);
@@ -237,7 +237,7 @@ proptest! {
             bench.store.merge_learnings(&[group], day(100)).unwrap();
         }
         let contents: BTreeSet<String> = before.iter().map(|learning| learning.content.clone()).collect();
-        prop_assert_eq!(said(&bench.store), contents.clone());
+        prop_assert_eq!(active_texts(&bench.store), contents.clone());
         let standing: Vec<Learning> = ids.iter().map(|id| bench.get(id)).filter(|learning| learning.status != LearningStatus::Pruned).collect();
         let uses = |learnings: &[Learning]| learnings.iter().map(|learning| learning.use_count).sum::<u32>();
         prop_assert_eq!(uses(&standing), uses(&before));
@@ -253,7 +253,7 @@ proptest! {
         for id in &pruned {
             bench.store.restore_learnings(std::slice::from_ref(id), day(101)).unwrap();
         }
-        prop_assert_eq!(said(&bench.store), contents);
+        prop_assert_eq!(active_texts(&bench.store), contents);
         for (id, before) in ids.iter().zip(&before) {
             let after = bench.get(id);
             let told = |learning: &Learning| (learning.content.clone(), learning.examples.clone(), learning.use_count, learning.successes, learning.status, learning.superseded_by.clone());

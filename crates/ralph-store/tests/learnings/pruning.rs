@@ -1,4 +1,4 @@
-//! Lessons and reports that grow old.
+//! Tests of pruning learnings and shortening old reports.
 
 use ralph_model::{
     ErrorCategory, FailureReport, Learning, LearningId, LearningStatus, NewJournalRow, NewTask, Outcome, RunId,
@@ -6,7 +6,7 @@ use ralph_model::{
 use ralph_store::{DoneIn, PruneRules, Settlement};
 use ralph_testkit::journal_row;
 
-use crate::{Bench, day, lesson};
+use crate::{Bench, day, learning};
 
 /// Prunes what is older than day 10 and was not used since day 20, and what was superseded before day 15.
 pub(crate) fn rules() -> PruneRules<'static> {
@@ -19,7 +19,7 @@ pub(crate) fn rules() -> PruneRules<'static> {
     }
 }
 
-/// Lessons of all ages: the first and the fifth are to go.
+/// Learnings of different ages; the first and the fifth are due for pruning.
 fn aged() -> (Bench, Vec<LearningId>) {
     let mut bench = Bench::new();
     let ids: Vec<LearningId> = [
@@ -32,7 +32,7 @@ fn aged() -> (Bench, Vec<LearningId>) {
     ]
     .into_iter()
     .zip([1, 1, 1, 12, 12, 12])
-    .map(|(content, at)| bench.add(&lesson("other", content, &[]), at).id)
+    .map(|(content, at)| bench.add(&learning("other", content, &[]), at).id)
     .collect();
     bench.sql(&format!(
         "UPDATE learnings SET last_used_at = '{:.3}' WHERE content = 'old but used';
@@ -48,43 +48,39 @@ fn aged() -> (Bench, Vec<LearningId>) {
 }
 
 #[test]
-fn old_unused_and_superseded_lessons_are_pruned() {
+fn old_unused_and_superseded_learnings_are_pruned() {
     let (mut bench, ids) = aged();
     let before: Vec<Learning> = ids.iter().map(|id| bench.get(id)).collect();
-    let told = |found: &[(Learning, String)]| -> Vec<(String, String)> {
-        let told = found
+    let pairs = |found: &[(Learning, String)]| -> Vec<(String, String)> {
+        let pairs = found
             .iter()
             .map(|(learning, why)| (learning.content.clone(), why.clone()));
-        told.collect()
+        pairs.collect()
     };
     let expected = [("old", "unused"), ("superseded", "superseded")].map(|(text, why)| (text.into(), why.into()));
-    assert_eq!(told(&bench.store.learnings_to_prune(&rules()).unwrap()), expected);
+    assert_eq!(pairs(&bench.store.learnings_to_prune(&rules()).unwrap()), expected);
     assert_eq!(
         ids.iter().map(|id| bench.get(id)).collect::<Vec<_>>(),
         before,
         "looking changes nothing"
     );
     assert_eq!(
-        told(&bench.store.prune_learnings(&rules(), 1, day(50)).unwrap()),
+        pairs(&bench.store.prune_learnings(&rules(), 1, day(50)).unwrap()),
         expected[..1]
     );
     assert_eq!(
-        told(&bench.store.prune_learnings(&rules(), 9, day(50)).unwrap()),
+        pairs(&bench.store.prune_learnings(&rules(), 9, day(50)).unwrap()),
         expected[1..]
     );
-    assert_eq!(told(&bench.store.prune_learnings(&rules(), 9, day(50)).unwrap()), []);
+    assert_eq!(pairs(&bench.store.prune_learnings(&rules(), 9, day(50)).unwrap()), []);
     let gone = bench.get(&ids[4]);
     assert_eq!(gone.status, LearningStatus::Pruned);
     assert_eq!(gone.reason.as_deref(), Some("superseded"));
-    assert_eq!(
-        gone.superseded_by.as_ref(),
-        Some(&ids[3]),
-        "what took its place is still told"
-    );
+    assert_eq!(gone.superseded_by.as_ref(), Some(&ids[3]), "the successor is returned");
 }
 
 #[test]
-fn pruned_lessons_come_back_all_or_none() {
+fn pruned_learnings_come_back_all_or_none() {
     let (mut bench, ids) = aged();
     let place = bench.get(&ids[3]);
     bench.store.prune_learnings(&rules(), 9, day(50)).unwrap();
@@ -94,32 +90,32 @@ fn pruned_lessons_come_back_all_or_none() {
         .restore_learnings(&[both[0].clone(), ids[1].clone()], day(51));
     assert_eq!(
         refused.unwrap_err().to_string(),
-        format!("{} is promoted, not pruned, so there is nothing to bring back", ids[1])
+        format!("{} is promoted, not pruned, so it cannot be restored", ids[1])
     );
     assert_eq!(bench.get(&ids[0]).status, LearningStatus::Pruned, "all or none");
     let back = bench.store.restore_learnings(&both, day(51)).unwrap();
-    let told: Vec<_> = back
+    let pairs: Vec<_> = back
         .iter()
         .map(|learning| (learning.status, &learning.superseded_by))
         .collect();
     assert_eq!(
-        told,
+        pairs,
         [
             (LearningStatus::Promoted, &None),
             (LearningStatus::Promoted, &Some(ids[3].clone()))
         ],
-        "what was replaced is replaced still"
+        "it is still superseded"
     );
-    assert_eq!(bench.get(&ids[3]), place, "what had taken its place is as it was");
+    assert_eq!(bench.get(&ids[3]), place, "the successor is unchanged");
     assert_eq!(
         bench.store.learnings_to_prune(&rules()).unwrap(),
         [],
-        "a person's word counts as use"
+        "an action of a user counts as use"
     );
 }
 
 #[test]
-fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
+fn reports_of_long_finished_tasks_are_shortened() {
     let mut bench = Bench::new();
     let mut journal = Vec::new();
     for (number, title) in (1..).zip(["done", "open", "just done", "deleted"]) {
@@ -170,7 +166,7 @@ fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
         assert_eq!(short.report.why_failed.chars().count(), 120);
         assert_eq!(short.report.error_output, None);
         assert_eq!(short.suggestion.as_deref(), Some("Try less.…"));
-        let stays = |kept: &ralph_model::KeptReport| {
+        let stays = |kept: &ralph_model::StoredReport| {
             let report = kept.report.clone();
             (report.category, report.relevant_files, kept.signature.clone())
         };
@@ -182,7 +178,7 @@ fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
 }
 
 #[test]
-fn a_long_suggestion_alone_is_a_long_text_and_a_young_report_of_a_deleted_task_is_whole() {
+fn only_old_reports_of_deleted_tasks_are_shortened() {
     let mut bench = Bench::new();
     let task = bench
         .store

@@ -1,11 +1,11 @@
-//! Imports into a database that has a history of its own: theirs comes before ours, and what is gone here stays gone.
+//! Imports into a database with its own history: imported records come first, and what was deleted here stays deleted.
 
 use ralph_model::{Evidence, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage};
 use ralph_store::{JournalFilter, Settlement, Store, TasksOfFeature};
 
 use super::{Scene, id, now, remarks, tally};
 
-/// A row of ours, of a task that is not there any more.
+/// Adds our own journal entry of a deleted task.
 fn journal(store: &mut Store, task: &TaskId) -> i64 {
     let row = NewJournalRow {
         run: RunId::new(1),
@@ -40,7 +40,7 @@ fn journal(store: &mut Store, task: &TaskId) -> i64 {
 }
 
 #[test]
-fn what_happened_elsewhere_long_ago_is_neither_the_last_row_nor_news() {
+fn imported_entries_are_neither_last_nor_news() {
     let scene = Scene::new(5);
     let ours = journal(&mut scene.store(), &id("t-012345"));
     scene.import();
@@ -57,12 +57,12 @@ fn what_happened_elsewhere_long_ago_is_neither_the_last_row_nor_news() {
     assert_eq!(
         waits,
         ["Mend the build"],
-        "what waits for a person does so wherever it failed"
+        "a failed task needs attention wherever it failed"
     );
 }
 
 #[test]
-fn the_last_word_about_a_task_is_the_latest_whenever_it_came_here() {
+fn own_entry_is_last_even_if_imported_later() {
     let scene = Scene::new(5);
     scene.import();
     let task = id("t-1a2b3c");
@@ -80,16 +80,16 @@ fn the_last_word_about_a_task_is_the_latest_whenever_it_came_here() {
 }
 
 #[test]
-fn what_was_deleted_here_does_not_come_back() {
+fn deleted_records_are_not_reimported() {
     let scene = Scene::new(5);
     scene.import();
     let mut store = scene.store();
     store.delete_task(&id("t-1a2b3c"), now()).unwrap();
     let feature = store.feature("search").unwrap().id;
-    store.delete_feature(&feature, TasksOfFeature::Go, now()).unwrap();
+    store.delete_feature(&feature, TasksOfFeature::Delete, now()).unwrap();
     drop(store);
     assert!(scene.import().is_nothing_new());
-    // What came there since and hangs on it stands alone.
+    // New records that refer to deleted ones are imported without them.
     scene.sql(
         "INSERT INTO tasks (id, title, parent_id, feature_id, created_at, updated_at) VALUES
              ('t-eeeeee', 'New', 't-aaaaaa', 'f-0a0b0c', '2026-02-25T09:00:00Z', '2026-02-25T09:00:00Z');
@@ -102,9 +102,9 @@ fn what_was_deleted_here_does_not_come_back() {
     assert_eq!(
         remarks(&more),
         [
-            "t-eeeeee: its feature was deleted here: it belongs to none",
-            "t-eeeeee: it is a part of t-aaaaaa, which was deleted here: it stands alone here",
-            "t-eeeeee: it waits for t-1a2b3c4d, which was deleted here: left out",
+            "t-eeeeee: its feature was deleted here: imported without a feature",
+            "t-eeeeee: its parent t-aaaaaa was deleted here: imported as a top-level task",
+            "t-eeeeee: its dependency t-1a2b3c4d was deleted here: skipped",
         ]
     );
     let last = scene.store().journal_of_task(&id("t-1a2b3c")).unwrap().pop().unwrap();
@@ -112,7 +112,7 @@ fn what_was_deleted_here_does_not_come_back() {
 }
 
 #[test]
-fn an_id_of_which_the_journal_speaks_is_not_given_to_another_task() {
+fn id_used_in_the_journal_is_not_reused() {
     let scene = Scene::new(5);
     journal(&mut scene.store(), &id("t-aaaaaa"));
     let imported = scene.import();
@@ -124,7 +124,7 @@ fn an_id_of_which_the_journal_speaks_is_not_given_to_another_task() {
 }
 
 #[test]
-fn a_row_of_a_task_that_was_deleted_there_gets_no_id_of_ours_and_the_next_row_gets_the_same() {
+fn entries_of_a_deleted_task_share_a_fresh_id() {
     let scene = Scene::empty(5);
     journal(&mut scene.store(), &id("t-abcdef"));
     let row = |iteration: u32| {
@@ -142,7 +142,7 @@ fn a_row_of_a_task_that_was_deleted_there_gets_no_id_of_ours_and_the_next_row_ge
 }
 
 #[test]
-fn what_gave_way_to_a_task_of_ours_is_not_imported_again_when_that_is_deleted() {
+fn renamed_task_is_not_reimported_after_conflicting_one_is_deleted() {
     let scene = Scene::new(5);
     drop(scene.store());
     let database = super::connect(&scene.ours());

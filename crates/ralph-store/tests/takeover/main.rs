@@ -1,4 +1,4 @@
-//! Taking over the database of RefoundAI's ralph, with real databases of each of its formats.
+//! Importing the database of RefoundAI's ralph, with real databases of each of its formats.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod here_since;
@@ -19,7 +19,7 @@ const FORMAT_4: &str = include_str!("refound_4.sql");
 const FORMAT_5: &str = include_str!("refound_5.sql");
 const ROWS: &str = include_str!("refound_rows.sql");
 
-/// A folder with a database of the other tool, and one for ours.
+/// A folder with the other tool's database and ours.
 struct Scene {
     folder: tempfile::TempDir,
 }
@@ -53,12 +53,12 @@ impl Scene {
         self.folder.path().join("ours.db")
     }
 
-    /// A connection as the other tool has one.
+    /// A connection like the other tool's.
     fn connect(&self) -> Connection {
         connect(&self.theirs())
     }
 
-    /// Does something to the other tool's database.
+    /// Runs SQL on the other tool's database.
     fn sql(&self, sql: &str) {
         self.connect().execute_batch(sql).unwrap();
     }
@@ -90,12 +90,12 @@ impl Scene {
 #[expect(clippy::disallowed_methods, reason = "the other tool opens its own database")]
 fn connect(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
-    // Rows that lead nowhere come from tools that do not ask for these checks.
+    // Dangling references come from clients that do not enable these checks.
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     connection
 }
 
-/// Makes a file of these bytes.
+/// Writes a file.
 fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     fs::File::create(path).unwrap().write_all(bytes.as_ref()).unwrap();
 }
@@ -108,7 +108,7 @@ fn id(text: &str) -> TaskId {
     TaskId::parse(text).unwrap()
 }
 
-/// What the remarks say, each on a line.
+/// The remarks as lines.
 fn remarks(imported: &ImportedHistory) -> Vec<String> {
     let lines = imported
         .remarks
@@ -122,7 +122,7 @@ fn tally(added: usize, known: usize) -> Tally {
 }
 
 #[test]
-fn everything_in_a_database_of_each_format_becomes_ours() {
+fn every_format_is_imported_completely() {
     for format in [3, 4, 5] {
         let scene = Scene::new(format);
         let before = scene.files();
@@ -133,7 +133,7 @@ fn everything_in_a_database_of_each_format_becomes_ours() {
         assert_eq!((imported.dependencies, imported.log_lines), (2, 2));
         assert_eq!(
             remarks(&imported),
-            ["tasks: 2 tasks were being worked on there: pending here"]
+            ["tasks: 2 tasks were in progress: imported as pending"]
         );
         assert_eq!(
             imported.renamed.into_iter().collect::<Vec<_>>(),
@@ -145,7 +145,7 @@ fn everything_in_a_database_of_each_format_becomes_ours() {
 }
 
 #[test]
-fn a_database_without_a_journal_is_taken_over() {
+fn database_without_journal_is_imported() {
     let scene = Scene::new(3);
     scene.sql("DROP TABLE journal_fts; DROP TABLE journal; PRAGMA user_version = 2");
     let imported = scene.import();
@@ -154,8 +154,8 @@ fn a_database_without_a_journal_is_taken_over() {
 }
 
 #[test]
-fn a_database_without_features_is_taken_over() {
-    // What the first format makes of the same tables.
+fn database_without_features_is_imported() {
+    // The first format's version of the same tables.
     let (tasks, _) = FORMAT_3.split_once("CREATE TABLE features").unwrap();
     let scene = Scene {
         folder: tempfile::tempdir().unwrap(),
@@ -180,17 +180,17 @@ fn a_database_without_features_is_taken_over() {
 }
 
 #[test]
-fn a_task_keeps_the_retries_that_somebody_gave_it() {
+fn task_keeps_its_own_retry_limit() {
     let scene = Scene::new(5);
     scene.sql("UPDATE tasks SET max_retries = 7 WHERE id = 't-cccccc'");
     scene.import();
     let retries = |task: &str| scene.store().task(&id(task)).unwrap().unwrap().max_retries;
-    // 3 is what the other tool gives every task.
+    // 3 is the other tool's default.
     assert_eq!((retries("t-cccccc"), retries("t-aaaaaa")), (Some(7), None));
 }
 
 #[test]
-fn tasks_keep_what_is_said_of_them_and_their_standing_is_worked_out_here() {
+fn task_fields_are_kept_and_status_is_recomputed() {
     let scene = Scene::new(5);
     scene.import();
     let store = scene.store();
@@ -199,12 +199,12 @@ fn tasks_keep_what_is_said_of_them_and_their_standing_is_worked_out_here() {
         ..TaskFilter::default()
     };
     let tasks = store.tasks(&all).unwrap();
-    let standing: Vec<(&str, TaskStatus, u32, u32)> = tasks
+    let statuses: Vec<(&str, TaskStatus, u32, u32)> = tasks
         .iter()
         .map(|task| (task.id.as_str(), task.status, task.priority.0, task.retries_used))
         .collect();
     assert_eq!(
-        standing,
+        statuses,
         [
             ("t-dddddd", TaskStatus::Blocked, 0, 0),
             ("t-aaaaaa", TaskStatus::Pending, 1, 0),
@@ -222,7 +222,7 @@ fn tasks_keep_what_is_said_of_them_and_their_standing_is_worked_out_here() {
     );
     assert_eq!(part.created_at.to_string(), "2026-02-18T09:03:00Z");
     assert_eq!(part.claimed_by, None);
-    assert_eq!(part.attempts, 2, "no number of an attempt is used twice");
+    assert_eq!(part.attempts, 2, "attempt numbers are not reused");
     let log: Vec<String> = store
         .task_log(&id("t-cccccc"))
         .unwrap()
@@ -233,13 +233,13 @@ fn tasks_keep_what_is_said_of_them_and_their_standing_is_worked_out_here() {
         log,
         [
             "2026-02-18T09:25:00Z User guidance: use BM25",
-            "2026-03-01T00:00:00Z Imported from RefoundAI's ralph, where it was t-cccccc."
+            "2026-03-01T00:00:00Z Imported from RefoundAI's ralph, where its id was t-cccccc."
         ]
     );
 }
 
 #[test]
-fn the_journal_keeps_runs_outcomes_costs_and_files_and_is_found_by_its_words() {
+fn journal_fields_are_kept_and_searchable() {
     let scene = Scene::new(5);
     scene.import();
     let store = scene.store();
@@ -285,7 +285,7 @@ fn the_journal_keeps_runs_outcomes_costs_and_files_and_is_found_by_its_words() {
 }
 
 #[test]
-fn a_second_import_adds_nothing_and_one_after_more_work_adds_what_is_new() {
+fn repeated_import_adds_only_new_records() {
     let scene = Scene::new(5);
     scene.import();
     let before = scene.read();
@@ -317,7 +317,7 @@ fn a_second_import_adds_nothing_and_one_after_more_work_adds_what_is_new() {
 }
 
 #[test]
-fn what_was_changed_here_since_stays_changed() {
+fn changes_made_here_survive_a_repeated_import() {
     let scene = Scene::new(5);
     scene.import();
     scene
@@ -330,7 +330,7 @@ fn what_was_changed_here_since_stays_changed() {
 }
 
 #[test]
-fn an_id_that_another_task_has_here_leads_to_another_one_and_does_so_again() {
+fn taken_id_is_replaced_consistently() {
     let scene = Scene::new(5);
     let database = connect(&scene.ours());
     drop(scene.store());
@@ -353,7 +353,7 @@ fn an_id_that_another_task_has_here_leads_to_another_one_and_does_so_again() {
 }
 
 #[test]
-fn what_is_in_a_write_ahead_log_counts_and_not_a_byte_of_it_changes() {
+fn write_ahead_log_is_read_and_unchanged() {
     let scene = Scene::empty(5);
     // A process that was killed leaves its log; a copy of both files is what it would have left.
     let open = scene.connect();
@@ -379,12 +379,12 @@ fn what_is_in_a_write_ahead_log_counts_and_not_a_byte_of_it_changes() {
     assert_eq!(
         fs::read_dir(scene.folder.path()).unwrap().count(),
         2,
-        "nothing lies beside the two"
+        "no other files remain"
     );
 }
 
 #[test]
-fn a_database_that_is_closed_into_one_file_is_whole_without_what_lay_beside_it() {
+fn closing_into_one_file_is_complete() {
     let scene = Scene::new(5);
     let mut store = scene.store();
     store.import_history(&scene.read(), now()).unwrap();
@@ -399,7 +399,7 @@ fn a_database_that_is_closed_into_one_file_is_whole_without_what_lay_beside_it()
 }
 
 #[test]
-fn a_copy_to_try_holds_what_the_database_holds_and_leaves_it_alone() {
+fn copy_to_try_is_complete_and_independent() {
     let scene = Scene::new(5);
     let copy = scene.folder.path().join("copy.db");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What SQLite lets a table hold, and what people and crashes leave in one: it is read as far as it goes.
+//! Databases with odd contents that SQLite allows or that people and crashes leave: they are read as far as possible.
 
 use ralph_model::{Outcome, TaskStatus};
 use ralph_store::JournalFilter;
@@ -16,7 +16,7 @@ fn tasks(scene: &Scene, ids: &[&str]) {
 }
 
 #[test]
-fn rings_and_what_leads_nowhere_are_left_out_and_named() {
+fn cycles_and_dangling_references_are_skipped_with_remarks() {
     let scene = Scene::empty(5);
     tasks(
         &scene,
@@ -34,13 +34,13 @@ fn rings_and_what_leads_nowhere_are_left_out_and_named() {
     assert_eq!(
         remarks(&imported),
         [
-            "t-888888: it is not there, though it is said to wait for t-000001; left out",
-            "t-000006: its feature is not there: it belongs to none here",
-            "t-000006: it is a part of t-777777, which is not there: it stands alone here",
-            "t-000004: it is a part of itself in the end: it stands alone here",
-            "t-000001: it waits for t-999999, which is not there: left out",
-            "t-000002: it waits for t-000001, which would never end (t-000002 waits for t-000001, t-000001 waits for \
-             t-000003, t-000003 waits for t-000002): left out",
+            "t-888888: missing, but listed as depending on t-000001: skipped",
+            "t-000006: its feature is missing: imported without a feature",
+            "t-000006: its parent t-777777 is missing: imported as a top-level task",
+            "t-000004: its parents form a cycle: imported as a top-level task",
+            "t-000001: its dependency t-999999 is missing: skipped",
+            "t-000002: its dependency t-000001 closes a cycle (t-000002 depends on t-000001, t-000001 depends on \
+             t-000003, t-000003 depends on t-000002): skipped",
         ]
     );
     let store = scene.store();
@@ -52,7 +52,7 @@ fn rings_and_what_leads_nowhere_are_left_out_and_named() {
 }
 
 #[test]
-fn a_part_that_waits_for_its_whole_is_a_ring_as_well() {
+fn cycle_through_a_parent_is_detected() {
     let scene = Scene::empty(5);
     tasks(&scene, &["t-000001", "t-000002", "t-000003"]);
     scene.sql(
@@ -65,7 +65,7 @@ fn a_part_that_waits_for_its_whole_is_a_ring_as_well() {
 }
 
 #[test]
-fn any_text_number_and_time_can_be_read() {
+fn any_text_number_and_time_is_read() {
     let scene = Scene::empty(5);
     scene.sql(
         "INSERT INTO tasks (id, title, description, priority, retry_count, created_at, updated_at) VALUES
@@ -95,13 +95,13 @@ fn any_text_number_and_time_can_be_read() {
     assert_eq!(
         remarks(&imported),
         [
-            "tasks: 1 row has no id: left out",
-            "task_logs: 1 line is of tasks that are not there: left out",
-            "texts: 1 text is not UTF-8: what cannot be read is � here",
-            "times: 2 times cannot be read: 1970-01-01 here",
-            "numbers: 3 numbers are out of range: the nearest is taken",
-            "journal: 1 list of files cannot be read: left out",
-            "model_overrides: 1 model choice stays behind: ralph keeps models with the iterations",
+            "tasks: 1 row has no id: skipped",
+            "task_logs: 1 line is about missing tasks: skipped",
+            "texts: 1 text is not UTF-8: invalid bytes were replaced by �",
+            "times: 2 times cannot be read: set to 1970-01-01",
+            "numbers: 3 numbers are out of range: clamped",
+            "journal: 1 list of files cannot be read: skipped",
+            "model_overrides: 1 model choice was not imported: ralph stores models with iterations",
         ]
     );
     assert_eq!(imported.tasks, tally(2, 0));
@@ -109,7 +109,7 @@ fn any_text_number_and_time_can_be_read() {
 }
 
 #[test]
-fn words_that_ralph_does_not_know_are_counted_and_mapped() {
+fn unknown_words_are_counted_and_mapped() {
     let scene = Scene::empty(5);
     tasks(&scene, &["t-000001", "t-000002"]);
     scene.sql(
@@ -123,11 +123,11 @@ fn words_that_ralph_does_not_know_are_counted_and_mapped() {
     assert_eq!(
         remarks(&imported),
         [
-            "tasks: 2 tasks were \"paused\" there, which ralph does not know: pending here",
-            "journal: 1 iteration ended as \"skipped\", which ralph does not know: interrupted here",
+            "tasks: 2 tasks were \"paused\", an unknown status: imported as pending",
+            "journal: 1 iteration ended as \"skipped\", an unknown outcome: imported as interrupted",
         ]
     );
-    // What is here already is not counted again.
+    // Known entries are not counted again.
     scene.sql(
         "PRAGMA ignore_check_constraints = ON;
          INSERT INTO journal (run_id, iteration, task_id, outcome, created_at) VALUES
@@ -135,7 +135,7 @@ fn words_that_ralph_does_not_know_are_counted_and_mapped() {
     );
     assert_eq!(
         remarks(&scene.import()),
-        ["journal: 1 iteration ended as \"skipped\", which ralph does not know: interrupted here"]
+        ["journal: 1 iteration ended as \"skipped\", an unknown outcome: imported as interrupted"]
     );
     let store = scene.store();
     assert_eq!(
@@ -152,7 +152,7 @@ fn words_that_ralph_does_not_know_are_counted_and_mapped() {
 }
 
 #[test]
-fn two_rows_of_one_iteration_are_both_kept_and_so_are_rows_of_deleted_tasks() {
+fn duplicate_iterations_and_deleted_tasks_are_kept() {
     let scene = Scene::empty(5);
     scene.sql(
         "INSERT INTO journal (run_id, iteration, task_id, outcome, notes, created_at) VALUES
@@ -186,7 +186,7 @@ fn two_rows_of_one_iteration_are_both_kept_and_so_are_rows_of_deleted_tasks() {
 }
 
 #[test]
-fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
+fn chain_of_ten_thousand_tasks_is_imported() {
     let scene = Scene::empty(5);
     scene.sql(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
@@ -195,7 +195,7 @@ fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
          INSERT INTO dependencies SELECT printf('t-%06x', i), printf('t-%06x', i + 1) FROM (
              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) SELECT i FROM n);",
     );
-    // A few rings elsewhere do not make it one.
+    // A few separate dependency cycles do not matter.
     scene.sql(
         "WITH RECURSIVE n(i) AS (SELECT 10001 UNION ALL SELECT i + 1 FROM n WHERE i < 10006)
          INSERT INTO tasks (id, title, created_at, updated_at)
@@ -206,16 +206,19 @@ fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
     );
     let imported = scene.import();
     assert_eq!((imported.tasks, imported.dependencies), (tally(10_006, 0), 10_004));
-    let rings = remarks(&imported);
+    let remarks = remarks(&imported);
     assert_eq!(
-        rings.iter().filter(|remark| remark.contains("would never end")).count(),
+        remarks
+            .iter()
+            .filter(|remark| remark.contains("closes a cycle"))
+            .count(),
         3
     );
     assert!(scene.store().health().unwrap().faults.is_empty());
 }
 
 #[test]
-fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
+fn feature_gets_a_valid_folder_name() {
     let scene = Scene::empty(5);
     scene.sql(
         "INSERT INTO features (id, name, created_at, updated_at) VALUES
@@ -230,10 +233,9 @@ fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
     assert_eq!(
         remarks(&imported),
         [
-            "log in / log out: \"log in / log out\" is no name for a feature: ' ' may not stand in it, only letters, digits, \
-          `-`, `_` and `.`: it is log-in---log-out here, and its folder must be called so to be found",
-            "SEARCH: another feature is called SEARCH here, maybe in other capitals: it is SEARCH-2 here, and its folder must \
-             be called so to be found",
+            "log in / log out: invalid feature name \"log in / log out\": ' ' is not allowed; use letters, digits, \
+          `-`, `_` and `.`: imported as log-in---log-out; rename its folder to match",
+            "SEARCH: the name SEARCH is taken (names ignore case): imported as SEARCH-2; rename its folder to match",
         ]
     );
     let store = scene.store();
@@ -251,7 +253,7 @@ fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
 }
 
 #[test]
-fn one_feature_of_the_same_name_joins_the_one_here_and_it_is_said() {
+fn feature_with_the_same_name_is_merged() {
     let scene = Scene::empty(5);
     let name = ralph_model::FeatureName::new("search").unwrap();
     let ours = scene
@@ -272,10 +274,9 @@ fn one_feature_of_the_same_name_joins_the_one_here_and_it_is_said() {
     assert_eq!(
         remarks(&imported),
         [
-            "Search: there is a feature search here already: they are one now",
-            "SEARCH: another feature is called SEARCH here, maybe in other capitals: it is SEARCH-2 here, and its folder must \
-             be called so to be found",
-            "t-000002: its feature is another than that of its parent: it belongs to its parent's here",
+            "Search: merged with the existing feature search",
+            "SEARCH: the name SEARCH is taken (names ignore case): imported as SEARCH-2; rename its folder to match",
+            "t-000002: its feature differs from its parent's: moved to the parent's feature",
         ]
     );
     for task in ["t-000001", "t-000002"] {

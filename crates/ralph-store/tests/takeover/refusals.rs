@@ -1,4 +1,4 @@
-//! What is no database of RefoundAI's ralph, or cannot be used now, is refused in one line and left as it is.
+//! Databases that are not RefoundAI's or cannot be used now are refused in one line and left unchanged.
 
 use std::fs;
 
@@ -6,24 +6,24 @@ use ralph_store::{ForeignDatabase, Store};
 
 use super::{FORMAT_3, Scene, write};
 
-/// Why the database is refused, whether it is only to be looked at or to be replaced.
+/// The error for the database, the same for reading and for replacing it.
 #[track_caller]
 fn refused(scene: &Scene) -> String {
     let before = scene.files();
-    let look = ForeignDatabase::open(&scene.theirs()).unwrap_err().to_string();
+    let error = ForeignDatabase::open(&scene.theirs()).unwrap_err().to_string();
     assert_eq!(scene.files(), before);
     let hold = ForeignDatabase::hold(&scene.theirs()).unwrap_err().to_string();
     assert_eq!(scene.files(), before);
-    assert_eq!(look, hold);
-    assert_eq!(look.lines().count(), 1, "{look}");
-    look.replace(&format!("{}/", scene.folder.path().display()), "")
+    assert_eq!(error, hold);
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error.replace(&format!("{}/", scene.folder.path().display()), "")
 }
 
 #[test]
-fn a_format_that_is_not_known_is_refused() {
+fn unknown_format_is_refused() {
     for (format, expected) in [
-        (0, "theirs.db has format 0, and only formats 1 to 5 can be taken over"),
-        (6, "theirs.db has format 6, and only formats 1 to 5 can be taken over"),
+        (0, "theirs.db has format 0, but only formats 1 to 5 can be imported"),
+        (6, "theirs.db has format 6, but only formats 1 to 5 can be imported"),
     ] {
         let scene = Scene::new(5);
         scene.sql(&format!("PRAGMA user_version = {format}"));
@@ -32,44 +32,44 @@ fn a_format_that_is_not_known_is_refused() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_refused() {
+fn files_of_other_programs_are_refused() {
     let scene = Scene::new(5);
     scene.sql("DROP TABLE task_logs");
     assert_eq!(
         refused(&scene),
-        "theirs.db is no database of RefoundAI's ralph: it has no table task_logs"
+        "theirs.db is not a database of RefoundAI's ralph: it has no table task_logs"
     );
     let scene = Scene::new(5);
     scene.sql("ALTER TABLE tasks DROP COLUMN retry_count");
     assert_eq!(
         refused(&scene),
-        "theirs.db is no database of RefoundAI's ralph: its table tasks has no column retry_count"
+        "theirs.db is not a database of RefoundAI's ralph: its table tasks has no column retry_count"
     );
     let scene = Scene::new(5);
     scene.sql("PRAGMA application_id = 7");
     assert_eq!(
         refused(&scene),
-        "theirs.db is no database of RefoundAI's ralph: its header names another program"
+        "theirs.db is not a database of RefoundAI's ralph: its header names another program"
     );
     for bytes in [
         "",
         "just some text that is no database, and rather longer than a header is, to be read at all",
     ] {
         write(scene.theirs(), bytes);
-        assert!(refused(&scene).starts_with("theirs.db is no database of RefoundAI's ralph: "));
+        assert!(refused(&scene).starts_with("theirs.db is not a database of RefoundAI's ralph: "));
     }
     fs::remove_file(scene.theirs()).unwrap();
-    assert_eq!(refused(&scene), "there is no theirs.db");
+    assert_eq!(refused(&scene), "theirs.db does not exist");
     fs::create_dir(scene.theirs()).unwrap();
-    let look = ForeignDatabase::open(&scene.theirs()).unwrap_err().to_string();
-    assert!(look.ends_with("it is not a file"), "{look}");
+    let error = ForeignDatabase::open(&scene.theirs()).unwrap_err().to_string();
+    assert!(error.ends_with("it is not a file"), "{error}");
     fs::remove_dir(scene.theirs()).unwrap();
     drop(Store::open_or_create(&scene.theirs()).unwrap());
     assert_eq!(refused(&scene), "theirs.db is ralph's own database");
 }
 
 #[test]
-fn a_damaged_database_is_refused() {
+fn damaged_database_is_refused() {
     let scene = Scene::new(3);
     let whole = fs::read(scene.theirs()).unwrap();
     for from in (4096..whole.len()).step_by(4096) {
@@ -88,16 +88,16 @@ fn a_damaged_database_is_refused() {
 }
 
 #[test]
-fn a_database_that_is_in_use_is_refused() {
+fn database_in_use_is_refused() {
     let scene = Scene::new(5);
     let open = scene.connect();
     open.execute_batch("BEGIN IMMEDIATE; UPDATE tasks SET title = 'x'")
         .unwrap();
-    assert_eq!(refused(&scene), "another process uses theirs.db");
+    assert_eq!(refused(&scene), "theirs.db is in use by another process");
     open.execute_batch("ROLLBACK").unwrap();
     assert_eq!(
         refused(&scene),
-        "another process uses theirs.db",
+        "theirs.db is in use by another process",
         "also while it only has it open"
     );
     drop(open);
@@ -105,7 +105,7 @@ fn a_database_that_is_in_use_is_refused() {
 }
 
 #[test]
-fn nobody_else_gets_at_a_database_that_is_held() {
+fn held_database_is_locked_for_others() {
     let scene = Scene::new(5);
     let held = ForeignDatabase::hold(&scene.theirs()).unwrap();
     let open = scene.connect();
@@ -120,17 +120,17 @@ fn nobody_else_gets_at_a_database_that_is_held() {
 }
 
 #[test]
-fn a_database_in_the_middle_of_a_change_is_refused() {
+fn database_with_hot_journal_is_refused() {
     let scene = Scene::new(5);
     write(scene.folder.path().join("theirs.db-journal"), "a rollback journal");
     assert_eq!(
         refused(&scene),
-        "theirs.db was left in the middle of a change, which theirs.db-journal would undo"
+        "theirs.db has an unfinished transaction, which theirs.db-journal would roll back"
     );
 }
 
 #[test]
-fn a_database_without_a_write_ahead_log_is_taken_as_well() {
+fn database_without_write_ahead_log_is_accepted() {
     let scene = Scene::empty(3);
     assert!(FORMAT_3.contains("user_version = 3"));
     scene.sql("PRAGMA journal_mode = DELETE");

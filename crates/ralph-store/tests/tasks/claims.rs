@@ -1,10 +1,10 @@
-//! Which task comes next, and whose it is.
+//! Claiming tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use ralph_model::{NewTask, Priority, RunId, TaskId};
-use ralph_store::{ClaimAnswer, Scope, Standing, Store, TaskUpdate};
+use ralph_store::{ClaimAnswer, Scope, ScopeCounts, Store, TaskUpdate};
 
 use super::{Tasks, now};
 
@@ -17,10 +17,10 @@ fn claimed(answer: ClaimAnswer) -> TaskId {
 }
 
 #[test]
-fn the_most_urgent_comes_first_then_the_oldest_and_never_a_parent() {
+fn most_urgent_then_oldest_is_claimed_never_a_parent() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");
-    let (a, b) = (tasks.part("a", &parent), tasks.add("b"));
+    let (a, b) = (tasks.subtask("a", &parent), tasks.add("b"));
     let c = tasks.add("c");
     let urgent = TaskUpdate {
         priority: Some(Priority(0)),
@@ -33,7 +33,7 @@ fn the_most_urgent_comes_first_then_the_oldest_and_never_a_parent() {
 }
 
 #[test]
-fn a_claim_raises_the_attempt_and_the_fence_and_opens_a_record() {
+fn claim_raises_attempt_and_fence_and_opens_a_record() {
     let mut tasks = Tasks::new();
     let a = tasks.add("a");
     let first = tasks.claim(1);
@@ -46,7 +46,7 @@ fn a_claim_raises_the_attempt_and_the_fence_and_opens_a_record() {
     tasks.store.free_dead_claims(&|_| Some(false), now(20)).unwrap();
     let second = tasks.claim(2);
     assert_eq!((second.attempt, second.fence), (2, 2));
-    // One record a run: a run that has not settled its iteration cannot begin another.
+    // One record per run: a run with an unsettled iteration cannot begin another.
     tasks.add("b");
     let run = RunId::new(2);
     let commits = BTreeSet::new();
@@ -59,18 +59,18 @@ fn a_claim_raises_the_attempt_and_the_fence_and_opens_a_record() {
         marker: "m",
         lease: super::LEASE,
         verifier: None,
-        heed: ralph_store::Heed::Pauses,
+        pause_policy: ralph_store::PausePolicy::Respect,
         now: now(30),
     });
     assert!(again.is_err());
 }
 
 #[test]
-fn a_scope_is_a_task_with_all_below_it() {
+fn task_scope_includes_descendants() {
     let mut tasks = Tasks::new();
     let (_outside, top) = (tasks.add("outside"), tasks.add("top"));
-    let middle = tasks.part("middle", &top);
-    let deep = tasks.part("deep", &middle);
+    let middle = tasks.subtask("middle", &top);
+    let deep = tasks.subtask("deep", &middle);
     let scope = Scope::Task(top);
     let run = tasks.run(1);
     assert_eq!(claimed(tasks.ask(&run, &scope)), deep);
@@ -84,10 +84,10 @@ fn a_scope_is_a_task_with_all_below_it() {
 }
 
 #[test]
-fn what_was_done_in_another_worktree_counts_once_its_commit_is_here() {
+fn work_of_another_worktree_counts_once_its_commit_is_here() {
     let mut tasks = Tasks::new();
     let first = tasks.add("first");
-    let (one, two) = (tasks.part("one", &first), tasks.part("two", &first));
+    let (one, two) = (tasks.subtask("one", &first), tasks.subtask("two", &first));
     let next = tasks.after("next", &[&first]);
     let last = tasks.after("last", &[&next]);
     tasks.done_in(&one, "", Some("c0"));
@@ -98,23 +98,23 @@ fn what_was_done_in_another_worktree_counts_once_its_commit_is_here() {
         BTreeSet::from(["c1".to_owned()])
     );
     let run = tasks.run(1);
-    let standing = Standing {
+    let counts = ScopeCounts {
         done: 2,
         waiting: 2,
-        ..Standing::default()
+        ..ScopeCounts::default()
     };
-    assert_eq!(tasks.ask_in(&run, &Scope::All, "", &[]), ClaimAnswer::Nothing(standing));
+    assert_eq!(tasks.ask_in(&run, &Scope::All, "", &[]), ClaimAnswer::Nothing(counts));
     assert_eq!(
         tasks.ask_in(&run, &Scope::All, "", &["c2"]),
-        ClaimAnswer::Nothing(standing)
+        ClaimAnswer::Nothing(counts)
     );
     assert_eq!(
         tasks.ask_in(&run, &Scope::All, "side", &[]),
-        ClaimAnswer::Nothing(standing)
+        ClaimAnswer::Nothing(counts)
     );
     assert_eq!(tasks.words([&next, &last]), ["pending", "blocked"]);
     let here = BTreeSet::from(["c1".to_owned()]);
-    assert_eq!(tasks.store.standing(&Scope::All, "", &here).unwrap().open, 2);
+    assert_eq!(tasks.store.scope_counts(&Scope::All, "", &here).unwrap().open, 2);
     assert_eq!(claimed(tasks.ask_in(&run, &Scope::All, "", &["c1"])), next);
 }
 
@@ -133,20 +133,20 @@ fn work_without_a_commit_counts_only_where_it_was_done() {
 }
 
 #[test]
-fn nothing_is_told_from_busy() {
+fn nothing_is_distinguished_from_busy() {
     let mut tasks = Tasks::new();
     let (a, b) = (tasks.add("a"), tasks.add("b"));
     let (behind_a, behind_b) = (tasks.after("behind a", &[&a]), tasks.after("behind b", &[&b]));
     tasks.fail(&b);
-    let standing = Standing {
+    let counts = ScopeCounts {
         failed: 1,
         waiting: 1,
         open: 2,
-        ..Standing::default()
+        ..ScopeCounts::default()
     };
     assert_eq!(
-        tasks.store.standing(&Scope::All, "", &BTreeSet::new()).unwrap(),
-        standing
+        tasks.store.scope_counts(&Scope::All, "", &BTreeSet::new()).unwrap(),
+        counts
     );
     let run = tasks.run(1);
     assert_eq!(claimed(tasks.ask(&run, &Scope::All)), a);
@@ -158,14 +158,14 @@ fn nothing_is_told_from_busy() {
     assert_eq!(
         tasks.ask(&other, &Scope::Task(behind_a.clone())),
         busy,
-        "it waits for what is held"
+        "it depends on a claimed task"
     );
-    let waiting = ClaimAnswer::Nothing(Standing {
+    let waiting = ClaimAnswer::Nothing(ScopeCounts {
         waiting: 1,
-        ..Standing::default()
+        ..ScopeCounts::default()
     });
     assert_eq!(tasks.ask(&other, &Scope::Task(behind_b)), waiting);
-    // Nobody works on what this scope waits for.
+    // No run works on the dependency of this scope.
     tasks.store.free_dead_claims(&|_| Some(false), now(20)).unwrap();
     assert_eq!(tasks.ask(&other, &Scope::Task(behind_a)), waiting);
 }
@@ -183,7 +183,7 @@ fn fault_11_claims_of_dead_runs_are_freed() {
         2 => Some(false),
         _ => None,
     };
-    // The lease of the third is not over yet; of the first it does not matter, as it is seen to live.
+    // The lease of the third has not expired; the first is alive, so its lease does not matter.
     assert_eq!(
         tasks.store.free_dead_claims(&alive, now(100)).unwrap(),
         [ids[1].clone(), ids[3].clone()]
@@ -197,11 +197,14 @@ fn fault_11_claims_of_dead_runs_are_freed() {
         tasks.words([&ids[0], &ids[1], &ids[2]]),
         ["in_progress", "pending", "pending"]
     );
-    assert_eq!(tasks.log(&ids[1]).pop().unwrap(), "Free again: run-00000002 is gone.");
+    assert_eq!(
+        tasks.log(&ids[1]).pop().unwrap(),
+        "Released: run-00000002 is no longer running."
+    );
 }
 
 #[test]
-fn a_freed_task_whose_prerequisite_was_opened_again_is_blocked() {
+fn freed_task_is_blocked_if_its_dependency_was_reopened() {
     let mut tasks = Tasks::new();
     let a = tasks.add("a");
     let b = tasks.after("b", &[&a]);
@@ -214,13 +217,13 @@ fn a_freed_task_whose_prerequisite_was_opened_again_is_blocked() {
 }
 
 #[test]
-fn many_runs_at_once_claim_each_task_once() {
+fn concurrent_runs_claim_each_task_once() {
     const RUNS: u64 = 8;
     let mut tasks = Tasks::new();
     let mut last: Option<TaskId> = None;
     for number in 0..200 {
         let new = NewTask {
-            // Some have parts, some wait for what is done already.
+            // Some are subtasks.
             parent: last.clone().filter(|_| number % 10 == 1),
             ..NewTask::titled(format!("task {number}"))
         };
@@ -246,7 +249,7 @@ fn many_runs_at_once_claim_each_task_once() {
                         marker: "m",
                         lease: super::LEASE,
                         verifier: None,
-                        heed: ralph_store::Heed::Pauses,
+                        pause_policy: ralph_store::PausePolicy::Respect,
                         now: now(1),
                     });
                     let ClaimAnswer::Claimed(claim) = answer.unwrap() else {

@@ -1,4 +1,4 @@
-//! Features: made, found, deleted; and where they stand.
+//! Features: creating, finding and deleting them, and their status.
 
 use proptest::prelude::*;
 use ralph_model::{Feature, FeatureId, FeatureName, FeatureStatus, NewTask, RunId, TaskId, TaskStatus};
@@ -40,7 +40,7 @@ fn move_to(tasks: &mut Tasks, task: &TaskId, feature: FeatureChange) {
 }
 
 #[test]
-fn a_feature_is_found_by_its_name_and_by_the_beginning_of_its_id() {
+fn feature_is_found_by_name_and_id_prefix() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "Search").unwrap();
     let other = create(&mut tasks, "other").unwrap();
@@ -59,7 +59,7 @@ fn a_feature_is_found_by_its_name_and_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn an_ambiguous_id_names_what_it_could_mean() {
+fn ambiguous_id_lists_candidates() {
     let tasks = Tasks::new();
     let at = now(0);
     tasks.execute(&format!(
@@ -67,9 +67,9 @@ fn an_ambiguous_id_names_what_it_could_mean() {
     ));
     assert_eq!(
         tasks.store.feature("f-aa").unwrap_err().to_string(),
-        "f-aa is the beginning of several ids: f-aa0001 (x), f-aa0002 (y)"
+        "f-aa matches several ids: f-aa0001 (x), f-aa0002 (y)"
     );
-    // A name that could be the beginning of an id is a name.
+    // A name takes precedence over an id prefix.
     tasks.execute(&format!(
         "INSERT INTO features VALUES ('f-bb0001', 'aa', '{at}', '{at}')"
     ));
@@ -77,19 +77,19 @@ fn an_ambiguous_id_names_what_it_could_mean() {
 }
 
 #[test]
-fn a_name_is_given_once_whatever_its_capitals() {
+fn names_are_unique_ignoring_case() {
     let mut tasks = Tasks::new();
     let first = create(&mut tasks, "Größe").unwrap();
     let refused = create(&mut tasks, "GRÖßE").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        format!("there is a feature Größe already: {}", first.id)
+        format!("feature Größe already exists: {}", first.id)
     );
     assert_eq!(tasks.store.features().unwrap(), [first]);
 }
 
 #[test]
-fn a_feature_follows_its_tasks() {
+fn feature_status_follows_its_tasks() {
     let mut tasks = Tasks::new();
     let feature = create(&mut tasks, "search").unwrap().id;
     assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
@@ -111,26 +111,26 @@ fn a_feature_follows_its_tasks() {
     assert_eq!(status(&tasks, &feature), FeatureStatus::InProgress);
     tasks.store.delete_task(&b, now(2)).unwrap();
     assert_eq!(status(&tasks, &feature), FeatureStatus::Done);
-    let part = tasks.part("a part of what is done", &a);
+    let part = tasks.subtask("a part of what is done", &a);
     assert_eq!(feature_of(&tasks, &part).as_ref(), Some(&feature));
     assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
     let all = tasks.store.feature("search").unwrap();
     assert_eq!(
         (all.tasks.open, all.tasks.total()),
         (1, 1),
-        "a parent is counted by its parts"
+        "a parent is counted by its subtasks"
     );
 }
 
 #[test]
-fn what_waits_behind_a_failed_task_is_no_work_that_is_left() {
+fn tasks_behind_a_failed_one_are_not_open_work() {
     let mut tasks = Tasks::new();
     let feature = create(&mut tasks, "search").unwrap().id;
     let (a, b) = (add(&mut tasks, "a", &feature), add(&mut tasks, "b", &feature));
     tasks.wait_for(&b, &a).unwrap();
     tasks.fail(&a);
     assert_eq!(status(&tasks, &feature), FeatureStatus::Failed);
-    // Also when the failed one is another feature's.
+    // Also when the failed task is not in the feature.
     move_to(&mut tasks, &a, FeatureChange::Leave);
     assert_eq!(status(&tasks, &feature), FeatureStatus::Failed);
     let counts = tasks.store.feature_of_id(&feature).unwrap().unwrap().tasks;
@@ -138,26 +138,26 @@ fn what_waits_behind_a_failed_task_is_no_work_that_is_left() {
 }
 
 #[test]
-fn parts_go_with_their_task_to_another_feature() {
+fn subtasks_follow_their_parent_to_another_feature() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let other = create(&mut tasks, "other").unwrap().id;
     let top = tasks.add("top");
-    let part = tasks.part("part", &top);
-    let its_own = tasks.part("of another", &top);
+    let part = tasks.subtask("part", &top);
+    let its_own = tasks.subtask("of another", &top);
     move_to(&mut tasks, &its_own, FeatureChange::Of(other.clone()));
     move_to(&mut tasks, &top, FeatureChange::Of(search.clone()));
     assert_eq!(feature_of(&tasks, &part).as_ref(), Some(&search));
     assert_eq!(feature_of(&tasks, &its_own).as_ref(), Some(&search));
     assert_eq!(
         tasks.log(&top).last().unwrap(),
-        "Changed: its feature, to search.",
+        "Changed: feature to search.",
         "it is on record"
     );
     let alone = tasks.add("alone");
     tasks.move_under(&alone, ParentChange::Under(top.clone())).unwrap();
     assert_eq!(feature_of(&tasks, &alone).as_ref(), Some(&search));
-    // It is no part of the feature only because it is one of the task.
+    // It stays in the feature without the parent.
     tasks.move_under(&alone, ParentChange::Top).unwrap();
     assert_eq!(feature_of(&tasks, &alone).as_ref(), Some(&search));
     let gone = FeatureChange::Of(FeatureId::new(0xdead));
@@ -166,18 +166,18 @@ fn parts_go_with_their_task_to_another_feature() {
         ..TaskUpdate::default()
     };
     let refused = tasks.store.update_task(&alone, &update, now(3)).unwrap_err();
-    assert_eq!(refused.to_string(), "there is no feature f-00dead any more");
+    assert_eq!(refused.to_string(), "feature f-00dead no longer exists");
 }
 
 #[test]
-fn a_part_belongs_to_no_other_feature_than_its_parent() {
+fn subtask_cannot_belong_to_another_feature() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let other = create(&mut tasks, "other").unwrap().id;
     let top = add(&mut tasks, "top", &search);
-    let part = tasks.part("part", &top);
+    let part = tasks.subtask("part", &top);
     let expected = |parent: &TaskId| {
-        format!("a part of {parent} belongs to the feature search, as {parent} does, and not to other")
+        format!("a subtask of {parent} must belong to the feature search, like {parent}, and not to other")
     };
     let new = NewTask {
         feature: Some(other.clone()),
@@ -206,36 +206,42 @@ fn a_part_belongs_to_no_other_feature_than_its_parent() {
 }
 
 #[test]
-fn thousands_of_tasks_go_with_their_feature() {
+fn thousands_of_tasks_are_deleted_with_their_feature() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     for number in 0..3000 {
         add(&mut tasks, &format!("task {number}"), &search);
     }
-    let gone = tasks.store.delete_feature(&search, TasksOfFeature::Go, now(1)).unwrap();
+    let gone = tasks
+        .store
+        .delete_feature(&search, TasksOfFeature::Delete, now(1))
+        .unwrap();
     assert_eq!(gone.tasks.len(), 3000);
 }
 
 #[test]
-fn a_task_whose_feature_is_gone_is_restored_without_one() {
+fn task_of_deleted_feature_is_restored_without_it() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let (kept, lost) = (add(&mut tasks, "kept", &search), add(&mut tasks, "lost", &search));
     tasks.store.delete_task(&kept, now(1)).unwrap();
     tasks.store.restore_task(&kept, now(1)).unwrap();
     assert_eq!(feature_of(&tasks, &kept), Some(search.clone()));
-    tasks.store.delete_feature(&search, TasksOfFeature::Go, now(1)).unwrap();
+    tasks
+        .store
+        .delete_feature(&search, TasksOfFeature::Delete, now(1))
+        .unwrap();
     tasks.store.restore_task(&lost, now(2)).unwrap();
     assert_eq!(feature_of(&tasks, &lost), None);
 }
 
 #[test]
-fn the_tasks_of_a_feature_are_listed_with_everything_below_them() {
+fn tasks_of_a_feature_are_listed_with_descendants() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let other = create(&mut tasks, "other").unwrap().id;
     let top = add(&mut tasks, "top", &search);
-    let part = tasks.part("part", &top);
+    let part = tasks.subtask("part", &top);
     move_to(&mut tasks, &part, FeatureChange::Leave);
     add(&mut tasks, "elsewhere", &other);
     let listed = tasks.store.tasks(&TaskFilter {
@@ -248,15 +254,15 @@ fn the_tasks_of_a_feature_are_listed_with_everything_below_them() {
 }
 
 #[test]
-fn a_feature_goes_and_its_tasks_stay_or_go() {
+fn deleting_a_feature_keeps_or_deletes_its_tasks() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap();
     let top = add(&mut tasks, "top", &search.id);
-    let part = tasks.part("part", &top);
+    let part = tasks.subtask("part", &top);
     let waiting = tasks.after("waiting", &[&top]);
     let stay = tasks
         .store
-        .delete_feature(&search.id, TasksOfFeature::Stay, now(1))
+        .delete_feature(&search.id, TasksOfFeature::Keep, now(1))
         .unwrap();
     assert_eq!(stay.tasks.len(), 2);
     assert_eq!((feature_of(&tasks, &top), feature_of(&tasks, &part)), (None, None));
@@ -266,33 +272,33 @@ fn a_feature_goes_and_its_tasks_stay_or_go() {
     move_to(&mut tasks, &top, FeatureChange::Of(again.id.clone()));
     let gone = tasks
         .store
-        .delete_feature(&again.id, TasksOfFeature::Go, now(1))
+        .delete_feature(&again.id, TasksOfFeature::Delete, now(1))
         .unwrap();
     let gone: Vec<TaskId> = gone.tasks.into_iter().map(|task| task.id).collect();
     assert_eq!(gone, [top, part]);
     assert_eq!(tasks.status(&waiting), TaskStatus::Pending);
-    let missing = tasks.store.delete_feature(&again.id, TasksOfFeature::Go, now(1));
+    let missing = tasks.store.delete_feature(&again.id, TasksOfFeature::Delete, now(1));
     assert!(matches!(missing, Err(FeatureError::Unknown { .. })));
 }
 
 #[test]
-fn a_feature_that_a_run_works_on_stays() {
+fn claimed_feature_cannot_be_deleted() {
     let mut tasks = Tasks::new();
     let feature = create(&mut tasks, "search").unwrap().id;
     let (first, _) = (add(&mut tasks, "a", &feature), add(&mut tasks, "b", &feature));
     tasks.claim(1);
-    for reach in [TasksOfFeature::Stay, TasksOfFeature::Go] {
+    for reach in [TasksOfFeature::Keep, TasksOfFeature::Delete] {
         let refused = tasks.store.delete_feature(&feature, reach, now(12)).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            format!("{first} is claimed by {}, which works on it", RunId::new(1))
+            format!("{first} is claimed by {}, which is working on it", RunId::new(1))
         );
         assert_eq!(tasks.store.feature_of_id(&feature).unwrap().unwrap().tasks.total(), 2);
     }
 }
 
 #[test]
-fn a_list_of_a_feature_becomes_tasks_once_and_takes_none_of_another() {
+fn list_is_imported_once_per_feature() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let other = create(&mut tasks, "other").unwrap().id;
@@ -322,9 +328,9 @@ fn a_list_of_a_feature_becomes_tasks_once_and_takes_none_of_another() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever becomes of tasks, what is counted is what stands in them.
+    /// The counts of a feature always match its tasks.
     #[test]
-    fn what_is_read_of_a_feature_is_what_its_tasks_say(steps in prop::collection::vec((0..6usize, 0..5usize), 0..25)) {
+    fn feature_counts_match_its_tasks(steps in prop::collection::vec((0..6usize, 0..5usize), 0..25)) {
         let mut tasks = Tasks::new();
         let feature = create(&mut tasks, "search").unwrap().id;
         let mut all = vec![add(&mut tasks, "first", &feature)];
@@ -332,7 +338,7 @@ proptest! {
             let task = all[which % all.len()].clone();
             match step {
                 0 => all.push(add(&mut tasks, &number.to_string(), &feature)),
-                1 => all.push(tasks.part(&number.to_string(), &task)),
+                1 => all.push(tasks.subtask(&number.to_string(), &task)),
                 2 => drop(tasks.store.fail_task(&task, "", now(1))),
                 3 => drop(tasks.store.reset_task(&task, Reach::Itself, now(1))),
                 4 => {
@@ -354,11 +360,11 @@ proptest! {
         prop_assert_eq!(read.tasks.failed as usize, is(TaskStatus::Failed));
         prop_assert_eq!((read.tasks.open + read.tasks.behind_failed) as usize, is(TaskStatus::Pending) + is(TaskStatus::Blocked));
         prop_assert_eq!(read.status, read.tasks.status());
-        let standing = tasks.store.standing(&Scope::Feature(feature), "", &std::collections::BTreeSet::new()).unwrap();
-        prop_assert_eq!((standing.done, standing.failed), (read.tasks.done, read.tasks.failed));
-        // A run looks further: what waits for a parent waits in vain as soon as one part of that has failed, and not only when
-        // all the others are resolved.
-        prop_assert_eq!(standing.waiting + standing.open, read.tasks.behind_failed + read.tasks.open);
-        prop_assert!(standing.waiting >= read.tasks.behind_failed);
+        let counts = tasks.store.scope_counts(&Scope::Feature(feature), "", &std::collections::BTreeSet::new()).unwrap();
+        prop_assert_eq!((counts.done, counts.failed), (read.tasks.done, read.tasks.failed));
+        // A run looks further: a dependent of a parent is stuck as soon as one subtask has failed, not only when all
+        // the others are resolved.
+        prop_assert_eq!(counts.waiting + counts.open, read.tasks.behind_failed + read.tasks.open);
+        prop_assert!(counts.waiting >= read.tasks.behind_failed);
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of tasks.
+//! Importing lists of tasks.
 
 use ralph_model::Priority;
 use ralph_store::{DoneIn, ImportItem, Imported, ListPlace};
@@ -28,7 +28,7 @@ pub(crate) fn import(tasks: &mut Tasks, items: &[ImportItem]) -> Imported {
 }
 
 #[test]
-fn a_list_becomes_tasks_once() {
+fn list_is_imported_once() {
     let mut tasks = Tasks::new();
     let mut items = vec![
         item("a", None, true),
@@ -44,14 +44,14 @@ fn a_list_becomes_tasks_once() {
     assert_eq!(
         tasks.words([a, one, two, b, part_of_b]),
         words,
-        "parents stand as their parts do"
+        "a parent's status follows its subtasks"
     );
     let again = import(&mut tasks, &items);
     assert_eq!(
         (again.tasks, again.added, again.finished),
         (first.tasks.clone(), vec![], vec![])
     );
-    // A box that a person ticked, and a new item below a known one.
+    // A ticked box, and a new item below a known one.
     items[2].done = true;
     items.push(item("new", Some(3), false));
     let third = import(&mut tasks, &items);
@@ -60,7 +60,7 @@ fn a_list_becomes_tasks_once() {
 }
 
 #[test]
-fn a_task_that_stands_for_a_list_gathers_what_is_there_already() {
+fn list_task_adopts_existing_tasks() {
     let mut tasks = Tasks::new();
     let items = [
         item("a", None, false),
@@ -82,7 +82,7 @@ fn a_task_that_stands_for_a_list_gathers_what_is_there_already() {
     let gathered = gather(&items, ListPlace::Gathered(&list));
     assert_eq!((&gathered.tasks, gathered.added.len()), (&first.tasks, 0));
     assert_eq!(gather(&items, ListPlace::Gathered(&list)).tasks, first.tasks);
-    // A part of a named task is another one than that at the top.
+    // A subtask of a named task differs from a top-level one.
     let under = gather(&[item("c", None, false)], ListPlace::Under(&list));
     assert_eq!(under.added.len(), 1);
     let parts: Vec<_> = tasks

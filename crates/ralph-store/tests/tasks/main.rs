@@ -17,15 +17,13 @@ use jiff::Timestamp;
 use ralph_model::{NewTask, RunId, SplitMix64, TaskId, TaskStatus};
 use ralph_store::{Claim, ClaimAnswer, ClaimRequest, DoneIn, ParentChange, Scope, Store, TaskError, TaskUpdate};
 
-/// How long claims hold in tests.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// The present in tests, so many seconds on.
+/// The current time in tests, plus some seconds.
 fn now(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_737_372_000 + seconds).unwrap()
 }
 
-/// A database with tasks.
 struct Tasks {
     folder: tempfile::TempDir,
     store: Store,
@@ -56,17 +54,16 @@ impl Tasks {
         self.store.add_task(&new, &mut self.entropy, now(0)).map(|task| task.id)
     }
 
-    /// A task at the top.
+    /// Adds a top-level task.
     fn add(&mut self, title: &str) -> TaskId {
         self.try_add(title, None, &[]).unwrap()
     }
 
-    /// A part of another.
-    fn part(&mut self, title: &str, parent: &TaskId) -> TaskId {
+    fn subtask(&mut self, title: &str, parent: &TaskId) -> TaskId {
         self.try_add(title, Some(parent), &[]).unwrap()
     }
 
-    /// A task that waits for others.
+    /// Adds a task with dependencies.
     fn after(&mut self, title: &str, after: &[&TaskId]) -> TaskId {
         self.try_add(title, None, after).unwrap()
     }
@@ -107,7 +104,7 @@ impl Tasks {
         self.store.task(id).unwrap().unwrap().status
     }
 
-    /// The words for where tasks stand.
+    /// The status words of tasks.
     fn words<const N: usize>(&self, ids: [&TaskId; N]) -> [&'static str; N] {
         ids.map(|id| self.status(id).word())
     }
@@ -117,7 +114,7 @@ impl Tasks {
         lines.into_iter().map(|line| line.text).collect()
     }
 
-    /// Puts a run on record.
+    /// Records a run.
     fn run(&self, number: u64) -> RunId {
         let run = RunId::new(number);
         let at = now(0).to_string();
@@ -150,7 +147,7 @@ impl Tasks {
             marker: "marker",
             lease: LEASE,
             verifier: None,
-            heed: ralph_store::Heed::Pauses,
+            pause_policy: ralph_store::PausePolicy::Respect,
             now: now(10),
         };
         self.store.claim_next(&request).unwrap()

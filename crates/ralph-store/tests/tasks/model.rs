@@ -1,4 +1,5 @@
-//! Any order of operations leaves tasks as a plain reading of the rules says, and no task is claimed twice.
+//! Model test: after any sequence of operations, tasks match a naive reading of the rules, and no task is claimed
+//! twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,6 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// All tasks, read plainly.
 struct Reference(BTreeMap<TaskId, Task>);
 
 impl Reference {
@@ -71,7 +71,7 @@ impl Reference {
             .collect()
     }
 
-    /// What is in the way of a task.
+    /// The unfinished dependencies of a task and its ancestors.
     fn blockers(&self, id: &TaskId) -> Vec<&Task> {
         let mut found = Vec::new();
         let mut above = Some(id.clone());
@@ -134,7 +134,7 @@ impl Reference {
         }
     }
 
-    /// Everything can be done without a failure: there is no ring.
+    /// All tasks could be done: there is no dependency cycle.
     fn check_that_all_could_be_done(&self) {
         let mut done: BTreeSet<&TaskId> = BTreeSet::new();
         loop {
@@ -192,8 +192,8 @@ fn claim(tasks: &mut Tasks, runs: &mut u64) -> bool {
         ClaimAnswer::Paused(pause) => panic!("{pause:?}"),
         ClaimAnswer::Claimed(claim) => Some(claim.task.id),
         ClaimAnswer::Busy { .. } => None,
-        ClaimAnswer::Nothing(standing) => {
-            assert_eq!(standing.open, 0, "{standing:?}");
+        ClaimAnswer::Nothing(counts) => {
+            assert_eq!(counts.open, 0, "{counts:?}");
             None
         }
     };
@@ -248,7 +248,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
         Operation::DeleteAndRestore(a) => pick(*a).is_some_and(|a| delete_and_restore(tasks, &a)),
         Operation::Restore(place) => restore_one(tasks, ids, *place),
     };
-    // Whether it was accepted or refused, what stands is right.
+    // Accepted or refused, the state must be valid.
     let reference = Reference::read(tasks);
     assert_eq!(reference.0.len(), ids.len(), "{operation:?}, accepted: {accepted}");
     reference.check_that_all_could_be_done();
@@ -258,7 +258,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn any_order_of_operations_keeps_the_rules(operations in prop::collection::vec(operation(), 1..40)) {
+    fn any_sequence_of_operations_keeps_the_rules(operations in prop::collection::vec(operation(), 1..40)) {
         let mut tasks = Tasks::new();
         let (mut ids, mut runs) = (Vec::new(), 0);
         for operation in &operations {

@@ -1,7 +1,7 @@
 //! Tasks that agents propose, and who changed a task.
 
 use ralph_model::{Author, AuthorKind, NewTask, RunId, TaskId, TaskStatus};
-use ralph_store::{ClaimAnswer, DoneIn, Reach, Scope, Standing, TaskFilter, Which};
+use ralph_store::{ClaimAnswer, DoneIn, Reach, Scope, ScopeCounts, TaskFilter, Which};
 
 use super::{Tasks, now};
 
@@ -22,22 +22,22 @@ impl Tasks {
         task.id
     }
 
-    fn standing(&self) -> Standing {
+    fn counts(&self) -> ScopeCounts {
         self.store
-            .standing(&Scope::All, "", &std::collections::BTreeSet::new())
+            .scope_counts(&Scope::All, "", &std::collections::BTreeSet::new())
             .unwrap()
     }
 }
 
 #[test]
-fn a_proposed_task_is_no_work_until_a_person_accepts_it() {
+fn proposed_task_is_not_open_work_until_accepted() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");
     let before = tasks.add("before");
     tasks.store.act_as(agent());
     let proposed = tasks.propose("proposed", Some(&parent), &[&before]);
     tasks.store.act_as(Author::HUMAN);
-    assert_eq!(tasks.standing().open, 2);
+    assert_eq!(tasks.counts().open, 2);
     let done = DoneIn {
         worktree: String::new(),
         commit: None,
@@ -45,11 +45,7 @@ fn a_proposed_task_is_no_work_until_a_person_accepts_it() {
     for id in [&parent, &before] {
         tasks.store.finish_task(id, &done, now(1)).unwrap();
     }
-    assert_eq!(
-        (tasks.standing().open, tasks.standing().done),
-        (0, 2),
-        "everything is done"
-    );
+    assert_eq!((tasks.counts().open, tasks.counts().done), (0, 2), "everything is done");
     let run = tasks.run(1);
     assert!(matches!(tasks.ask(&run, &Scope::All), ClaimAnswer::Nothing(_)));
     for refused in [
@@ -93,7 +89,7 @@ fn a_proposed_task_is_no_work_until_a_person_accepts_it() {
 }
 
 #[test]
-fn what_a_proposal_names_and_is_deleted_is_left_out() {
+fn deleted_relations_of_a_proposal_are_skipped() {
     let mut tasks = Tasks::new();
     let (parent, before) = (tasks.add("parent"), tasks.add("before"));
     let other = tasks.propose("other", None, &[]);
@@ -108,7 +104,7 @@ fn what_a_proposal_names_and_is_deleted_is_left_out() {
 }
 
 #[test]
-fn the_log_outlives_a_deleted_task() {
+fn log_outlives_a_deleted_task() {
     let mut tasks = Tasks::new();
     tasks.store.act_as(Author::HUMAN);
     let task = tasks.add("task");

@@ -1,11 +1,11 @@
-//! Ids and their beginnings, parents, what waits for what, rings, deleting.
+//! Id prefixes, parents, dependencies and cycles, deleting and restoring.
 
 use ralph_model::{Entropy, NewTask, Priority, TaskId};
 use ralph_store::{ParentChange, TaskError, TaskFilter, TaskUpdate, Which};
 
 use super::{Tasks, now};
 
-/// Random bits that are these ones.
+/// Entropy with these bits.
 struct Bits(Vec<u64>);
 
 impl Entropy for Bits {
@@ -15,7 +15,7 @@ impl Entropy for Bits {
 }
 
 #[test]
-fn an_id_that_is_taken_is_never_used_not_even_after_its_task_is_gone() {
+fn ids_of_deleted_tasks_are_not_reused() {
     let mut tasks = Tasks::new();
     let mut entropy = Bits(vec![1, 1, 2, 1, 3]);
     let mut add = |tasks: &mut Tasks| {
@@ -36,7 +36,7 @@ fn an_id_that_is_taken_is_never_used_not_even_after_its_task_is_gone() {
 }
 
 #[test]
-fn a_task_is_found_by_the_beginning_of_its_id() {
+fn task_is_found_by_id_prefix() {
     let mut tasks = Tasks::new();
     let mut entropy = Bits(vec![0x1a_0000, 0x1a_0001, 0x1b_0000]);
     for title in ["one", "two", "three"] {
@@ -50,13 +50,10 @@ fn a_task_is_found_by_the_beginning_of_its_id() {
     assert_eq!(find("t-1b"), "t-1b0000");
     assert_eq!(find("1B"), "t-1b0000");
     assert_eq!(find("t-1a0001"), "t-1a0001");
-    assert_eq!(
-        find("1a"),
-        "1a is the beginning of several ids: t-1a0000 (one), t-1a0001 (two)"
-    );
+    assert_eq!(find("1a"), "1a matches several ids: t-1a0000 (one), t-1a0001 (two)");
     assert_eq!(find(""), "there is no task \"\"");
     for of_all in ["t", "t-"] {
-        let several = format!("{of_all} is the beginning of several ids: t-1a0000 (one), ");
+        let several = format!("{of_all} matches several ids: t-1a0000 (one), ");
         assert!(find(of_all).starts_with(&several), "{}", find(of_all));
     }
     for unknown in ["t-t", "2", "t-1b00000", "x", "%", "t-1b_"] {
@@ -65,77 +62,86 @@ fn a_task_is_found_by_the_beginning_of_its_id() {
 }
 
 #[track_caller]
-fn check_ring(result: Result<impl std::fmt::Debug, TaskError>, expected: &str) {
+fn check_cycle(result: Result<impl std::fmt::Debug, TaskError>, expected: &str) {
     let error = result.unwrap_err().to_string();
-    let said = error.strip_prefix("tasks would wait for one another for ever: ");
+    let said = error.strip_prefix("dependency cycle: ");
     assert_eq!(said, Some(expected), "{error}");
 }
 
 #[test]
-fn rings_are_refused_with_their_steps_and_nothing_changes() {
+fn cycles_are_refused_with_their_steps() {
     let mut tasks = Tasks::new();
     let (a, b) = (tasks.add("a"), tasks.add("b"));
-    let part = tasks.part("part of b", &b);
+    let part = tasks.subtask("part of b", &b);
     tasks.wait_for(&b, &a).unwrap();
     let before = tasks.store.tasks(&TaskFilter::default()).unwrap();
 
-    check_ring(tasks.wait_for(&a, &a), &format!("{a} waits for itself"));
-    check_ring(tasks.wait_for(&a, &b), &format!("{a} waits for {b}, {b} waits for {a}"));
-    check_ring(
+    check_cycle(tasks.wait_for(&a, &a), &format!("{a} depends on itself"));
+    check_cycle(
+        tasks.wait_for(&a, &b),
+        &format!("{a} depends on {b}, {b} depends on {a}"),
+    );
+    check_cycle(
         tasks.wait_for(&a, &part),
-        &format!("{a} waits for {part}, {part} is a part of {b}, {b} waits for {a}"),
+        &format!("{a} depends on {part}, {part} is a subtask of {b}, {b} depends on {a}"),
     );
-    check_ring(
+    check_cycle(
         tasks.wait_for(&part, &b),
-        &format!("{part} waits for {b}, {b} is done when {part} is"),
+        &format!("{part} depends on {b}, {b} needs {part} to be done"),
     );
-    check_ring(
+    check_cycle(
         tasks.wait_for(&b, &part),
-        &format!("{b} waits for {part}, {part} is a part of {b}"),
+        &format!("{b} depends on {part}, {part} is a subtask of {b}"),
     );
-    check_ring(
+    check_cycle(
         tasks.move_under(&a, ParentChange::Under(b.clone())),
-        &format!("{a} is a part of {b}, {b} waits for {a}"),
+        &format!("{a} is a subtask of {b}, {b} depends on {a}"),
     );
-    check_ring(
+    check_cycle(
         tasks.move_under(&b, ParentChange::Under(part.clone())),
-        &format!("{b} is a part of {part}, {part} is a part of {b}"),
+        &format!("{b} is a subtask of {part}, {part} is a subtask of {b}"),
     );
-    check_ring(
+    check_cycle(
         tasks.try_add("x", Some(&b), &[&b]),
-        &format!("the new task waits for {b}, {b} is done when the new task is"),
+        &format!("the new task depends on {b}, {b} needs the new task to be done"),
     );
     assert_eq!(tasks.store.tasks(&TaskFilter::default()).unwrap(), before);
     assert_eq!(tasks.log(&a), ["Added."]);
 }
 
 #[test]
-fn a_ring_through_the_parts_of_two_parents_is_refused() {
+fn cycle_through_subtasks_of_two_parents_is_refused() {
     let mut tasks = Tasks::new();
     let (p, q) = (tasks.add("p"), tasks.add("q"));
-    let (in_p, in_q) = (tasks.part("in p", &p), tasks.part("in q", &q));
+    let (in_p, in_q) = (tasks.subtask("in p", &p), tasks.subtask("in q", &q));
     tasks.wait_for(&p, &q).unwrap();
-    assert!(matches!(tasks.wait_for(&in_q, &in_p), Err(TaskError::Ring { .. })));
-    // The other way round says nothing new.
+    assert!(matches!(
+        tasks.wait_for(&in_q, &in_p),
+        Err(TaskError::DependencyCycle { .. })
+    ));
+    // The other direction is implied already.
     tasks.wait_for(&in_p, &in_q).unwrap();
 }
 
 #[test]
-fn long_chains_are_no_trouble() {
+fn long_chains_work() {
     let mut tasks = Tasks::new();
     let items: Vec<_> = (0..=1500)
         .map(|depth: usize| super::import::item("x", depth.checked_sub(1), false))
         .collect();
     let chain = super::import::import(&mut tasks, &items).added;
     let (first, last) = (chain[0].clone(), chain[1500].clone());
-    assert!(matches!(tasks.wait_for(&first, &last), Err(TaskError::Ring { .. })));
+    assert!(matches!(
+        tasks.wait_for(&first, &last),
+        Err(TaskError::DependencyCycle { .. })
+    ));
     tasks.done(&last);
     assert_eq!(tasks.words([&first]), ["done"]);
     assert_eq!(tasks.store.delete_task(&first, now(1)).unwrap().len(), 1501);
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_tasks_are_named() {
     let mut tasks = Tasks::new();
     let (a, ghost) = (tasks.add("a"), TaskId::new(0xff));
     let unknown = |result: Result<TaskId, TaskError>| result.unwrap_err().to_string();
@@ -153,7 +159,7 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
-fn an_update_changes_what_it_names_and_says_so() {
+fn update_changes_named_fields_and_logs_them() {
     let mut tasks = Tasks::new();
     let (a, b) = (tasks.add("a"), tasks.add("b"));
     let update = TaskUpdate {
@@ -172,17 +178,17 @@ fn an_update_changes_what_it_names_and_says_so() {
         tasks.log(&a),
         [
             "Added.".to_owned(),
-            format!("Changed: its title; its description; its priority, to 1; its parent, to {b}.")
+            format!("Changed: title; description; priority to 1; parent to {b}.")
         ]
     );
 }
 
 #[test]
-fn deleting_takes_all_below_along_and_frees_what_waited() {
+fn deleting_removes_descendants_and_unblocks_dependents() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");
-    let part = tasks.part("part", &parent);
-    let deep = tasks.part("deep", &part);
+    let part = tasks.subtask("part", &parent);
+    let deep = tasks.subtask("deep", &part);
     let waits = tasks.after("waits", &[&deep]);
     assert_eq!(tasks.words([&waits]), ["blocked"]);
     let gone = tasks.store.delete_task(&parent, now(1)).unwrap();
@@ -194,11 +200,11 @@ fn deleting_takes_all_below_along_and_frees_what_waited() {
 }
 
 #[test]
-fn a_deletion_is_undone_with_all_that_was_below_and_beside() {
+fn restore_brings_back_descendants_and_dependencies() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");
-    let part = tasks.part("part", &parent);
-    let deep = tasks.part("deep", &part);
+    let part = tasks.subtask("part", &parent);
+    let deep = tasks.subtask("deep", &part);
     let waits = tasks.after("waits", &[&deep]);
     tasks.store.delete_task(&part, now(1)).unwrap();
     tasks.store.delete_task(&parent, now(2)).unwrap();
@@ -210,14 +216,14 @@ fn a_deletion_is_undone_with_all_that_was_below_and_beside() {
         .map(|task| (task.id, task.parts))
         .collect();
     assert_eq!(listed, [(parent.clone(), 0), (part.clone(), 1)]);
-    // What it was a part of has to be there.
+    // Its parent must exist.
     let refused = tasks.store.restore_task(&part, now(3)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        format!("{part} was a part of {parent}, which is deleted too")
+        format!("{part} was a subtask of {parent}, which is also deleted")
     );
     tasks.store.restore_task(&parent, now(3)).unwrap();
-    // Any task of the deletion stands for all of it.
+    // Any task of a deletion restores all of it.
     assert_eq!(tasks.store.find_deleted_task(deep.as_str()).unwrap(), deep);
     let back = tasks.store.restore_task(&deep, now(4)).unwrap();
     assert_eq!(
@@ -232,7 +238,7 @@ fn a_deletion_is_undone_with_all_that_was_below_and_beside() {
 }
 
 #[test]
-fn a_task_that_would_make_a_ring_is_not_restored() {
+fn task_that_would_close_a_cycle_is_not_restored() {
     let mut tasks = Tasks::new();
     let first = tasks.add("first");
     let second = tasks.after("second", &[&first]);
@@ -240,30 +246,25 @@ fn a_task_that_would_make_a_ring_is_not_restored() {
     tasks.store.delete_task(&second, now(1)).unwrap();
     tasks.wait_for(&first, &third).unwrap();
     let refused = tasks.store.restore_task(&second, now(2)).unwrap_err();
-    assert!(
-        refused
-            .to_string()
-            .starts_with("tasks would wait for one another for ever"),
-        "{refused}"
-    );
+    assert!(refused.to_string().starts_with("dependency cycle"), "{refused}");
     assert_eq!(tasks.store.deleted_tasks().unwrap().len(), 1);
     assert!(tasks.store.task(&second).unwrap().is_none());
 }
 
 #[test]
-fn a_claimed_task_is_left_to_its_run() {
+fn claimed_task_cannot_be_changed() {
     let mut tasks = Tasks::new();
     let parent = tasks.add("parent");
-    let part = tasks.part("part", &parent);
+    let part = tasks.subtask("part", &parent);
     assert_eq!(tasks.claim(1).task.id, part);
-    let said = format!("{part} is claimed by run-00000001, which works on it");
+    let said = format!("{part} is claimed by run-00000001, which is working on it");
     assert_eq!(tasks.store.delete_task(&parent, now(1)).unwrap_err().to_string(), said);
     assert_eq!(tasks.store.fail_task(&part, "", now(1)).unwrap_err().to_string(), said);
     assert_eq!(tasks.words([&part, &parent]), ["in_progress", "pending"]);
 }
 
 #[test]
-fn lists_are_in_the_order_of_urgency_then_age() {
+fn lists_are_ordered_by_priority_then_age() {
     let mut tasks = Tasks::new();
     let (a, b, c) = (tasks.add("a"), tasks.add("b"), tasks.add("c"));
     let urgent = TaskUpdate {

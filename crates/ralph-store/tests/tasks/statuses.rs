@@ -1,11 +1,11 @@
-//! Where tasks stand, and what follows from a change.
+//! Task statuses and the consequences of changes.
 
 use ralph_store::{ParentChange, Reach, TaskError, WaitsFor};
 
 use super::{Tasks, now};
 
 #[test]
-fn a_task_is_blocked_as_long_as_it_waits_and_its_log_says_so() {
+fn task_is_blocked_until_dependencies_are_done() {
     let mut tasks = Tasks::new();
     let (a, b) = (tasks.add("a"), tasks.add("b"));
     let c = tasks.after("c", &[&a, &b]);
@@ -23,19 +23,19 @@ fn a_task_is_blocked_as_long_as_it_waits_and_its_log_says_so() {
         tasks.log(&c),
         [
             "Added.".to_owned(),
-            format!("Blocked: it waits for {}.", ids.join(", ")),
-            "Pending: nothing is in its way.".to_owned(),
-            format!("Blocked: it waits for {a}."),
+            format!("Blocked: waiting for {}.", ids.join(", ")),
+            "Pending: all dependencies are done.".to_owned(),
+            format!("Blocked: waiting for {a}."),
         ]
     );
 }
 
 #[test]
-fn what_a_parent_waits_for_its_parts_wait_for() {
+fn dependencies_of_a_parent_block_its_subtasks() {
     let mut tasks = Tasks::new();
     let (first, parent) = (tasks.add("first"), tasks.add("parent"));
-    let part = tasks.part("part", &parent);
-    let deep = tasks.part("deep", &part);
+    let part = tasks.subtask("part", &parent);
+    let deep = tasks.subtask("deep", &part);
     tasks.wait_for(&parent, &first).unwrap();
     assert_eq!(tasks.words([&parent, &part, &deep]), ["blocked"; 3]);
     tasks.done(&first);
@@ -46,24 +46,24 @@ fn what_a_parent_waits_for_its_parts_wait_for() {
 }
 
 #[test]
-fn a_parent_is_done_with_its_last_part_and_lets_others_go_on() {
+fn parent_is_done_with_its_last_subtask() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let middle = tasks.part("middle", &top);
-    let (a, b) = (tasks.part("a", &middle), tasks.part("b", &middle));
+    let middle = tasks.subtask("middle", &top);
+    let (a, b) = (tasks.subtask("a", &middle), tasks.subtask("b", &middle));
     let next = tasks.after("next", &[&top]);
     tasks.done(&a);
     assert_eq!(tasks.words([&middle, &top, &next]), ["pending", "pending", "blocked"]);
     tasks.done(&b);
     assert_eq!(tasks.words([&middle, &top, &next]), ["done", "done", "pending"]);
-    assert_eq!(tasks.log(&top), ["Added.", "Done: all its parts are."]);
+    assert_eq!(tasks.log(&top), ["Added.", "Done: all subtasks are done."]);
 }
 
 #[test]
-fn a_parent_is_failed_only_when_none_of_its_parts_is_left() {
+fn parent_fails_only_when_no_subtask_is_open() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let (a, b) = (tasks.part("a", &top), tasks.part("b", &top));
+    let (a, b) = (tasks.subtask("a", &top), tasks.subtask("b", &top));
     tasks.fail(&a);
     assert_eq!(tasks.words([&top]), ["pending"]);
     tasks.done(&b);
@@ -72,10 +72,10 @@ fn a_parent_is_failed_only_when_none_of_its_parts_is_left() {
 }
 
 #[test]
-fn what_is_behind_a_failed_task_counts_as_resolved() {
+fn task_behind_a_failed_one_counts_as_resolved() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let a = tasks.part("a", &top);
+    let a = tasks.subtask("a", &top);
     let b = tasks.try_add("b", Some(&top), &[&a]).unwrap();
     let c = tasks.try_add("c", Some(&top), &[&b]).unwrap();
     let behind = tasks.after("behind the parent", &[&top]);
@@ -98,29 +98,29 @@ fn what_is_behind_a_failed_task_counts_as_resolved() {
 }
 
 #[test]
-fn a_parent_whose_parts_wait_for_a_failure_elsewhere_has_not_failed_itself() {
+fn parent_does_not_fail_from_a_failure_elsewhere() {
     let mut tasks = Tasks::new();
     let (elsewhere, outer) = (tasks.add("elsewhere"), tasks.add("outer"));
-    let inner = tasks.part("inner", &outer);
+    let inner = tasks.subtask("inner", &outer);
     let part = tasks.try_add("part", Some(&inner), &[&elsewhere]).unwrap();
-    let other = tasks.part("other", &outer);
+    let other = tasks.subtask("other", &outer);
     tasks.fail(&elsewhere);
     assert_eq!(tasks.words([&part, &inner, &outer]), ["blocked", "pending", "pending"]);
-    // But for the parent above it there is nothing left to be done in it.
+    // But its own parent has nothing left to do in it.
     tasks.fail(&other);
     assert_eq!(tasks.words([&inner, &outer]), ["pending", "failed"]);
 }
 
 #[test]
-fn a_new_or_reset_part_opens_its_parents_again() {
+fn new_or_reset_subtask_reopens_its_parents() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let middle = tasks.part("middle", &top);
-    let a = tasks.part("a", &middle);
+    let middle = tasks.subtask("middle", &top);
+    let a = tasks.subtask("a", &middle);
     let next = tasks.after("next", &[&top]);
     tasks.done(&a);
     assert_eq!(tasks.words([&top, &next]), ["done", "pending"]);
-    let b = tasks.part("b", &middle);
+    let b = tasks.subtask("b", &middle);
     assert_eq!(tasks.words([&top, &middle, &next]), ["pending", "pending", "blocked"]);
     tasks.fail(&b);
     assert_eq!(tasks.words([&top, &middle]), ["failed", "failed"]);
@@ -131,14 +131,14 @@ fn a_new_or_reset_part_opens_its_parents_again() {
         ["pending", "pending", "done", "pending"]
     );
     let last = tasks.log(&top).pop();
-    assert_eq!(last.as_deref(), Some("Open: not all of its parts are done."));
+    assert_eq!(last.as_deref(), Some("Open: not all subtasks are done."));
 }
 
 #[test]
-fn a_parent_that_loses_its_parts_stands_for_itself() {
+fn childless_parent_has_its_own_status() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let (a, b) = (tasks.part("a", &top), tasks.part("b", &top));
+    let (a, b) = (tasks.subtask("a", &top), tasks.subtask("b", &top));
     tasks.done(&a);
     tasks.fail(&b);
     assert_eq!(tasks.words([&top]), ["failed"]);
@@ -151,29 +151,26 @@ fn a_parent_that_loses_its_parts_stands_for_itself() {
 }
 
 #[test]
-fn parents_stand_as_their_parts_do() {
+fn parent_cannot_be_finished_failed_or_reset_directly() {
     let mut tasks = Tasks::new();
     let top = tasks.add("top");
-    let part = tasks.part("part", &top);
+    let part = tasks.subtask("part", &top);
     let done = ralph_store::DoneIn {
         worktree: String::new(),
         commit: None,
     };
     let refused = tasks.store.finish_task(&top, &done, now(1)).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        format!("{top} has parts that are not done: {part}")
-    );
+    assert_eq!(refused.to_string(), format!("{top} has unfinished subtasks: {part}"));
     assert!(matches!(
         tasks.store.fail_task(&top, "x", now(1)),
-        Err(TaskError::HasParts { .. })
+        Err(TaskError::HasSubtasks { .. })
     ));
     let refused = tasks.store.reset_task(&top, Reach::Itself, now(1));
-    assert!(matches!(refused, Err(TaskError::HasParts { .. })));
+    assert!(matches!(refused, Err(TaskError::HasSubtasks { .. })));
 }
 
 #[test]
-fn a_reset_clears_what_was_tried() {
+fn reset_clears_used_retries() {
     let mut tasks = Tasks::new();
     let a = tasks.add("a");
     tasks.execute("UPDATE tasks SET retries_used = 4, attempts = 4");

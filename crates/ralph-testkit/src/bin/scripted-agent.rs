@@ -1,4 +1,4 @@
-//! The agent that follows a script; see `ralph_testkit::scripted`.
+//! The scripted agent; see `ralph_testkit::scripted`.
 
 fn main() {
     ralph_testkit::scripted::perform();

@@ -1,4 +1,4 @@
-//! What the model says: a scenario and a conversation make an answer, in no form yet.
+//! Turns a scenario and a conversation into an answer, independent of the API format.
 
 use serde_json::{Map, Value, json};
 
@@ -6,16 +6,15 @@ use super::conversation::Conversation;
 use super::tool::{self, ToolCall};
 use super::{ANSWER, Failure, Scenario};
 
-/// What becomes of a request.
+/// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
     Answer(Answer),
     Failure(Failure),
-    /// The answer begins and does not go on.
+    /// The answer starts and never continues.
     Silence,
 }
 
-/// An answer.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) text: String,
@@ -23,32 +22,31 @@ pub(super) struct Answer {
     pub(super) end: AnswerEnd,
 }
 
-/// How an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum AnswerEnd {
     #[default]
     Whole,
     TokenLimit,
     Refusal,
-    /// In the middle, with the connection.
+    /// The connection is closed in the middle.
     Cut,
 }
 
-/// What the model uses, as it counts it; in every form the same.
-pub(super) struct Counted;
+/// The reported token usage, the same in every format.
+pub(super) struct ScriptedUsage;
 
-impl Counted {
+impl ScriptedUsage {
     pub(super) const INPUT: u32 = 100;
     pub(super) const OUTPUT: u32 = 10;
 }
 
 impl Reply {
-    /// A text that means nothing; JSON of the form that the agent wants, where it wants some.
+    /// A meaningless text, or JSON matching the requested schema.
     pub(super) fn plain(conversation: &Conversation) -> Self {
         let text = conversation
             .schema
             .as_ref()
-            .map(|schema| object_after(schema).to_string());
+            .map(|schema| object_matching(schema).to_string());
         Self::text(text.unwrap_or_else(|| ANSWER.to_owned()))
     }
 
@@ -73,15 +71,15 @@ impl Reply {
     }
 }
 
-/// What the model does in a conversation about this task.
-pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversation) -> Reply {
+/// The reply in a conversation about this task.
+pub(super) fn reply_to_task(scenario: &Scenario, task: &str, conversation: &Conversation) -> Reply {
     let done = || {
         Reply::text(format!(
             "{ANSWER} The work is finished.\n\n<task-done>{task}</task-done>\n"
         ))
     };
     let passes = || Reply::text(format!("{ANSWER}\n\n<verify-pass/>\n"));
-    let or_none = |call: Option<ToolCall>| match call {
+    let call_or_explain = |call: Option<ToolCall>| match call {
         Some(call) => Reply::call(ToolCall {
             number: conversation.tool_results,
             ..call
@@ -97,21 +95,21 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
     match scenario {
         Scenario::Says(text) => Reply::text(text.replace("{task}", task)),
         Scenario::Writes { .. } | Scenario::Calls { .. } if conversation.tool_results > 0 => done(),
-        Scenario::Writes { path, content } => or_none(tool::to_write(&conversation.tools, path, content)),
+        Scenario::Writes { path, content } => call_or_explain(tool::to_write(&conversation.tools, path, content)),
         Scenario::WritesAndRuns {
             path,
             content,
             commands,
         } => match conversation.tool_results {
-            0 => or_none(tool::to_write(&conversation.tools, path, content)),
+            0 => call_or_explain(tool::to_write(&conversation.tools, path, content)),
             results => match commands.get(results - 1) {
-                Some(command) => or_none(tool::to_run(&conversation.tools, command)),
+                Some(command) => call_or_explain(tool::to_run(&conversation.tools, command)),
                 None => done(),
             },
         },
         Scenario::Calls { tool, input } => Reply::call(ToolCall::new(tool, input.clone())),
-        Scenario::Runs(_) if conversation.tool_results > 0 => Reply::text("The command came to its end."),
-        Scenario::Runs(command) => or_none(tool::to_run(&conversation.tools, command)),
+        Scenario::Runs(_) if conversation.tool_results > 0 => Reply::text("The command finished."),
+        Scenario::Runs(command) => call_or_explain(tool::to_run(&conversation.tools, command)),
         Scenario::Meddles { .. } if conversation.tool_results > 0 => passes(),
         Scenario::Meddles { path } => {
             let write = tool::to_write(&conversation.tools, path, "meddled\n");
@@ -128,12 +126,12 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
     }
 }
 
-/// An object with what a schema requires, every value the plainest of its type.
-fn object_after(schema: &Value) -> Value {
+/// An object matching a schema, with the simplest value of each type.
+fn object_matching(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let plain = |(name, form): (String, Value)| {
-        let value = tool::plainest(&form);
-        // Asked who speaks next, a model that has come to its end says: the user.
+        let value = tool::simplest_value(&form);
+        // Asked who speaks next, a finished model says: the user.
         let value = if name == "next_speaker" { json!("user") } else { value };
         (name, value)
     };

@@ -1,28 +1,25 @@
-//! What an agent asks, in whichever form: the prompt, the tools that it offers, and how far the conversation has come.
+//! Parses an agent's request in any API format: the prompt, the offered tools, and the progress of the conversation.
 
 use serde_json::Value;
 
 use super::wire::Wire;
 use crate::assigned::{HEADING, VERIFICATION, assigned_task, verified_task};
 
-/// A request for an answer.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    /// The form that it has.
     pub(super) wire: Wire,
-    /// The model that is asked for.
+    /// The requested model.
     pub(super) model: Value,
-    /// Whether the answer is to come in pieces.
-    pub(super) streamed: bool,
-    /// ralph's prompt, else everything that the user said.
+    /// Whether the answer is streamed.
+    pub(super) is_streamed: bool,
+    /// ralph's prompt, or else all user messages.
     pub(super) prompt: String,
-    /// The task that the prompt assigns.
     pub(super) task: Option<AssignedTask>,
-    /// The tools that may be called.
     pub(super) tools: Vec<OfferedTool>,
-    /// How many tool calls were answered already.
+    /// How many tool calls were already answered.
     pub(super) tool_results: usize,
-    /// The form that the answer is to have, where the agent wants JSON.
+    /// The JSON schema of the answer, if the agent wants one.
     pub(super) schema: Option<Value>,
 }
 
@@ -30,53 +27,52 @@ pub(super) struct Conversation {
 #[derive(Debug)]
 pub(super) struct AssignedTask {
     pub(super) id: String,
-    /// Whether the request is for work on it, not for something about the prompt.
+    /// Whether the request is for work on the task, not for a title or summary of the prompt.
     pub(super) is_worked_on: bool,
 }
 
-/// A tool that may be called.
+/// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OfferedTool {
     pub(super) name: String,
     pub(super) input: InputForm,
 }
 
-/// What a tool is called with.
+/// The input format of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum InputForm {
-    /// An object after this JSON schema.
+    /// An object with this JSON schema.
     Object(Value),
-    /// Any text.
     Freeform,
 }
 
-/// What is said in a conversation, as far as it matters here.
+/// The relevant messages of a conversation.
 #[derive(Debug, Default)]
-struct Said {
+struct MessageTexts {
     user: Vec<String>,
     tool_results: usize,
 }
 
 impl Conversation {
-    /// Reads a request; what is not understood counts as not there.
+    /// Parses a request; unknown parts are ignored.
     pub(super) fn read(wire: Wire, path: &str, body: &str) -> Self {
         let body: Value = serde_json::from_str(body).unwrap_or_default();
-        let mut said = Said::default();
+        let mut texts_seen = MessageTexts::default();
         let mut tools = Vec::new();
         match wire {
-            Wire::Anthropic => read_messages(&body, &mut said, &mut tools),
-            Wire::Chat => read_chat(&body, &mut said, &mut tools),
-            Wire::Responses => read_responses(&body, &mut said, &mut tools),
-            Wire::Gemini => read_gemini(&body, &mut said, &mut tools),
+            Wire::Anthropic => read_messages(&body, &mut texts_seen, &mut tools),
+            Wire::Chat => read_chat(&body, &mut texts_seen, &mut tools),
+            Wire::Responses => read_responses(&body, &mut texts_seen, &mut tools),
+            Wire::Gemini => read_gemini(&body, &mut texts_seen, &mut tools),
         }
         let is_ralphs = |text: &&String| text.contains(HEADING) || text.contains(VERIFICATION);
-        let assigning = said.user.iter().find(is_ralphs);
-        let prompt = assigning.cloned().unwrap_or_else(|| said.user.join("\n"));
+        let assigning = texts_seen.user.iter().find(is_ralphs);
+        let prompt = assigning.cloned().unwrap_or_else(|| texts_seen.user.join("\n"));
         let task = assigned_task(&prompt)
             .or_else(|| verified_task(&prompt))
             .map(|task| AssignedTask {
                 id: task.to_string(),
-                // A title for the session and a summary are made from the prompt as well, but not with tools.
+                // Requests for a title or summary contain the prompt too, but offer no tools.
                 is_worked_on: !tools.is_empty(),
             });
         let generation = &body["generationConfig"];
@@ -84,11 +80,11 @@ impl Conversation {
         Self {
             wire,
             model: body["model"].clone(),
-            streamed: body["stream"] == true || path.ends_with(":streamGenerateContent"),
+            is_streamed: body["stream"] == true || path.ends_with(":streamGenerateContent"),
             task,
             prompt,
             tools,
-            tool_results: said.tool_results,
+            tool_results: texts_seen.tool_results,
             schema: schema.into_iter().find(|schema| !schema.is_null()).cloned(),
         }
     }
@@ -102,14 +98,14 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn offer(tools: &mut Vec<OfferedTool>, name: &Value, schema: &Value) {
+fn add_tool(tools: &mut Vec<OfferedTool>, name: &Value, schema: &Value) {
     tools.push(OfferedTool {
         name: text(name),
         input: InputForm::Object(schema.clone()),
     });
 }
 
-/// The texts of a message's content, which is one text or a list of parts.
+/// The texts in a message's content, which is a string or a list of parts.
 fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],
@@ -120,74 +116,74 @@ fn texts(content: &Value) -> Vec<String> {
     }
 }
 
-fn read_messages(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
+fn read_messages(body: &Value, texts_seen: &mut MessageTexts, tools: &mut Vec<OfferedTool>) {
     for tool in list(&body["tools"]) {
-        offer(tools, &tool["name"], &tool["input_schema"]);
+        add_tool(tools, &tool["name"], &tool["input_schema"]);
     }
     for message in list(&body["messages"]) {
         let parts = list(&message["content"]);
-        said.tool_results += parts.iter().filter(|part| part["type"] == "tool_result").count();
+        texts_seen.tool_results += parts.iter().filter(|part| part["type"] == "tool_result").count();
         if message["role"] == "user" {
-            said.user.extend(texts(&message["content"]));
+            texts_seen.user.extend(texts(&message["content"]));
         }
     }
 }
 
-fn read_chat(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
+fn read_chat(body: &Value, texts_seen: &mut MessageTexts, tools: &mut Vec<OfferedTool>) {
     for tool in list(&body["tools"]) {
-        offer(tools, &tool["function"]["name"], &tool["function"]["parameters"]);
+        add_tool(tools, &tool["function"]["name"], &tool["function"]["parameters"]);
     }
     for message in list(&body["messages"]) {
-        said.tool_results += usize::from(message["role"] == "tool");
+        texts_seen.tool_results += usize::from(message["role"] == "tool");
         if message["role"] == "user" {
-            said.user.extend(texts(&message["content"]));
+            texts_seen.user.extend(texts(&message["content"]));
         }
     }
 }
 
-fn read_responses(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
+fn read_responses(body: &Value, texts_seen: &mut MessageTexts, tools: &mut Vec<OfferedTool>) {
     list(&body["tools"])
         .iter()
-        .for_each(|tool| offer_to_responses(tool, tools));
+        .for_each(|tool| add_responses_tool(tool, tools));
     if let Value::String(prompt) = &body["input"] {
-        said.user.push(prompt.clone());
+        texts_seen.user.push(prompt.clone());
     }
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or("message");
-        said.tool_results += usize::from(kind.ends_with("_output"));
+        texts_seen.tool_results += usize::from(kind.ends_with("_output"));
         if kind == "message" && item["role"] == "user" {
-            said.user.extend(texts(&item["content"]));
+            texts_seen.user.extend(texts(&item["content"]));
         }
     }
 }
 
-/// Tools may stand in groups here, and be called with a text.
-fn offer_to_responses(tool: &Value, tools: &mut Vec<OfferedTool>) {
+/// Responses tools may be grouped, and may take freeform text.
+fn add_responses_tool(tool: &Value, tools: &mut Vec<OfferedTool>) {
     match tool["type"].as_str() {
-        Some("function") => offer(tools, &tool["name"], &tool["parameters"]),
+        Some("function") => add_tool(tools, &tool["name"], &tool["parameters"]),
         Some("custom") => tools.push(OfferedTool {
             name: text(&tool["name"]),
             input: InputForm::Freeform,
         }),
         _ => list(&tool["tools"])
             .iter()
-            .for_each(|inner| offer_to_responses(inner, tools)),
+            .for_each(|inner| add_responses_tool(inner, tools)),
     }
 }
 
-fn read_gemini(body: &Value, said: &mut Said, tools: &mut Vec<OfferedTool>) {
+fn read_gemini(body: &Value, texts_seen: &mut MessageTexts, tools: &mut Vec<OfferedTool>) {
     for group in list(&body["tools"]) {
         for tool in list(&group["functionDeclarations"]) {
             let schema = [&tool["parametersJsonSchema"], &tool["parameters"]];
             let schema = schema.into_iter().find(|schema| !schema.is_null());
-            offer(tools, &tool["name"], schema.unwrap_or(&Value::Null));
+            add_tool(tools, &tool["name"], schema.unwrap_or(&Value::Null));
         }
     }
     for content in list(&body["contents"]) {
         let parts = list(&content["parts"]);
-        said.tool_results += parts.iter().filter(|part| part["functionResponse"].is_object()).count();
+        texts_seen.tool_results += parts.iter().filter(|part| part["functionResponse"].is_object()).count();
         if content["role"] == "user" {
-            said.user.extend(texts(&content["parts"]));
+            texts_seen.user.extend(texts(&content["parts"]));
         }
     }
 }

@@ -1,37 +1,34 @@
-//! The ways in which a model's service does not answer, as each service words them.
+//! Service failures, in the format of each API.
 
 use serde_json::{Value, json};
 
 use super::http::Response;
 use super::wire::Wire;
 
-/// Why the model does not answer.
+/// Why the service fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The key is wrong.
     Unauthorized,
-    /// Too many requests, for a moment.
+    /// Too many requests.
     RateLimited,
-    /// What the account may use is used up.
+    /// The account's quota is used up.
     UsageLimit {
-        /// Until when, in seconds since 1970.
+        /// Unix time in seconds.
         resets_at: u64,
     },
-    /// The service is broken.
     ServerError,
     /// The prompt is too long.
     ContextOverflow,
-    /// The account cannot pay.
     Billing,
 }
 
 impl Failure {
-    /// Whether every request of the account meets it, whatever it is about.
-    pub(super) fn concerns_the_account(self) -> bool {
+    /// Whether every request of the account fails this way.
+    pub(super) fn affects_account(self) -> bool {
         !matches!(self, Self::ContextOverflow)
     }
 
-    /// The answer that says so.
+    /// The error response.
     pub(super) fn response(self, wire: Wire) -> Response {
         Response::Whole {
             status: self.status(wire),
@@ -72,7 +69,7 @@ impl Failure {
         }
     }
 
-    /// What it says; some agents know a prompt that is too long by this alone.
+    /// The error message; some agents detect an overlong prompt only by its text.
     fn message(self, wire: Wire) -> &'static str {
         match self {
             Self::Unauthorized => "The key is not valid.",

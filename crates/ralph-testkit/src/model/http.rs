@@ -1,16 +1,13 @@
-//! As much of HTTP as it takes: one request and one answer a connection.
+//! Minimal HTTP: one request and one response per connection.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read, Write};
 
 use serde_json::Value;
 
-/// The longest header of a request.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
-/// The longest body of a request.
 const MAX_BODY_BYTES: u64 = 32 << 20;
 
-/// A request.
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) target: String,
@@ -20,12 +17,12 @@ pub(super) struct Request {
 /// How long a body is.
 enum Length {
     Bytes(u64),
-    /// It comes in chunks, each of which says its length.
+    /// Sent in chunks, each with its length.
     Chunked,
 }
 
 impl Request {
-    /// Reads one; none when the peer says nothing.
+    /// Reads a request, or none if the peer sends nothing.
     pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
         let mut header = reader.take(MAX_HEADER_BYTES);
         let mut first = String::new();
@@ -56,7 +53,7 @@ fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the request is too long")
 }
 
-/// Reads the rest of a header, and tells what it says of the body.
+/// Reads the rest of the header and returns the length of the body.
 fn length(header: &mut impl BufRead) -> io::Result<Length> {
     let mut length = Length::Bytes(0);
     loop {
@@ -97,22 +94,22 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-/// An answer.
 #[derive(Debug, PartialEq)]
 pub(super) enum Response {
-    /// One that is whole.
     Whole {
         status: u16,
         headers: Vec<(&'static str, String)>,
         body: String,
     },
-    /// A stream of events.
     Stream(Vec<Event>),
-    /// A stream that begins, and does not come to its end.
-    Unfinished { events: Vec<Event>, cut: Cut },
+    /// A stream without an end.
+    Unfinished {
+        events: Vec<Event>,
+        cut: Cut,
+    },
 }
 
-/// When a stream that does not come to its end is broken off.
+/// When an unfinished stream is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     Now,
@@ -127,7 +124,6 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// One without a name.
     pub(super) fn new(data: &Value) -> Self {
         Self {
             name: None,
@@ -135,7 +131,7 @@ impl Event {
         }
     }
 
-    /// One that is named by its `type`.
+    /// An event named by its `type`.
     pub(super) fn typed(data: &Value) -> Self {
         Self {
             name: data["type"].as_str().map(str::to_owned),
@@ -162,7 +158,6 @@ impl Response {
         matches!(self, Self::Unfinished { cut: Cut::Now, .. })
     }
 
-    /// Writes it, as far as it goes.
     pub(super) fn write(&self, method: &str, stream: &mut impl Write) -> io::Result<()> {
         let (events, end) = match self {
             Self::Whole { status, headers, body } => {
@@ -184,7 +179,7 @@ impl Response {
             Self::Stream(events) => (events, "0\r\n\r\n"),
             Self::Unfinished { events, .. } => (events, ""),
         };
-        // In chunks, so that a stream that is broken off does not look like one that came to its end.
+        // Chunked, so that a cut stream does not look complete.
         write!(
             stream,
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n\

@@ -1,21 +1,22 @@
-//! A model on loopback that plays a scenario: it answers coding agents in the form that each of them asks in, and keeps
-//! what it was asked.
+//! A scripted model server on loopback: it answers coding agents in the API format each of them uses, and records their
+//! requests.
 //!
 //! ```no_run
 //! use ralph_testkit::model::{Failure, ModelServer, Scenario};
 //!
-//! // The first session fails; every later one writes a file with the agent's own tool and says that its task is done.
+//! // The first session fails; later ones write a file with the agent's own tool and report the task done.
 //! let server = ModelServer::start([
 //!     Scenario::Fails(Failure::ContextOverflow),
 //!     Scenario::Writes { path: "/project/made.txt".into(), content: "made\n".to_owned() },
 //! ]).unwrap();
 //! println!("ANTHROPIC_BASE_URL={}", server.url());
-//! assert!(server.take_asked().is_empty());
+//! assert!(server.take_requests().is_empty());
 //! ```
 //!
-//! It speaks as much of Anthropic's Messages, `OpenAI`'s chat completions and Responses, and Gemini's `generateContent` as
-//! agents need to carry on a conversation, streamed and whole. A conversation is about a task when ralph's prompt is in it,
-//! with its `## Assigned Task`, or with the task whose finished work is looked at; whatever else an agent wants (a title, which model to take) gets a plain text.
+//! It supports as much of Anthropic's Messages, `OpenAI`'s chat completions and Responses, and Gemini's
+//! `generateContent` as agents need for a conversation, streamed or not. A conversation is about a task if it contains
+//! ralph's prompt with its `## Assigned Task`, or a verifier's prompt. Any other request (a session title, a model
+//! choice) gets a plain text.
 
 mod answer;
 mod conversation;
@@ -42,73 +43,65 @@ use conversation::Conversation;
 use http::{Request, Response};
 use wire::Wire;
 
-/// What the model says where nothing else is asked of it.
+/// The model's default answer.
 pub const ANSWER: &str = "The scripted model has read it.";
 
-/// How many requests are kept.
-const MAX_KEPT: usize = 1_000;
-/// How long a peer may be silent in the middle of a request.
-const SILENCE: Duration = Duration::from_secs(20);
+/// How many requests are recorded.
+const MAX_RECORDED: usize = 1_000;
+/// How long a peer may be silent during a request.
+const PEER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the model does in a session.
+/// The model's behavior in a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scenario {
-    /// Says this.
     Says(String),
-    /// Writes a file with the agent's own tool, then says that the task is done.
+    /// Writes a file with the agent's own tool, then reports the task done.
     Writes {
-        /// The file, from the root.
+        /// The absolute path.
         path: PathBuf,
-        /// What it is to hold.
         content: String,
     },
-    /// Does the same, and runs commands with the agent's own shell before it says so.
+    /// Writes a file, runs commands with the agent's own shell, then reports the task done.
     WritesAndRuns {
-        /// The file, from the root.
+        /// The absolute path.
         path: PathBuf,
-        /// What it is to hold.
         content: String,
-        /// The commands.
         commands: Vec<String>,
     },
-    /// Runs a command with the agent's own shell, then says that it came to its end, but nothing about the task.
+    /// Runs a command with the agent's own shell, then ends without reporting on the task.
     Runs(String),
-    /// Calls the tool of this name, then says that the task is done.
+    /// Calls the tool with this name, then reports the task done.
     Calls {
-        /// The tool.
         tool: String,
-        /// What it is called with.
         input: Value,
     },
-    /// Looks at finished work: tries to write a file with whatever tool there is, and says that the work is well.
+    /// As a verifier: tries to write a file with any available tool, then approves.
     Meddles {
-        /// The file, from the root.
+        /// The absolute path.
         path: PathBuf,
     },
-    /// Does not answer, and says why.
+    /// Answers with an error.
     Fails(Failure),
-    /// Breaks the connection off in the middle of its answer.
+    /// Closes the connection in the middle of the answer.
     CutsOff,
-    /// Begins to answer and never goes on.
+    /// Starts to answer and never continues.
     Hangs,
-    /// Is cut at the longest answer that it may give.
+    /// Stops at the token limit.
     RunsOutOfTokens,
-    /// Refuses.
     Refuses,
-    /// Comes to its end without a word.
+    /// Ends with an empty answer.
     SaysNothing,
 }
 
-/// A request for an answer of the model.
+/// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// Where it went, with what follows the question mark.
+pub struct RecordedRequest {
+    /// The path with its query string.
     pub target: String,
-    /// What was asked.
     pub body: String,
 }
 
-/// A running server; it stops when this value is dropped, and so do the conversations that it carries on.
+/// A running server. It stops on drop, which also ends open conversations.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
@@ -119,23 +112,23 @@ pub struct ModelServer {
 #[derive(Debug, Default)]
 struct Shared {
     stopping: AtomicBool,
-    asked: Mutex<Vec<Asked>>,
-    plays: Mutex<Plays>,
-    /// The connections that are open, each under a number.
+    asked: Mutex<Vec<RecordedRequest>>,
+    plays: Mutex<Playback>,
+    /// The open connections, by number.
     open: Mutex<BTreeMap<u64, TcpStream>>,
     connections: AtomicU64,
 }
 
-/// The scenarios, and the prompts that have begun a session so far: the first prompt gets the first scenario, and whoever
-/// comes with another one the next. An agent that tries again comes with the same prompt.
+/// The scenarios, and the prompts seen so far: the first prompt gets the first scenario, each new prompt the next one.
+/// An agent that retries sends the same prompt.
 #[derive(Debug, Default)]
-struct Plays {
+struct Playback {
     scenarios: Vec<Scenario>,
     prompts: Vec<String>,
 }
 
-impl Plays {
-    /// The scenario for a prompt; the last one is for all that follow.
+impl Playback {
+    /// The scenario for a prompt; the last one repeats.
     fn scenario(&mut self, prompt: &str) -> Scenario {
         let known = self.prompts.iter().position(|known| known == prompt);
         let number = known.unwrap_or_else(|| {
@@ -146,12 +139,12 @@ impl Plays {
         scenario.cloned().unwrap_or_else(|| Scenario::Says(ANSWER.to_owned()))
     }
 
-    /// What is played to a request that is for no work on a task: what concerns the whole account, and a prompt that is too
-    /// long, also where a title or a summary of it is wanted.
-    fn beside(&self, conversation: &Conversation) -> Option<Failure> {
+    /// The failure for requests that are not work on a task, such as a title or a summary: account-wide failures, and a
+    /// prompt that is too long.
+    fn failure_outside_tasks(&self, conversation: &Conversation) -> Option<Failure> {
         let current = self.prompts.len().saturating_sub(1);
         match self.scenarios.get(current).or(self.scenarios.last()) {
-            Some(Scenario::Fails(failure)) if failure.concerns_the_account() || conversation.task.is_some() => {
+            Some(Scenario::Fails(failure)) if failure.affects_account() || conversation.task.is_some() => {
                 Some(*failure)
             }
             _ => None,
@@ -160,10 +153,10 @@ impl Plays {
 }
 
 impl ModelServer {
-    /// Starts it on a port that is free.
+    /// Starts the server on a free port.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no port is available.
     pub fn start(scenarios: impl Into<Vec<Scenario>>) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
@@ -181,24 +174,23 @@ impl ModelServer {
         Ok(server)
     }
 
-    /// Where it is to be asked.
+    /// The base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// From now on, sessions go like this: the next prompt gets the first of these, another one the second, and all after
-    /// them the last.
+    /// Replaces the scenarios: the next prompt gets the first one, each new prompt the next, and the last one repeats.
     pub fn play(&self, scenarios: impl Into<Vec<Scenario>>) {
-        *lock(&self.shared.plays) = Plays {
+        *lock(&self.shared.plays) = Playback {
             scenarios: scenarios.into(),
             prompts: Vec::new(),
         };
     }
 
-    /// What was asked since this was last called, in its order.
+    /// The requests since the last call, in order.
     #[must_use]
-    pub fn take_asked(&self) -> Vec<Asked> {
+    pub fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut *lock(&self.shared.asked))
     }
 }
@@ -206,10 +198,10 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // The thread waits for somebody to come; this is somebody.
+        // Wakes the accepting thread.
         drop(TcpStream::connect(self.address));
         for stream in lock(&self.shared.open).values() {
-            // A peer that is gone already needs no telling.
+            // The peer may be disconnected already.
             drop(stream.shutdown(Shutdown::Both));
         }
         if let Some(accepting) = self.accepting.take() {
@@ -222,7 +214,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves everybody who comes, each on a thread of its own and with one answer; all of them end before this does.
+/// Serves every connection on its own thread with one answer, and joins all threads before returning.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let mut serving: Vec<JoinHandle<()>> = Vec::new();
     for stream in listener.incoming() {
@@ -236,7 +228,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let for_thread = Arc::clone(shared);
         let started = std::thread::Builder::new().spawn(move || {
-            // A peer that goes away in the middle has its reasons.
+            // The peer may disconnect at any time.
             drop(serve(&stream, &for_thread));
             lock(&for_thread.open).remove(&number);
             drop(stream.shutdown(Shutdown::Both));
@@ -244,7 +236,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         serving.retain(|thread| !thread.is_finished());
         serving.extend(started);
     }
-    // Whoever came between the word to stop and its being heard.
+    // Connections that were accepted after the stop signal.
     for stream in lock(&shared.open).values() {
         drop(stream.shutdown(Shutdown::Both));
     }
@@ -255,15 +247,15 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 
 fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(SILENCE))?;
-    stream.set_write_timeout(Some(SILENCE))?;
+    stream.set_read_timeout(Some(PEER_TIMEOUT))?;
+    stream.set_write_timeout(Some(PEER_TIMEOUT))?;
     let Some(request) = Request::read(&mut BufReader::new(stream))? else {
         return Ok(());
     };
     let response = respond(&request, shared);
     response.write(&request.method, &mut &*stream)?;
     if matches!(response, Response::Unfinished { .. }) && !response.is_cut() {
-        // It is the peer who gives up, or this server that stops.
+        // Wait until the peer gives up or this server stops.
         stream.set_read_timeout(None)?;
         (&mut &*stream).read_exact(&mut [0])?;
     }
@@ -273,12 +265,12 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
 fn respond(request: &Request, shared: &Shared) -> Response {
     let path = request.target.split('?').next().unwrap_or_default();
     if let ("POST", Some(wire)) = (request.method.as_str(), Wire::at(path)) {
-        let asked = Asked {
+        let asked = RecordedRequest {
             target: request.target.clone(),
             body: request.body.clone(),
         };
         let mut kept = lock(&shared.asked);
-        if kept.len() < MAX_KEPT {
+        if kept.len() < MAX_RECORDED {
             kept.push(asked);
         }
         drop(kept);
@@ -298,15 +290,15 @@ fn respond(request: &Request, shared: &Shared) -> Response {
     }
 }
 
-/// What the model does in this conversation.
+/// The model's response in this conversation.
 fn play(conversation: &Conversation, shared: &Shared) -> Response {
     let mut plays = lock(&shared.plays);
     let reply = match &conversation.task {
         Some(task) if task.is_worked_on => {
-            answer::to_a_task(&plays.scenario(&conversation.prompt), &task.id, conversation)
+            answer::reply_to_task(&plays.scenario(&conversation.prompt), &task.id, conversation)
         }
         _ => plays
-            .beside(conversation)
+            .failure_outside_tasks(conversation)
             .map_or_else(|| Reply::plain(conversation), Reply::Failure),
     };
     drop(plays);

@@ -1,4 +1,4 @@
-//! Which of an agent's own tools writes a file or runs a command, and what it is called with.
+//! Finds the agent's own tool for writing a file or running a command, and builds its input.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::conversation::{InputForm, OfferedTool};
 
-/// The names that tools for writing a file have.
+/// Names of tools that write a file.
 const WRITERS: [&str; 5] = ["Write", "write_file", "write", "create", "create_file"];
-/// The names that tools for running a command have.
+/// Names of tools that run a command.
 const SHELLS: [&str; 7] = [
     "Bash",
     "bash",
@@ -18,19 +18,17 @@ const SHELLS: [&str; 7] = [
     "shell",
     "exec",
 ];
-/// A tool that takes a patch, with which files are made too.
+/// A tool that applies a patch, which can also create files.
 const PATCHER: &str = "apply_patch";
 
-/// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ToolCall {
     pub(super) name: String,
     pub(super) input: Input,
-    /// How many calls the conversation had before.
+    /// How many calls came before this one.
     pub(super) number: usize,
 }
 
-/// What a tool is called with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Input {
     Object(Value),
@@ -46,12 +44,12 @@ impl ToolCall {
         }
     }
 
-    /// Its id, which no other call of the conversation has.
+    /// An id that is unique in the conversation.
     pub(super) fn id(&self, prefix: &str) -> String {
         format!("{prefix}_scripted_{}", self.number)
     }
 
-    /// The input as an object; a text stands for itself.
+    /// The input as JSON.
     pub(super) fn object(&self) -> Value {
         match &self.input {
             Input::Object(input) => input.clone(),
@@ -60,13 +58,13 @@ impl ToolCall {
     }
 }
 
-/// A call that writes a file; without a tool for that, one that has a shell do it.
+/// A call that writes a file, through the shell if there is no tool for it.
 pub(super) fn to_write(tools: &[OfferedTool], path: &Path, content: &str) -> Option<ToolCall> {
     let file = path.to_string_lossy();
-    if let Some((name, schema)) = first(tools, &WRITERS) {
+    if let Some((name, schema)) = first_tool(tools, &WRITERS) {
         return Some(ToolCall::new(
             name,
-            filled(schema, |property| match property {
+            fill_input(schema, |property| match property {
                 "file_path" | "filePath" | "path" | "absolute_path" => Some(json!(file)),
                 "content" | "contents" | "file_text" => Some(json!(content)),
                 _ => None,
@@ -87,15 +85,18 @@ pub(super) fn to_write(tools: &[OfferedTool], path: &Path, content: &str) -> Opt
             input: Input::Text(patch),
         });
     }
-    to_run(tools, &format!("printf %s {} > {}", quoted(content), quoted(&file)))
+    to_run(
+        tools,
+        &format!("printf %s {} > {}", shell_quoted(content), shell_quoted(&file)),
+    )
 }
 
 /// A call that runs a command.
 pub(super) fn to_run(tools: &[OfferedTool], command: &str) -> Option<ToolCall> {
-    if let Some((name, schema)) = first(tools, &SHELLS) {
+    if let Some((name, schema)) = first_tool(tools, &SHELLS) {
         return Some(ToolCall::new(
             name,
-            filled(schema, |property| match property {
+            fill_input(schema, |property| match property {
                 "command" | "cmd" if schema["properties"][property]["type"] == "array" => {
                     Some(json!(["sh", "-c", command]))
                 }
@@ -104,7 +105,7 @@ pub(super) fn to_run(tools: &[OfferedTool], command: &str) -> Option<ToolCall> {
             }),
         ));
     }
-    // A tool that runs JavaScript, in which the others are functions.
+    // A tool that runs JavaScript, with the other tools as functions.
     let script = tools
         .iter()
         .find(|tool| tool.name == "exec" && tool.input == InputForm::Freeform)?;
@@ -119,8 +120,8 @@ pub(super) fn to_run(tools: &[OfferedTool], command: &str) -> Option<ToolCall> {
     })
 }
 
-/// The first tool of these names that takes an object, in the order of the names.
-fn first<'a>(tools: &'a [OfferedTool], names: &[&str]) -> Option<(&'a str, &'a Value)> {
+/// The first tool with one of these names that takes an object, in order of the names.
+fn first_tool<'a>(tools: &'a [OfferedTool], names: &[&str]) -> Option<(&'a str, &'a Value)> {
     names.iter().find_map(|name| {
         tools.iter().find_map(|tool| match &tool.input {
             InputForm::Object(schema) if tool.name == *name => Some((tool.name.as_str(), schema)),
@@ -129,8 +130,8 @@ fn first<'a>(tools: &'a [OfferedTool], names: &[&str]) -> Option<(&'a str, &'a V
     })
 }
 
-/// An object after a schema: what is known, and what is required besides.
-fn filled(schema: &Value, known: impl Fn(&str) -> Option<Value>) -> Value {
+/// An object matching a schema: known values, plus simple values for other required properties.
+fn fill_input(schema: &Value, known: impl Fn(&str) -> Option<Value>) -> Value {
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let is_required = |name: &str| {
         schema["required"]
@@ -138,14 +139,14 @@ fn filled(schema: &Value, known: impl Fn(&str) -> Option<Value>) -> Value {
             .is_some_and(|all| all.iter().any(|one| one == name))
     };
     let value = |(name, form): (String, Value)| {
-        let value = known(&name).or_else(|| is_required(&name).then(|| plainest(&form)))?;
+        let value = known(&name).or_else(|| is_required(&name).then(|| simplest_value(&form)))?;
         Some((name, value))
     };
     Value::Object(properties.into_iter().filter_map(value).collect::<Map<_, _>>())
 }
 
-/// The plainest value that a schema allows.
-pub(super) fn plainest(form: &Value) -> Value {
+/// The simplest value that a schema allows.
+pub(super) fn simplest_value(form: &Value) -> Value {
     if let Some(first) = form["enum"].as_array().and_then(|values| values.first()) {
         return first.clone();
     }
@@ -159,7 +160,6 @@ pub(super) fn plainest(form: &Value) -> Value {
     }
 }
 
-/// A word as the shell takes it.
-fn quoted(text: &str) -> String {
+fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

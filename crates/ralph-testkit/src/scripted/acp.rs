@@ -1,5 +1,5 @@
-//! The scripted agent as one that speaks ACP: it answers what it is asked, streams what it does as updates of its session,
-//! and asks for permissions. It listens in a thread, so that it can be cancelled and hung up on whatever it does.
+//! The scripted agent over ACP: answers requests, streams session updates and asks for permissions. It reads its input
+//! in a thread, so it can be cancelled or disconnected at any time.
 
 use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,24 +12,22 @@ use super::Script;
 use super::perform::end_with;
 use super::speech::{MODEL, SESSION, print_record};
 
-/// Who started the agent.
 pub(super) struct Client {
     messages: Receiver<Value>,
-    /// The number of the prompt, once there is one.
+    /// The id of the prompt request, once there is one.
     prompt: Arc<Mutex<Value>>,
-    /// Whether neither a cancellation nor the end of its input makes it end.
-    is_deaf: Arc<AtomicBool>,
+    /// Whether cancellation and the end of input are ignored.
+    ignores_cancel: Arc<AtomicBool>,
     asked: u64,
     said: u64,
 }
 
 impl Client {
-    /// Begins to listen.
     pub(super) fn new() -> Self {
         let (sender, messages) = channel();
         let prompt = Arc::new(Mutex::new(Value::Null));
-        let is_deaf = Arc::new(AtomicBool::new(false));
-        let (asked, deaf) = (Arc::clone(&prompt), Arc::clone(&is_deaf));
+        let ignores_cancel = Arc::new(AtomicBool::new(false));
+        let (asked, deaf) = (Arc::clone(&prompt), Arc::clone(&ignores_cancel));
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
                 let message: Value = serde_json::from_str(&line).unwrap();
@@ -49,13 +47,13 @@ impl Client {
         Self {
             messages,
             prompt,
-            is_deaf,
+            ignores_cancel,
             asked: 0,
             said: 0,
         }
     }
 
-    /// Answers until there is a prompt, and says what it is.
+    /// Answers requests until the prompt arrives, and returns it.
     pub(super) fn prompt(&mut self, script: &Script) -> String {
         loop {
             let message = self.next();
@@ -90,21 +88,20 @@ impl Client {
         }
     }
 
-    /// The number of the prompt, as it stands in an answer.
+    /// The id of the prompt request, as JSON.
     pub(super) fn prompt_number(&self) -> String {
         self.prompt.lock().unwrap().to_string()
     }
 
-    /// From now on it hears nothing.
-    pub(super) fn turn_deaf(&self) {
-        self.is_deaf.store(true, Ordering::SeqCst);
+    pub(super) fn ignore_cancel(&self) {
+        self.ignores_cancel.store(true, Ordering::SeqCst);
     }
 
-    /// Says a text in so many updates.
+    /// Says a text in this many updates.
     pub(super) fn say(&mut self, text: &str, chunks: usize) {
         self.said += 1;
-        let signs: Vec<char> = text.chars().collect();
-        for chunk in signs.chunks(signs.len().div_ceil(chunks.max(1)).max(1)) {
+        let chars: Vec<char> = text.chars().collect();
+        for chunk in chars.chunks(chars.len().div_ceil(chunks.max(1)).max(1)) {
             let text: String = chunk.iter().collect();
             update(&json!({
                 "sessionUpdate": "agent_message_chunk", "messageId": format!("m-{}", self.said),
@@ -113,7 +110,7 @@ impl Client {
         }
     }
 
-    /// Asks something, and says what is answered.
+    /// Sends a request and returns the answer.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
         let id = format!("q-{}", self.asked);
@@ -126,9 +123,9 @@ impl Client {
         }
     }
 
-    /// Asks whether it may use a tool of a kind, and says whether it may. An edit is of the file that its title ends with;
-    /// what is executed is the title.
-    pub(super) fn may(&mut self, kind: &str, title: &str) -> bool {
+    /// Asks for permission to use a tool. For an edit, the title ends with the file; for an execution, it is the
+    /// command.
+    pub(super) fn request_permission(&mut self, kind: &str, title: &str) -> bool {
         let mut call = json!({"toolCallId": format!("asked-{}", self.asked), "kind": kind, "title": title});
         if let ("edit", Some((_, file))) = (kind, title.rsplit_once(' ')) {
             call["locations"] = json!([{ "path": file }]);
@@ -146,7 +143,7 @@ impl Client {
         answer["result"]["outcome"]["optionId"] == "yes"
     }
 
-    /// Ends a turn that went well.
+    /// Ends a successful turn.
     pub(super) fn end(&self) {
         let id = self.prompt.lock().unwrap().clone();
         let usage = json!({"inputTokens": 10, "outputTokens": 20, "cachedReadTokens": 300, "totalTokens": 330});
@@ -156,8 +153,8 @@ impl Client {
         );
     }
 
-    /// Waits until it is hung up on.
-    pub(super) fn wait_for_the_end(&self) -> ! {
+    /// Waits until the client disconnects.
+    pub(super) fn wait_to_be_stopped(&self) -> ! {
         loop {
             std::thread::park();
         }
@@ -166,19 +163,17 @@ impl Client {
     fn next(&self) -> Value {
         match self.messages.recv() {
             Ok(message) => message,
-            // The listener ends the program.
-            Err(_) => self.wait_for_the_end(),
+            // The reader thread ends the program.
+            Err(_) => self.wait_to_be_stopped(),
         }
     }
 }
 
-/// An update of the session.
 pub(super) fn update(update: &Value) {
     let params = json!({"sessionId": SESSION, "update": update});
     print_record(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
 }
 
-/// A tool is used.
 pub(super) fn begin_tool(id: &str, name: &str, input: &Value) {
     let (kind, title) = match name {
         "Write" => ("edit", &input["file_path"]),
@@ -195,7 +190,6 @@ pub(super) fn begin_tool(id: &str, name: &str, input: &Value) {
     }));
 }
 
-/// A tool was used.
 pub(super) fn end_tool(id: &str, output: &str) {
     let content = json!([{"type": "content", "content": {"type": "text", "text": output}}]);
     update(&json!({

@@ -1,4 +1,4 @@
-//! A script in a folder, ready to be followed, and what was asked of those who followed it.
+//! A script installed in a folder, and the prompts and calls that its agents recorded.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Action, Script};
 use crate::assigned::VERIFICATION;
 
-/// An agent with its script.
+/// An installed scripted agent.
 #[derive(Debug, Clone)]
 pub struct ScriptedAgent {
     folder: PathBuf,
@@ -17,15 +17,13 @@ pub struct ScriptedAgent {
 
 /// What an agent was started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// To work.
+pub(super) enum SessionKind {
     Turn,
-    /// To look at finished work.
     Verification,
 }
 
-impl Kind {
-    /// The folder of what it was told.
+impl SessionKind {
+    /// The folder of the recorded prompts.
     fn folder(self) -> &'static str {
         match self {
             Self::Turn => "prompts",
@@ -33,7 +31,6 @@ impl Kind {
         }
     }
 
-    /// What a prompt is for.
     pub(super) fn of(prompt: &[u8]) -> Self {
         if prompt.starts_with(VERIFICATION.as_bytes()) {
             Self::Verification
@@ -46,24 +43,23 @@ impl Kind {
 /// How an agent was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// The words after the folder of its script.
+    /// The arguments after the script folder.
     pub arguments: Vec<String>,
-    /// The folder that it was started in.
+    /// The working directory.
     pub folder: PathBuf,
-    /// Its environment, as far as that is text.
+    /// The environment variables that are valid UTF-8.
     pub environment: BTreeMap<String, String>,
 }
 
 impl Script {
-    /// Puts the script into a folder, which is made; what an earlier one left there is gone. The folder should not be
-    /// within the project that the agent works in.
+    /// Installs the script in a folder, replacing an earlier one. The folder should be outside the agent's project.
     #[must_use]
     #[track_caller]
     pub fn install(&self, folder: &Path) -> ScriptedAgent {
         if folder.exists() {
             std::fs::remove_dir_all(folder).unwrap();
         }
-        for kind in [Kind::Turn, Kind::Verification] {
+        for kind in [SessionKind::Turn, SessionKind::Verification] {
             std::fs::create_dir_all(folder.join(kind.folder())).unwrap();
         }
         replace(&folder.join("script.json"), &serde_json::to_vec_pretty(self).unwrap());
@@ -74,7 +70,7 @@ impl Script {
 }
 
 impl ScriptedAgent {
-    /// The words that start it; the prompt goes to its standard input.
+    /// The command that starts the agent; it reads the prompt from standard input.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         [program(), &self.folder]
@@ -82,7 +78,7 @@ impl ScriptedAgent {
             .to_vec()
     }
 
-    /// The words that start it, as one line.
+    /// The command as one line.
     #[must_use]
     pub fn command(&self) -> String {
         self.words()
@@ -92,7 +88,7 @@ impl ScriptedAgent {
             .join(" ")
     }
 
-    /// The words that start it with the prompt as a file.
+    /// The command that passes the prompt as a file.
     #[must_use]
     pub fn words_with_prompt_file(&self) -> Vec<String> {
         let mut words = self.words();
@@ -100,34 +96,34 @@ impl ScriptedAgent {
         words
     }
 
-    /// Lets it look at finished work in these ways from now on, one after the other; the last is repeated for ever.
+    /// Replaces the verifier sessions; the last one repeats.
     #[track_caller]
-    pub fn look(&self, looks: impl IntoIterator<Item = Vec<Action>>) {
+    pub fn set_verifications(&self, verifications: impl IntoIterator<Item = Vec<Action>>) {
         let file = self.folder.join("script.json");
         let mut script: Script = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        script.verifications = looks.into_iter().collect();
+        script.verifications = verifications.into_iter().collect();
         replace(&file, &serde_json::to_vec_pretty(&script).unwrap());
     }
 
-    /// How many turns were begun.
+    /// How many turns were started.
     #[must_use]
     pub fn turns(&self) -> usize {
         self.prompts().len()
     }
 
-    /// Every prompt that it got, the first first.
+    /// The prompts of all turns, in order.
     #[must_use]
     pub fn prompts(&self) -> Vec<String> {
-        self.told(Kind::Turn)
+        self.recorded_prompts(SessionKind::Turn)
     }
 
-    /// Every prompt by which it was asked to look at finished work, the first first.
+    /// The prompts of all verifier sessions, in order.
     #[must_use]
     pub fn verifications(&self) -> Vec<String> {
-        self.told(Kind::Verification)
+        self.recorded_prompts(SessionKind::Verification)
     }
 
-    fn told(&self, kind: Kind) -> Vec<String> {
+    fn recorded_prompts(&self, kind: SessionKind) -> Vec<String> {
         (1..)
             .map_while(|turn| std::fs::read_to_string(prompt_file(&self.folder, kind, turn)).ok())
             .collect()
@@ -137,37 +133,35 @@ impl ScriptedAgent {
     #[must_use]
     #[track_caller]
     pub fn prompt(&self, turn: usize) -> String {
-        let file = prompt_file(&self.folder, Kind::Turn, turn);
+        let file = prompt_file(&self.folder, SessionKind::Turn, turn);
         std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("turn {turn} has no prompt: {error}"))
     }
 
-    /// How it was called for a turn, from 1.
+    /// The call of a turn, from 1.
     #[must_use]
     #[track_caller]
     pub fn call(&self, turn: usize) -> Call {
-        serde_json::from_slice(&std::fs::read(call_file(&self.folder, Kind::Turn, turn)).unwrap()).unwrap()
+        serde_json::from_slice(&std::fs::read(call_file(&self.folder, SessionKind::Turn, turn)).unwrap()).unwrap()
     }
 
-    /// How it was called for a look at finished work, from 1.
+    /// The call of a verifier session, from 1.
     #[must_use]
     #[track_caller]
     pub fn verification_call(&self, turn: usize) -> Call {
-        let file = call_file(&self.folder, Kind::Verification, turn);
+        let file = call_file(&self.folder, SessionKind::Verification, turn);
         serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
     }
 }
 
-/// The file of a turn's prompt.
-pub(super) fn prompt_file(folder: &Path, kind: Kind, turn: usize) -> PathBuf {
+pub(super) fn prompt_file(folder: &Path, kind: SessionKind, turn: usize) -> PathBuf {
     folder.join(kind.folder()).join(format!("{turn:03}.md"))
 }
 
-/// The file of how a turn was called.
-pub(super) fn call_file(folder: &Path, kind: Kind, turn: usize) -> PathBuf {
+pub(super) fn call_file(folder: &Path, kind: SessionKind, turn: usize) -> PathBuf {
     folder.join(kind.folder()).join(format!("{turn:03}.json"))
 }
 
-/// Writes a file so that nobody sees half of it.
+/// Replaces a file atomically.
 pub(super) fn replace(file: &Path, bytes: &[u8]) {
     let new = file.with_extension("new");
     std::fs::File::create(&new)
@@ -176,20 +170,22 @@ pub(super) fn replace(file: &Path, bytes: &[u8]) {
     std::fs::rename(new, file).unwrap();
 }
 
-/// The path of the agent's program. It stands beside the tests; it is built when it is not there or older than its source,
-/// as when only the tests of one other crate are run.
+/// The path of the agent's program, next to the test binaries. It is built if it is missing or older than its source,
+/// as when only the tests of another crate are run.
 #[must_use]
 pub fn program() -> &'static Path {
     static PROGRAM: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     PROGRAM.get_or_init(|| {
-        // Tests are built into `deps` of the folder that programs are built into.
+        // Test binaries are in the `deps` folder below the programs.
         let test = std::env::current_exe().unwrap();
         let mut folder = test.parent().unwrap();
         if folder.ends_with("deps") || folder.ends_with("examples") {
             folder = folder.parent().unwrap();
         }
         let program = folder.join("scripted-agent");
-        if changed(&program).is_none_or(|built| built < newest(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))) {
+        if modified_at(&program)
+            .is_none_or(|built| built < newest_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")))
+        {
             build(folder);
         }
         program
@@ -210,17 +206,17 @@ fn build(folder: &Path) {
     assert!(status.unwrap().success(), "the scripted agent could not be built");
 }
 
-fn changed(file: &Path) -> Option<SystemTime> {
+fn modified_at(file: &Path) -> Option<SystemTime> {
     std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
 }
 
-fn newest(folder: &Path) -> SystemTime {
+fn newest_in(folder: &Path) -> SystemTime {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let times = entries.map(|path| {
         if path.is_dir() {
-            newest(&path)
+            newest_in(&path)
         } else {
-            changed(&path).unwrap()
+            modified_at(&path).unwrap()
         }
     });
     times.max().unwrap_or(SystemTime::UNIX_EPOCH)

@@ -1,14 +1,14 @@
-//! An agent that does what a script says: a real program, which a driver starts like any other agent.
+//! A scripted agent: a real program that a driver starts like any other agent.
 //!
 //! ```no_run
-//! use ralph_testkit::scripted::{Script, append, if_prompt_holds, remember, say, write};
+//! use ralph_testkit::scripted::{Script, append, if_prompt_contains, remember, say, write};
 //!
 //! # let folder = std::path::Path::new("/tmp/x");
 //! let agent = Script::new()
-//!     // The first turn fails and notes why.
+//!     // The first turn fails and remembers why.
 //!     .turn([remember("fix: the port is taken, use 8081"), say("<task-failed>{task}</task-failed>")])
-//!     // Every later one does what it reads in its prompt. The last turn of a script is repeated for ever.
-//!     .turn([if_prompt_holds(
+//!     // Later turns follow their prompt. The last turn of a script repeats.
+//!     .turn([if_prompt_contains(
 //!         "use 8081",
 //!         [write("port.txt", "8081"), say("<task-done>{task}</task-done>")],
 //!         [append("log.txt", "it forgot\n"), say("<task-failed>{task}</task-failed>")],
@@ -19,17 +19,21 @@
 //! assert_eq!(agent.turns(), 2);
 //! ```
 //!
-//! In every text `{task}` stands for the id of the task in the prompt's `## Assigned Task`, and `{turn}` for the number of
-//! the turn, from 1. Asked to look at finished work it says `<verify-pass/>`, unless [`Script::verification`] says otherwise;
-//! such a session is none of its turns. Files are those of the folder that the agent is started in. Several runs may use one script at the
-//! same time: each turn is played once. With [`Script::speaking_claude`] it prints claude's stream-json (use
-//! `kind = "claude"`): a `write`, `append`, `run` or `remember` is a tool call then, and the `result` record comes at the
-//! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type. With
-//! [`Script::speaking_codex`] it prints the records of `codex exec --json` in the same way (`kind = "codex"`), and
-//! `turn.completed` at the end. With
-//! [`Script::speaking_acp`] it speaks ACP (use `kind = "acp"`): it answers `initialize` and `session/new`, takes its prompt
-//! from `session/prompt`, ends when it is cancelled or its input ends, and can ask (`ask`, `if_allowed`); `{request}` in a
-//! `raw` line stands for the number of the prompt, and such a line with a `result` or an `error` is its answer.
+//! In every text `{task}` is replaced by the id of the task in the prompt's `## Assigned Task`, and `{turn}` by the
+//! number of the turn, from 1. Files are relative to the folder that the agent is started in. Several runs may use one
+//! script at the same time: each turn is played once.
+//!
+//! A verifier session is not one of the turns. It says `<verify-pass/>` unless [`Script::verification`] says otherwise.
+//!
+//! - [`Script::speaking_claude`] prints claude's stream-json (use `kind = "claude"`). A `write`, `append`, `run` or
+//!   `remember` is a tool call, and a `result` record follows unless the turn exits by itself (`exit`, `kill`, `hang`)
+//!   or has a `raw` record of that type.
+//! - [`Script::speaking_codex`] prints the records of `codex exec --json` in the same way (`kind = "codex"`), with
+//!   `turn.completed` at the end.
+//! - [`Script::speaking_acp`] speaks ACP (`kind = "acp"`). The agent answers `initialize` and `session/new`, takes its
+//!   prompt from `session/prompt`, ends when it is cancelled or its input ends, and can ask the client (`ask`,
+//!   `if_allowed`). `{request}` in a `raw` line is the id of the prompt request; a `raw` line with a `result` or an
+//!   `error` answers it.
 
 mod acp;
 mod builder;
@@ -41,22 +45,22 @@ mod speech;
 use serde::{Deserialize, Serialize};
 
 pub use builder::{
-    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, long_line,
-    misbehave, raw, remember, run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
+    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_contains, ignore_cancel, kill,
+    long_line, misbehave, raw, remember, run, say, say_error, say_in_chunks, sleep, think, write,
 };
 pub use installed::{Call, ScriptedAgent, program};
-pub use misdeeds::{Misdeed, hostile_turn, left_in};
+pub use misdeeds::{Misdeed, hostile_turn, processes_in};
 pub use perform::perform;
 
-/// What an agent does, turn by turn.
+/// The actions of an agent, turn by turn.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Script {
     dialect: Dialect,
-    /// What an agent that speaks ACP says of a new session, as JSON: what it offers, or an error.
+    /// The ACP answer to `session/new`, as JSON: the offered modes and models, or an error.
     #[serde(default)]
     session: Option<Result<String, String>>,
     turns: Vec<Vec<Action>>,
-    /// What it does when it is asked to look at finished work, time after time.
+    /// The verifier sessions.
     #[serde(default)]
     verifications: Vec<Vec<Action>>,
 }
@@ -70,106 +74,96 @@ enum Dialect {
     Acp,
 }
 
-/// One thing that an agent does. The functions of this module make them.
+/// One action of an agent. The functions of this module create them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// Says a text.
     Say(String),
-    /// Says a text in so many writes.
+    /// Says a text, split into this many writes.
     SayInChunks(String, usize),
-    /// Thinks a text; in plain text that cannot be seen.
+    /// Thinks a text; invisible in plain text.
     Think(String),
-    /// Prints a text as an error.
+    /// Prints a text to standard error.
     SayError(String),
-    /// Writes a file.
     Write(String, String),
-    /// Adds to the end of a file.
     Append(String, String),
-    /// Runs a line of shell; what it prints is a tool's output.
+    /// Runs a shell command as a tool.
     Run(String),
-    /// Does nothing for so many milliseconds.
+    /// Sleeps for this many milliseconds.
     Sleep(u64),
-    /// Does nothing for ever.
     Hang,
-    /// Ends at once with this code.
+    /// Exits immediately with this code.
     Exit(i32),
-    /// Ends by this signal.
     Kill(i32),
-    /// Starts a process in a session of its own that stays for ten minutes.
+    /// Starts a ten-minute process in its own session.
     Daemon,
-    /// Prints so many bytes.
     Flood(usize),
-    /// Prints so many bytes as errors.
+    /// Prints this many bytes to standard error.
     FloodErrors(usize),
-    /// Prints so many bytes as one line.
+    /// Prints this many bytes as one line.
     LongLine(usize),
-    /// Does something that no good agent does.
+    /// Does something that no well-behaved agent does.
     Misbehave(Misdeed),
-    /// Prints bytes that are no text and no JSON.
+    /// Prints bytes that are neither text nor JSON.
     Garbage,
-    /// Prints a line as it is.
+    /// Prints a line verbatim.
     Raw(String),
-    /// Asks its client for something by a method; what is answered is printed as an error.
+    /// Sends the ACP client a request with this method and prints the answer to standard error.
     Ask(String),
-    /// Asks whether it may use a tool of a kind with a title, and does the first if it may, else the second.
+    /// Requests permission for a tool of this kind and title; plays the first list if granted, else the second.
     IfAllowed(String, String, Vec<Self>, Vec<Self>),
-    /// Does not hear from now on that it shall end.
-    TurnDeaf,
-    /// Does the first if the prompt holds a text, else the second.
-    IfPromptHolds(String, Vec<Self>, Vec<Self>),
+    /// Ignores cancellation from now on.
+    IgnoreCancel,
+    /// Plays the first list if the prompt contains the text, else the second.
+    IfPromptContains(String, Vec<Self>, Vec<Self>),
 }
 
 impl Script {
-    /// A script without turns; an agent that follows it ends at once with success.
+    /// A script without turns; its agent exits immediately with success.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more turn.
     #[must_use]
     pub fn turn(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
         self.turns.push(actions.into_iter().collect());
         self
     }
 
-    /// With one more look at finished work. They are played and counted apart from the turns, and the last is repeated for
-    /// ever; an agent without one finds all work to be well.
+    /// Adds a verifier session. Verifications are played and counted apart from turns, and the last one repeats.
+    /// Without any, the verifier approves.
     #[must_use]
     pub fn verification(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
         self.verifications.push(actions.into_iter().collect());
         self
     }
 
-    /// In claude's stream-json.
     #[must_use]
     pub fn speaking_claude(mut self) -> Self {
         self.dialect = Dialect::Claude;
         self
     }
 
-    /// In the records of `codex exec --json`.
     #[must_use]
     pub fn speaking_codex(mut self) -> Self {
         self.dialect = Dialect::Codex;
         self
     }
 
-    /// In ACP.
     #[must_use]
     pub fn speaking_acp(mut self) -> Self {
         self.dialect = Dialect::Acp;
         self
     }
 
-    /// With this JSON in what it says of a new session: modes, models.
+    /// Adds this JSON (modes, models) to the answer to `session/new`.
     #[must_use]
     pub fn offering(mut self, session: &str) -> Self {
         self.session = Some(Ok(session.to_owned()));
         self
     }
 
-    /// Without sessions: whoever asks for one gets this JSON as an error.
+    /// Answers `session/new` with this JSON error.
     #[must_use]
     pub fn refusing_sessions(mut self, error: &str) -> Self {
         self.session = Some(Err(error.to_owned()));

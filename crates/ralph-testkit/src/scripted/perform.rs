@@ -1,4 +1,4 @@
-//! The scripted agent itself: it takes the next turn of its script and plays it.
+//! The scripted agent's program: plays the next turn of its script.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::acp::Client;
-use super::installed::{Kind, call_file, prompt_file, replace};
+use super::installed::{SessionKind, call_file, prompt_file, replace};
 use super::speech::{Speech, print_in_chunks};
 use super::{Action, Call, Dialect, Script, misdeeds};
 use crate::assigned::assigned_task;
 
-/// Plays the next turn of the script in the folder that the first argument names, and does not return.
+/// Plays the next turn of the script in the folder named by the first argument, then exits.
 pub fn perform() -> ! {
     let mut arguments = std::env::args().skip(1);
     let first = arguments.next().expect("the first argument is the folder of a script");
@@ -33,12 +33,12 @@ pub fn perform() -> ! {
             input
         }
     };
-    let kind = Kind::of(&prompt);
+    let kind = SessionKind::of(&prompt);
     let turn = record_turn(&folder, kind, &prompt, arguments);
     let passes = vec![Action::Say("<verify-pass/>".to_owned())];
     let actions = match kind {
-        Kind::Turn => script.turns.get(turn - 1).or(script.turns.last()),
-        Kind::Verification => {
+        SessionKind::Turn => script.turns.get(turn - 1).or(script.turns.last()),
+        SessionKind::Verification => {
             let all = &script.verifications;
             all.get(turn - 1).or(all.last()).or(Some(&passes))
         }
@@ -57,8 +57,8 @@ pub fn perform() -> ! {
     end_with(0)
 }
 
-/// Takes the number of this turn and keeps what it was asked. Only one does so at a time.
-fn record_turn(folder: &Path, kind: Kind, prompt: &[u8], arguments: Vec<String>) -> usize {
+/// Assigns the number of this turn and records its prompt and call, under a lock.
+fn record_turn(folder: &Path, kind: SessionKind, prompt: &[u8], arguments: Vec<String>) -> usize {
     let lock = File::create(folder.join("lock")).unwrap();
     lock.lock().unwrap();
     let turn = (1..).find(|turn| !prompt_file(folder, kind, *turn).exists()).unwrap();
@@ -75,12 +75,12 @@ fn record_turn(folder: &Path, kind: Kind, prompt: &[u8], arguments: Vec<String>)
     turn
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is a program's entry")]
+#[expect(clippy::disallowed_methods, reason = "this is a program's entry point")]
 fn working_folder() -> PathBuf {
     std::env::current_dir().unwrap()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is a program's entry")]
+#[expect(clippy::disallowed_methods, reason = "this is a program's entry point")]
 fn environment() -> std::collections::BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -99,8 +99,8 @@ impl Actor {
         match action {
             Action::Say(text) => self.say(text, 1),
             Action::SayInChunks(text, chunks) => self.say(text, *chunks),
-            Action::Think(text) => self.speech.think(&self.filled_in(text)),
-            Action::SayError(text) => print_error(format!("{}\n", self.filled_in(text)).as_bytes()),
+            Action::Think(text) => self.speech.think(&self.expand(text)),
+            Action::SayError(text) => print_error(format!("{}\n", self.expand(text)).as_bytes()),
             Action::Write(file, text) => self.write(file, text, Mode::Replace),
             Action::Append(file, text) => self.write(file, text, Mode::Append),
             Action::Run(line) => self.run(line),
@@ -109,27 +109,27 @@ impl Actor {
                 std::thread::park();
             },
             Action::Exit(code) => end_with(*code),
-            Action::Kill(signal) => kill_itself(*signal),
+            Action::Kill(signal) => kill_self(*signal),
             Action::Daemon => start_daemon(),
-            Action::Flood(bytes) => in_lines(*bytes, |lines| print_in_chunks(lines, 1)),
-            Action::FloodErrors(bytes) => in_lines(*bytes, print_error),
+            Action::Flood(bytes) => write_lines(*bytes, |lines| print_in_chunks(lines, 1)),
+            Action::FloodErrors(bytes) => write_lines(*bytes, print_error),
             Action::LongLine(bytes) => print_line(*bytes),
             Action::Misbehave(misdeed) => misdeed.commit(),
             Action::Garbage => print_in_chunks(b"\xff\xfe{\"type\":\0 <not json>\n", 1),
-            Action::Raw(line) => self.speech.raw(&self.filled_in(line)),
+            Action::Raw(line) => self.speech.raw(&self.expand(line)),
             Action::Ask(method) => {
                 let answer = self.speech.client().ask(method, &json!({}));
                 print_error(format!("{answer}\n").as_bytes());
             }
             Action::IfAllowed(kind, title, then, otherwise) => {
-                let title = self.filled_in(title);
-                let may = self.speech.client().may(kind, &title);
-                self.play_all(if may { then } else { otherwise });
+                let title = self.expand(title);
+                let is_allowed = self.speech.client().request_permission(kind, &title);
+                self.play_all(if is_allowed { then } else { otherwise });
             }
-            Action::TurnDeaf => self.speech.client().turn_deaf(),
-            Action::IfPromptHolds(text, then, otherwise) => {
-                let holds = self.prompt.contains(&self.filled_in(text));
-                self.play_all(if holds { then } else { otherwise });
+            Action::IgnoreCancel => self.speech.client().ignore_cancel(),
+            Action::IfPromptContains(text, then, otherwise) => {
+                let is_contained = self.prompt.contains(&self.expand(text));
+                self.play_all(if is_contained { then } else { otherwise });
             }
         }
     }
@@ -140,18 +140,18 @@ impl Actor {
         }
     }
 
-    fn filled_in(&self, text: &str) -> String {
+    fn expand(&self, text: &str) -> String {
         text.replace("{task}", &self.task).replace("{turn}", &self.turn)
     }
 
     fn say(&mut self, text: &str, chunks: usize) {
-        let text = self.filled_in(text);
+        let text = self.expand(text);
         self.speech.say(&text, chunks);
     }
 
     fn write(&mut self, file: &str, text: &str, mode: Mode) {
-        let path = working_folder().join(self.filled_in(file));
-        let text = self.filled_in(text);
+        let path = working_folder().join(self.expand(file));
+        let text = self.expand(text);
         let input = json!({"file_path": path, "content": text});
         self.speech.use_tool("Write", &input, || {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -167,17 +167,17 @@ impl Actor {
     }
 
     fn run(&mut self, line: &str) {
-        let line = self.filled_in(line);
+        let line = self.expand(line);
         let input = json!({"command": line});
         self.speech.use_tool("Bash", &input, || {
             let output = ralph_process::command("sh").args(["-c", &line]).output().unwrap();
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said).into_owned();
+            let printed = [output.stdout, output.stderr].concat();
+            let printed = String::from_utf8_lossy(&printed).into_owned();
             if !output.status.success() {
-                print_error(format!("{line}: {}\n{said}", output.status).as_bytes());
+                print_error(format!("{line}: {}\n{printed}", output.status).as_bytes());
                 end_with(98);
             }
-            said
+            printed
         });
     }
 }
@@ -193,7 +193,7 @@ fn start_daemon() {
     drop(daemon.unwrap());
 }
 
-fn kill_itself(signal: i32) -> ! {
+fn kill_self(signal: i32) -> ! {
     let sent = ralph_process::command("kill")
         .arg(format!("-{signal}"))
         .arg(std::process::id().to_string())
@@ -204,18 +204,18 @@ fn kill_itself(signal: i32) -> ! {
     }
 }
 
-/// Hands on so many bytes, in lines, some at a time.
-fn in_lines(bytes: usize, mut hand_on: impl FnMut(&[u8])) {
+/// Writes this many bytes of lines, in blocks.
+fn write_lines(bytes: usize, mut write: impl FnMut(&[u8])) {
     let line = [&[b'x'; 99][..], b"\n"].concat().repeat(100);
     let mut left = bytes;
     while left > 0 {
         let now = left.min(line.len());
-        hand_on(line.get(line.len() - now..).unwrap());
+        write(line.get(line.len() - now..).unwrap());
         left -= now;
     }
 }
 
-/// Prints so many bytes without an end of line, and then one.
+/// Prints one line of this many bytes.
 fn print_line(bytes: usize) {
     let piece = [b'x'; 1 << 16];
     let mut left = bytes;
@@ -228,11 +228,10 @@ fn print_line(bytes: usize) {
 }
 
 fn print_error(bytes: &[u8]) {
-    let _heard: bool = std::io::stderr().write_all(bytes).is_ok();
+    let _written: bool = std::io::stderr().write_all(bytes).is_ok();
 }
 
-/// Ends the program.
-#[expect(clippy::exit, reason = "this is a program's end")]
+#[expect(clippy::exit, reason = "this is a program's exit")]
 pub(super) fn end_with(code: i32) -> ! {
     std::process::exit(code)
 }

@@ -1,4 +1,4 @@
-//! How the scripted agent prints what it does: as plain text, as records of claude's or of codex's, or in ACP.
+//! The scripted agent's output: plain text, claude's or codex's records, or ACP.
 
 use std::io::Write;
 
@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use super::Dialect;
 use super::acp::{self, Client};
 
-/// The name of the model that the scripted agent says it is.
+/// The model name that the agent reports.
 pub(super) const MODEL: &str = "scripted-model";
-/// The name of its session.
 pub(super) const SESSION: &str = "11111111-2222-3333-4444-555555555555";
 
-/// What it has said in this turn.
+/// The output of one turn.
 pub(super) struct Speech {
     dialect: Dialect,
-    /// Who started it, when it speaks ACP.
+    /// The ACP client, if any.
     client: Option<Client>,
     calls: usize,
     items: usize,
@@ -24,7 +23,6 @@ pub(super) struct Speech {
 }
 
 impl Speech {
-    /// Begins to speak.
     pub(super) fn begin(dialect: Dialect, client: Option<Client>) -> Self {
         let speech = Self {
             dialect,
@@ -42,7 +40,7 @@ impl Speech {
             })),
             Dialect::Codex => {
                 print_record(&json!({"type": "thread.started", "thread_id": SESSION}));
-                let warning = json!({"id": "item_0", "type": "error", "message": "a warning, as the real one has"});
+                let warning = json!({"id": "item_0", "type": "error", "message": "a warning, as codex prints"});
                 print_record(&json!({"type": "item.completed", "item": warning}));
                 print_record(&json!({"type": "turn.started"}));
             }
@@ -50,12 +48,12 @@ impl Speech {
         speech
     }
 
-    /// Who started it, which is known only in ACP.
+    /// The ACP client.
     pub(super) fn client(&mut self) -> &mut Client {
         self.client.as_mut().expect("only an agent that speaks ACP can ask")
     }
 
-    /// Says a text, in so many pieces.
+    /// Says a text in this many pieces.
     pub(super) fn say(&mut self, text: &str, chunks: usize) {
         match self.dialect {
             Dialect::Acp => self.client().say(text, chunks),
@@ -73,13 +71,11 @@ impl Speech {
         }
     }
 
-    /// The id of the next item.
     fn next_item(&mut self) -> String {
         self.items += 1;
         format!("item_{}", self.items)
     }
 
-    /// Thinks a text.
     pub(super) fn think(&mut self, text: &str) {
         match self.dialect {
             Dialect::Plain => {}
@@ -98,7 +94,6 @@ impl Speech {
         }
     }
 
-    /// Uses a tool.
     pub(super) fn use_tool(&mut self, name: &str, input: &Value, work: impl FnOnce() -> String) {
         self.calls += 1;
         let id = format!("toolu_{:02}", self.calls);
@@ -134,7 +129,7 @@ impl Speech {
         }
     }
 
-    /// Prints a line as it is.
+    /// Prints a line verbatim.
     pub(super) fn raw(&mut self, line: &str) {
         let number = self.client.as_ref().map(Client::prompt_number).unwrap_or_default();
         let line = line.replace("{request}", &number);
@@ -148,20 +143,20 @@ impl Speech {
         print_in_chunks(format!("{line}\n").as_bytes(), 1);
     }
 
-    /// Ends a turn that went well.
+    /// Ends a successful turn.
     pub(super) fn end(&self) {
         if let Some(client) = &self.client {
             if !self.has_result {
                 client.end();
             }
-            client.wait_for_the_end();
+            client.wait_to_be_stopped();
         }
         if self.has_result {
             return;
         }
         match self.dialect {
             Dialect::Plain | Dialect::Acp => {}
-            // The order of keys is not fixed: the type is not the first, as with the real one.
+            // As in claude's real output, `type` is not the first key.
             Dialect::Claude => print_record(&json!({
                 "subtype": "success", "is_error": false, "api_error_status": null, "duration_ms": 1200,
                 "type": "result", "num_turns": self.calls + 1, "result": self.last_text, "stop_reason": "end_turn",
@@ -188,7 +183,7 @@ fn message(block: &Value) -> Value {
     })
 }
 
-/// A tool's use as codex tells of it: a change of a file, or a command that its shell runs.
+/// A tool call as codex reports it: a file change or a shell command.
 fn codex_item(id: &str, input: &Value) -> Value {
     match (input.get("file_path"), input.get("command").and_then(Value::as_str)) {
         (Some(path), _) => json!({
@@ -201,17 +196,16 @@ fn codex_item(id: &str, input: &Value) -> Value {
     }
 }
 
-/// Prints a record as a line.
 pub(super) fn print_record(record: &Value) {
     print_in_chunks(format!("{record}\n").as_bytes(), 1);
 }
 
-/// Prints bytes in so many writes.
+/// Prints bytes in this many writes.
 pub(super) fn print_in_chunks(bytes: &[u8], chunks: usize) {
     let size = bytes.len().div_ceil(chunks.max(1)).max(1);
     let mut out = std::io::stdout().lock();
     for chunk in bytes.chunks(size) {
-        // When nobody reads any more, the agent goes on, as real ones do until they are stopped.
-        let _heard: bool = out.write_all(chunk).and_then(|()| out.flush()).is_ok();
+        // A closed pipe does not stop the agent: real ones also continue until they are stopped.
+        let _written: bool = out.write_all(chunk).and_then(|()| out.flush()).is_ok();
     }
 }

@@ -1,11 +1,11 @@
-//! What a terminal shows of the bytes that it gets: enough of the control sequences to see a program that draws in place.
+//! A small terminal emulator with enough control sequences for programs that draw in place.
 //!
-//! It is as unkind as terminals are: lines are wrapped anew when it becomes narrower, rows below the cursor go first when it
-//! becomes lower, and a screen that is cleared from its first cell on goes to the scrollback.
+//! It behaves like real terminals at their worst: a narrower screen rewraps lines, a lower one first drops rows below
+//! the cursor, and clearing from the first cell moves the screen to the scrollback.
 
 use ralph_model::display_width;
 
-/// The screen, and what has scrolled out of it.
+/// The screen and its scrollback.
 #[derive(Debug, Clone)]
 pub struct Screen {
     width: usize,
@@ -14,40 +14,38 @@ pub struct Screen {
     scrollback: Vec<Row>,
     row: usize,
     column: usize,
-    kept: (usize, usize),
-    /// A sign was written into the last column; the next one begins a row.
-    is_full: bool,
+    saved_cursor: (usize, usize),
+    /// The last column was written; the next character starts a new row.
+    pending_wrap: bool,
     wraps: Wraps,
     cursor: Cursor,
-    /// Whether a synchronized update has begun and not ended: what it draws is not whole yet.
+    /// Whether a synchronized update is open, so the screen may be half drawn.
     is_updating: bool,
-    /// The beginning of a sequence or a character whose end has not come yet.
-    waiting: Vec<u8>,
+    /// An incomplete sequence or character.
+    pending: Vec<u8>,
     unknown: Vec<String>,
 }
 
-/// Whether what is too long for a row goes on in the next.
+/// Whether long lines continue on the next row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wraps {
     Yes,
     No,
 }
 
-/// Whether the cursor is seen.
+/// Whether the cursor is visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cursor {
-    /// It is.
     Shown,
-    /// It is not.
     Hidden,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Row {
-    /// A sign with its marks each; the second column of a wide one is empty.
+    /// One character with its combining marks per cell; the second column of a wide character is empty.
     cells: Vec<String>,
     /// Whether the next row belongs to the same line.
-    goes_on: bool,
+    is_wrapped: bool,
 }
 
 impl Row {
@@ -61,7 +59,6 @@ impl Row {
 }
 
 impl Screen {
-    /// An empty one.
     #[must_use]
     pub fn new(width: usize, height: usize) -> Self {
         Self {
@@ -71,38 +68,38 @@ impl Screen {
             scrollback: Vec::new(),
             row: 0,
             column: 0,
-            kept: (0, 0),
-            is_full: false,
+            saved_cursor: (0, 0),
+            pending_wrap: false,
             wraps: Wraps::Yes,
             cursor: Cursor::Shown,
             is_updating: false,
-            waiting: Vec::new(),
+            pending: Vec::new(),
             unknown: Vec::new(),
         }
     }
 
-    /// The rows of the screen, without blank ones at the end.
+    /// The rows of the screen without trailing blank ones.
     #[must_use]
     pub fn shown(&self) -> Vec<String> {
-        without_last_blanks(self.rows.iter().map(|row| row.text().trim_end().to_owned()).collect())
+        trim_blank_rows(self.rows.iter().map(|row| row.text().trim_end().to_owned()).collect())
     }
 
-    /// All lines from the beginning, those that scrolled out of the screen first; what was wrapped is one line.
+    /// All lines including the scrollback, with wrapped rows joined.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut line = String::new();
         for row in self.scrollback.iter().chain(&self.rows) {
             line.push_str(&row.text());
-            if !row.goes_on {
+            if !row.is_wrapped {
                 lines.push(std::mem::take(&mut line).trim_end().to_owned());
             }
         }
         lines.push(line.trim_end().to_owned());
-        without_last_blanks(lines)
+        trim_blank_rows(lines)
     }
 
-    /// The lines that scrolled out of the screen.
+    /// The rows in the scrollback.
     #[must_use]
     pub fn scrolled(&self) -> Vec<String> {
         self.scrollback
@@ -111,44 +108,42 @@ impl Screen {
             .collect()
     }
 
-    /// Whether the cursor is seen.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
 
-    /// Whether a synchronized update has begun and not ended.
+    /// Whether a synchronized update is open.
     #[must_use]
     pub fn is_updating(&self) -> bool {
         self.is_updating
     }
 
-    /// Sequences that this screen does not know.
+    /// Control sequences that this emulator does not support.
     #[must_use]
     pub fn unknown(&self) -> &[String] {
         &self.unknown
     }
 
-    /// Takes bytes.
     pub fn take(&mut self, bytes: &[u8]) {
-        self.waiting.extend_from_slice(bytes);
-        while let Some((used, what)) = next(&self.waiting) {
-            self.waiting.drain(..used);
+        self.pending.extend_from_slice(bytes);
+        while let Some((used, what)) = next(&self.pending) {
+            self.pending.drain(..used);
             match what {
                 Piece::Control(byte) => self.control(byte),
                 Piece::Escape(byte) => self.escape(byte),
                 Piece::Sequence(arguments, end) => self.sequence(&arguments, end),
-                Piece::Sign(sign) => self.sign(sign),
+                Piece::Char(c) => self.put_char(c),
             }
         }
     }
 
-    /// Changes its size, as whoever drags its corner does.
+    /// Changes the size, as if the corner of the window were dragged.
     pub fn resize(&mut self, width: usize, height: usize) {
         if width != self.width {
-            self.wrap_anew(width);
+            self.rewrap(width);
         }
-        // Rows below the cursor are cut off; only then does the rest move up.
+        // Drop rows below the cursor first; only then scroll up.
         self.rows.truncate(height.max(self.row + 1));
         while self.rows.len() > height {
             self.scrollback.push(self.rows.remove(0));
@@ -164,10 +159,10 @@ impl Screen {
             }
         }
         self.height = height;
-        self.is_full = false;
+        self.pending_wrap = false;
     }
 
-    fn wrap_anew(&mut self, width: usize) {
+    fn rewrap(&mut self, width: usize) {
         let at = self.scrollback.len() + self.row;
         let used = self
             .rows
@@ -184,7 +179,7 @@ impl Screen {
                 cursor_in_line = Some(line.len() + self.column);
             }
             line.extend(row.cells);
-            if row.goes_on {
+            if row.is_wrapped {
                 continue;
             }
             while line.last().is_some_and(|cell| cell == " ") {
@@ -198,13 +193,13 @@ impl Screen {
                 let tail = rest.split_off(width);
                 wrapped.push(Row {
                     cells: rest,
-                    goes_on: true,
+                    is_wrapped: true,
                 });
                 rest = tail;
             }
             wrapped.push(Row {
                 cells: rest,
-                goes_on: false,
+                is_wrapped: false,
             });
         }
         let visible = wrapped.len().saturating_sub(self.height);
@@ -219,21 +214,21 @@ impl Screen {
     fn control(&mut self, byte: u8) {
         match byte {
             b'\r' => self.column = 0,
-            b'\n' => self.feed(),
+            b'\n' => self.line_feed(),
             8 => self.column = self.column.saturating_sub(1),
             7 => {}
             _ => self.unknown.push(format!("control {byte:#x}")),
         }
-        self.is_full = false;
+        self.pending_wrap = false;
     }
 
     fn escape(&mut self, byte: u8) {
         match byte {
-            b'7' => self.kept = (self.row, self.column),
-            b'8' => (self.row, self.column) = self.kept,
+            b'7' => self.saved_cursor = (self.row, self.column),
+            b'8' => (self.row, self.column) = self.saved_cursor,
             _ => self.unknown.push(format!("ESC {}", char::from(byte))),
         }
-        self.is_full = false;
+        self.pending_wrap = false;
     }
 
     fn sequence(&mut self, arguments: &str, end: u8) {
@@ -256,12 +251,12 @@ impl Screen {
             (b'l', "?25") => self.cursor = Cursor::Hidden,
             _ => self.unknown.push(format!("CSI {arguments}{}", char::from(end))),
         }
-        self.is_full = false;
+        self.pending_wrap = false;
     }
 
     fn current(&mut self) -> &mut Vec<String> {
         let row = &mut self.rows[self.row];
-        row.goes_on = false;
+        row.is_wrapped = false;
         &mut row.cells
     }
 
@@ -284,7 +279,7 @@ impl Screen {
         }
     }
 
-    fn feed(&mut self) {
+    fn line_feed(&mut self) {
         if self.row + 1 < self.height {
             self.row += 1;
         } else {
@@ -293,8 +288,8 @@ impl Screen {
         }
     }
 
-    fn sign(&mut self, sign: char) {
-        let width = display_width(sign.encode_utf8(&mut [0; 4]));
+    fn put_char(&mut self, c: char) {
+        let width = display_width(c.encode_utf8(&mut [0; 4]));
         if width == 0 {
             let (row, column) = (self.row, self.column);
             let before = self.rows[row]
@@ -304,40 +299,40 @@ impl Screen {
                 .rev()
                 .find(|cell| !cell.is_empty());
             if let Some(cell) = before {
-                cell.push(sign);
+                cell.push(c);
             }
             return;
         }
-        if self.is_full || self.column + width > self.width {
+        if self.pending_wrap || self.column + width > self.width {
             match self.wraps {
                 Wraps::Yes => {
-                    self.rows[self.row].goes_on = true;
-                    self.feed();
+                    self.rows[self.row].is_wrapped = true;
+                    self.line_feed();
                     self.column = 0;
                 }
                 Wraps::No => self.column = self.width - width,
             }
-            self.is_full = false;
+            self.pending_wrap = false;
         }
-        let (column, goes_on) = (self.column, self.rows[self.row].goes_on);
+        let (column, is_wrapped) = (self.column, self.rows[self.row].is_wrapped);
         let cells = self.current();
         if cells.len() < column + width {
             cells.resize(column + width, " ".to_owned());
         }
-        cells[column] = sign.to_string();
+        cells[column] = c.to_string();
         for second in cells.iter_mut().skip(column + 1).take(width - 1) {
             second.clear();
         }
-        self.rows[self.row].goes_on = goes_on;
+        self.rows[self.row].is_wrapped = is_wrapped;
         self.column += width;
         if self.column >= self.width {
             self.column = self.width - 1;
-            self.is_full = true;
+            self.pending_wrap = true;
         }
     }
 }
 
-fn without_last_blanks(mut lines: Vec<String>) -> Vec<String> {
+fn trim_blank_rows(mut lines: Vec<String>) -> Vec<String> {
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
@@ -348,10 +343,10 @@ enum Piece {
     Control(u8),
     Escape(u8),
     Sequence(String, u8),
-    Sign(char),
+    Char(char),
 }
 
-/// The next piece and how many bytes it takes; none when its end is missing.
+/// The next piece and its length in bytes, or none if it is incomplete.
 fn next(bytes: &[u8]) -> Option<(usize, Piece)> {
     match *bytes.first()? {
         0x1b => match *bytes.get(1)? {
@@ -370,8 +365,8 @@ fn next(bytes: &[u8]) -> Option<(usize, Piece)> {
                 0xc0.. => 2,
                 _ => 1,
             };
-            let sign = String::from_utf8_lossy(bytes.get(..length)?).chars().next()?;
-            Some((length, Piece::Sign(sign)))
+            let c = String::from_utf8_lossy(bytes.get(..length)?).chars().next()?;
+            Some((length, Piece::Char(c)))
         }
     }
 }
@@ -388,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_wrap_scroll_and_are_one_line_again() {
+    fn wrapped_rows_scroll_and_rejoin() {
         let screen = screen(4, 2, "abcdefg\r\nx語\r\n");
         assert_eq!(screen.shown(), ["x語"]);
         assert_eq!(screen.scrolled(), ["abcd", "efg"]);
@@ -396,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_in_place_is_drawn_in_place() {
+    fn cursor_movement_overwrites_in_place() {
         let shown = screen(9, 3, "one\r\ntwo\r\nthree\x1b[2A\r\x1b[KONE\x1b[B\r\x1b[JT");
         assert_eq!(shown.shown(), ["ONE", "T"]);
         assert_eq!(screen(3, 2, "\x1b[?7labcdef\x1b[?7h").shown(), ["abf"]);
@@ -404,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_that_is_cleared_goes_to_the_scrollback() {
+    fn cleared_screen_goes_to_the_scrollback() {
         let screen = screen(9, 3, "one\r\ntwo\x1b[A\r\x1b[J");
         assert_eq!(
             (screen.shown().len(), screen.scrolled()),
@@ -413,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrower_screen_wraps_anew_and_keeps_the_cursor_at_its_sign() {
+    fn narrower_screen_rewraps_and_keeps_the_cursor() {
         let mut narrow = screen(9, 4, "above\r\n12345678\r\nlast\x1b[A\r");
         narrow.resize(5, 4);
         assert_eq!(narrow.shown(), ["above", "12345", "678", "last"]);
@@ -425,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_screen_loses_what_is_below_the_cursor_first() {
+    fn lower_screen_drops_rows_below_the_cursor_first() {
         let mut low = screen(9, 4, "1\r\n2\r\n3\r\n4\x1b[A");
         low.resize(9, 2);
         assert_eq!(

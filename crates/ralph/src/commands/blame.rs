@@ -1,30 +1,30 @@
 //! `ralph blame`: who wrote and changed a note, a task or a learning.
 
 use clap::Args;
-use ralph_model::{AuthorKind, LearningId, TaskId, moment_text};
+use ralph_model::{AuthorKind, LearningId, TaskId, format_timestamp};
 use ralph_store::LoggedChange;
 use serde_json::json;
 
 use super::knowledge;
-use super::rollback::notebooks;
+use super::rollback::note_repositories;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
 
 /// Show who changed a note, task or learning
 ///
-/// The note log is the authority on who wrote what; a mark in a file is only a hint. A change that was made directly in a
-/// file has the author "unknown", with the iteration that was open at the time.
+/// The note log decides who wrote what; a marker in a file is only a hint. A change made directly in a file has the
+/// author "unknown" and the iteration that was open at the time.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph blame mem-1737372000-a1b2
   ralph blame .ralph/knowledge/the-test-database.md
   ralph blame t-1a2b3c --json")]
 pub(crate) struct BlameArgs {
-    /// Id of a memory, guardrail, task or learning, or its beginning; file or title of a knowledge entry
+    /// Id or prefix of a memory, guardrail, task or learning, or file or title of a knowledge entry
     #[arg(value_name = "ID")]
     id: String,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -63,12 +63,12 @@ pub(crate) fn cmd_blame(context: &Context<'_>, args: &BlameArgs) -> Result<(), C
     context.ui.table(&COLUMNS, &rows, &format!("History of {id}"))
 }
 
-/// The changes of the one thing that an id, or its beginning, means.
+/// The changes of the entry that an id or id prefix names.
 fn changes_of(context: &Context<'_>, id: &str) -> Result<Vec<LoggedChange>, CommandError> {
-    let not_found = || CommandError::new(format!("nothing on record has the id {id}"));
+    let not_found = || CommandError::new(format!("no recorded changes for {id}"));
     let id = knowledge::without_folder(id.trim());
     let store = context.facts()?.filter(|_| !id.is_empty()).ok_or_else(not_found)?;
-    look(context)?;
+    record_edits(context)?;
     let mut found = store.logged_changes(id)?;
     for prefix in [TaskId::PREFIX, LearningId::PREFIX] {
         if found.is_empty() {
@@ -89,19 +89,19 @@ fn changes_of(context: &Context<'_>, id: &str) -> Result<Vec<LoggedChange>, Comm
         [] => Err(not_found()),
         [_] => Ok(found),
         several => Err(CommandError::new(format!(
-            "{id} is the beginning of several ids: {}",
+            "{id} matches several ids: {}",
             several.join(", ")
         ))),
     }
 }
 
-/// Records what was edited by hand since the last command.
-fn look(context: &Context<'_>) -> Result<(), CommandError> {
-    for notebook in notebooks(context) {
-        let findings = notebook.look(notebook.read()?.stamp());
-        context.report_findings(&notebook, &findings);
+/// Records edits made by hand since the last command.
+fn record_edits(context: &Context<'_>) -> Result<(), CommandError> {
+    for note_repository in note_repositories(context) {
+        let findings = note_repository.detect_changes(note_repository.read()?.stamp());
+        context.report_findings(&note_repository, &findings);
     }
-    context.knowledge().look(context.clock().now());
+    context.knowledge().detect_changes(context.clock().now());
     Ok(())
 }
 
@@ -120,7 +120,7 @@ fn as_json(change: &LoggedChange) -> serde_json::Value {
     let author = &change.author;
     json!({
         "id": change.id,
-        "at": moment_text(change.at),
+        "at": format_timestamp(change.at),
         "what": change.what,
         "author": AuthorKind::word(author.kind),
         "run": author.run,

@@ -1,4 +1,4 @@
-//! `ralph branches`: the branches of work that has not landed.
+//! `ralph branches`: lists branches with work that has not landed.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,15 @@ use crate::error::CommandError;
 use crate::git::Worktree;
 use crate::table::{Column, Fit};
 
-/// List the branches that ralph has left
+/// List branches with work that has not landed
 ///
-/// A task that was given up keeps its work on a branch, and a run that could not land on your branch lands on one of its own.
+/// A task that was given up keeps its work on a branch. A run that could not land on your branch lands on its own
+/// branch.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph branches --json")]
 pub(crate) struct BranchesArgs {
-    /// Write them as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -48,13 +49,13 @@ const COLUMNS: [Column; 4] = [
 #[derive(Debug, Serialize)]
 struct Branch {
     branch: String,
-    /// When its last commit was made, as git says it.
+    /// The relative date of its last commit, as printed by git.
     age: String,
     task: Option<TaskId>,
     task_status: Option<&'static str>,
-    /// Whether all of it is in what is checked out.
+    /// Whether it is fully merged into the current commit.
     merged: bool,
-    /// The command that is next.
+    /// The suggested next command.
     next: String,
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn cmd_branches(context: &Context<'_>, args: &BranchesArgs) -> Result
         return context.ui.json(&branches);
     }
     if branches.is_empty() {
-        return context.ui.data("No branches are left.\n");
+        return context.ui.data("No branches with unlanded work.\n");
     }
     let rows: Vec<Vec<String>> = branches.iter().map(row).collect();
     let title = match branches.len() {
@@ -77,7 +78,7 @@ pub(crate) fn cmd_branches(context: &Context<'_>, args: &BranchesArgs) -> Result
     context.ui.table(&COLUMNS, &rows, &title)?;
     context
         .ui
-        .hint("`git merge BRANCH` takes its work, `git branch -D BRANCH` deletes it.");
+        .hint("Run `git merge BRANCH` to merge a branch, or `git branch -D BRANCH` to delete it.");
     Ok(())
 }
 
@@ -105,7 +106,7 @@ fn read(context: &Context<'_>) -> Result<Vec<Branch>, CommandError> {
 
 fn branch(store: Option<&Store>, name: &str, age: &str, merged: bool) -> Result<Branch, CommandError> {
     let rest = name.strip_prefix(BRANCHES).unwrap_or(name);
-    // A task's id is the first two parts of the name.
+    // The name begins with the task's id, such as `t-1a2b3c`.
     let id: Vec<&str> = rest.splitn(3, '-').take(2).collect();
     let task = TaskId::parse(&id.join("-"));
     let status = match (store, &task) {

@@ -7,7 +7,7 @@ use crate::cli::{Cli, Global};
 use crate::error::CommandError;
 use crate::ui::Ui;
 
-/// Write completions for a shell
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph completions bash > ~/.local/share/bash-completion/completions/ralph")]
@@ -23,7 +23,7 @@ pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<(), Com
     ui.data(&String::from_utf8_lossy(&script))
 }
 
-/// The commands that help shows: the generator would offer the others too.
+/// The visible commands; the generator would offer hidden ones too.
 pub(super) fn without_hidden(whole: &Command) -> Command {
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
     Global::augment_args(Command::new("ralph"))

@@ -1,4 +1,4 @@
-//! `ralph config`: the effective configuration and where each value comes from, and setting a key in place.
+//! `ralph config`: shows the effective configuration and where each value comes from, and sets keys.
 
 use std::path::{Path, PathBuf};
 
@@ -17,9 +17,9 @@ use crate::settings;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// Show the configuration, or change it
+/// Show or change the configuration
 ///
-/// Without a verb it lists every key with its value and where that comes from: the environment, .ralph.toml, your own
+/// Without a subcommand, lists every key with its value and its source: the environment, .ralph.toml, your user
 /// configuration, or the default.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -32,7 +32,7 @@ use crate::ui::showing;
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ConfigCommand>,
-    /// Only keys that are set somewhere
+    /// Only show keys that are set
     #[arg(long)]
     set_only: bool,
     /// Print JSON
@@ -45,9 +45,9 @@ pub(crate) enum ConfigCommand {
     Set(SetArgs),
 }
 
-/// Set a key in .ralph.toml, or in your own configuration
+/// Set a key in .ralph.toml or your user configuration
 ///
-/// The rest of the file stays as it is. A list is written with commas or as TOML.
+/// The rest of the file is kept. Write a list with commas or as TOML.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph config set limits.wall_clock 8h
@@ -58,16 +58,15 @@ pub(crate) struct SetArgs {
     /// New value
     #[arg(allow_hyphen_values = true)]
     value: String,
-    /// Set it in your own configuration, for all projects
+    /// Set it in your user configuration, for all projects
     #[arg(long)]
     user: bool,
 }
 
-/// A key with its value.
 #[derive(Serialize)]
 struct Row {
     key: String,
-    /// As TOML; none where it is not set.
+    /// As TOML; `None` if it is not set.
     value: Option<String>,
     source: String,
 }
@@ -162,7 +161,7 @@ fn cmd_set(context: &Context<'_>, args: &SetArgs) -> Result<(), CommandError> {
     };
     set_in(context, &path, &setting)?;
     if !args.user {
-        // Whoever types a command has seen it.
+        // The user typed the value, so it needs no confirmation.
         remember_settings(context, std::slice::from_ref(&args.key))?;
     }
     let shown = match args.user {
@@ -177,7 +176,7 @@ fn user_file() -> Result<PathBuf, CommandError> {
     settings::user_file().ok_or_else(|| CommandError::new("there is no folder for your own configuration: set HOME"))
 }
 
-/// Sets a key in a file. A file of the project that is not there is written with all defaults as comments.
+/// Sets a key in a file. A new project file is created with all defaults as comments.
 pub(super) fn set_in(context: &Context<'_>, path: &Path, setting: &Override) -> Result<(), CommandError> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;

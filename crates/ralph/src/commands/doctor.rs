@@ -1,7 +1,7 @@
-//! `ralph doctor`: looks at everything that ralph depends on, says what is wrong and what mends it, and mends what is safe.
+//! `ralph doctor`: checks everything that ralph depends on, reports problems and remedies, and fixes what is safe.
 //!
-//! One file a subject. A check looks and changes nothing; one that fails itself is a finding like any other, so that
-//! doctor works where nothing else does.
+//! One file per subject. A check changes nothing. A check that fails is itself a finding, so doctor works when nothing
+//! else does.
 
 mod agent;
 mod claude;
@@ -41,21 +41,21 @@ use crate::ui::{Style, Ui};
 use finding::{Finding, Fix, Report, Severity};
 use restore::Consent;
 
-/// Say what is wrong with this project, and what mends it
+/// Find and fix problems with this project
 ///
-/// Looks at the configuration, the files of notes, both databases, git, and the agents. Nothing is changed, except with
-/// --fix, which does what is safe: it adds ignore lines, has git merge notes through ralph, makes the index anew, brings the
-/// database up to date, and clears away what killed processes left. Notes are never touched.
+/// Checks the configuration, notes files, both databases, git and the agents. Changes nothing without --fix, which
+/// applies safe fixes: it adds ignore lines, sets up git to merge notes through ralph, rebuilds the index, migrates the
+/// database, and removes what killed processes left. It never touches notes.
 ///
-/// With --agent the agent that a run would use is started once, to see whether it answers: one that speaks ACP is asked who
-/// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left. A command that comes with
-/// the project is shown and confirmed first, as for a run.
+/// --agent starts the configured agent once to check that it answers: an ACP agent is asked for its name and a session,
+/// any other for its version. It gets no prompt, and all its processes are ended. A command that comes with the project
+/// has to be confirmed first, as for a run.
 ///
-/// With --restore-backup the database is replaced by a backup. Runs make one a day and keep seven, in the user's state folder.
-/// The present database is kept beside it.
+/// --restore-backup replaces the database with a backup. Runs make one backup a day and keep seven, in the user's state
+/// folder. The current database is kept next to it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
+    after_help = "Exits with 1 if there is an error; warnings and notes alone exit with 0.
 
 Examples:
   ralph doctor
@@ -65,19 +65,19 @@ Examples:
   ralph doctor --json | jq '.[] | select(.severity == \"error\")'"
 )]
 pub(crate) struct DoctorArgs {
-    /// Mend what can be mended safely
+    /// Apply safe fixes
     #[arg(long)]
     fix: bool,
-    /// Start the agent once and say what it is, what it offers, and whether it is logged in
+    /// Start the agent once and report its name, features and login
     #[arg(long, conflicts_with = "fix")]
     agent: bool,
-    /// Write what was found as JSON
+    /// Print findings as JSON
     #[arg(long)]
     json: bool,
-    /// Replace the database by its newest backup, or by the one with this name
+    /// Replace the database with its newest backup, or the one named NAME
     #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with_all = ["fix", "agent", "json"])]
     restore_backup: Option<Option<String>>,
-    /// Restore without asking
+    /// Restore without confirmation
     #[arg(long = "yes", requires = "restore_backup", action = ArgAction::SetTrue,
           value_parser = FalseyValueParser::new().map(consent))]
     consent: Consent,
@@ -88,43 +88,43 @@ fn consent(yes: bool) -> Consent {
 }
 
 impl DoctorArgs {
-    /// Whether it changes something.
+    /// Returns true if these arguments change something.
     pub(crate) fn changes(&self) -> bool {
         self.fix || self.restore_backup.is_some()
     }
 }
 
-/// What checks look at.
-struct Patient<'a> {
+/// The input of every check.
+struct DoctorContext<'a> {
     context: Context<'a>,
-    /// Everything that can be said about the configuration.
     inspected: Inspected,
-    /// The files of the configuration that could not be read, and why.
+    /// Configuration files that could not be read, and why.
     config_unreadable: Vec<(String, String)>,
-    /// The user's own configuration, if there is one.
+    /// The user configuration, if there is one.
     user_config: Option<String>,
-    /// Files and folders that lead where they must not, which no check reads.
+    /// Files and folders that lead to a forbidden place; no check reads them.
     misplaced: Vec<Misplaced>,
-    /// Whether its agent is started.
     with_agent: WithAgent,
 }
 
-/// Whether the agent is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WithAgent {
     Started,
     NotStarted,
 }
 
-impl Patient<'_> {
-    /// Whether the configuration says what it is meant to say.
-    fn config_holds(&self) -> bool {
+impl DoctorContext<'_> {
+    /// Returns true if the configuration is readable and valid.
+    fn config_is_valid(&self) -> bool {
         self.config_unreadable.is_empty() && self.inspected.errors.is_empty()
     }
 }
 
-/// A check: its name, and what it does.
-type Check = (&'static str, fn(&Patient<'_>, &mut Report) -> Result<(), CommandError>);
+/// A check: its name and its function.
+type Check = (
+    &'static str,
+    fn(&DoctorContext<'_>, &mut Report) -> Result<(), CommandError>,
+);
 
 const CHECKS: &[Check] = &[
     ("configuration", configuration::check),
@@ -143,7 +143,7 @@ const CHECKS: &[Check] = &[
     ("skills", skills::check),
 ];
 
-/// The checks that read files and folders which may lead where they must not.
+/// The checks that read files which may lead to a forbidden place.
 const READ_FILES: &[&str] = &[
     "notes",
     "knowledge",
@@ -160,19 +160,19 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
     } else {
         WithAgent::NotStarted
     };
-    let mut patient = receive(ui, global, with_agent)?;
+    let mut doctor = open_context(ui, global, with_agent)?;
     if let Some(name) = &args.restore_backup {
-        if let Some(misplaced) = patient.misplaced.pop() {
+        if let Some(misplaced) = doctor.misplaced.pop() {
             return Err(misplaced.into());
         }
-        return restore::restore(&patient.context, name.as_deref(), args.consent);
+        return restore::restore(&doctor.context, name.as_deref(), args.consent);
     }
-    let mut findings = examine(&patient);
+    let mut findings = run_checks(&doctor);
     if args.fix {
-        findings = mend(ui, &patient, findings);
+        findings = apply_fixes(ui, &doctor, findings);
     }
     if args.json {
-        // What an agent says of itself is worth reading also when nothing is wrong.
+        // Details about the agent are useful even when nothing is wrong.
         findings.retain(|finding| finding.severity != Severity::Ok || finding.check == session::NAME);
         ui.json(&findings)?;
     } else {
@@ -187,8 +187,8 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
     })
 }
 
-/// Finds the project, and takes of its configuration what can be read.
-fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Patient<'a>, CommandError> {
+/// Finds the project and reads as much of its configuration as possible.
+fn open_context<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<DoctorContext<'a>, CommandError> {
     let mut project = project_here(global)?;
     let mut texts = Texts::default();
     let mut unreadable = Vec::new();
@@ -205,9 +205,9 @@ fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Pat
     }
     let inspected = texts.inspect();
     project.boundary = settings::boundary(&project, &inspected.loaded);
-    Ok(Patient {
+    Ok(DoctorContext {
         misplaced: settings::misplaced(&project, &inspected.loaded),
-        context: Context::regardless(project, inspected.loaded.clone(), global, ui),
+        context: Context::unchecked(project, inspected.loaded.clone(), global, ui),
         user_config: texts.user.map(|(file, _)| file),
         inspected,
         config_unreadable: unreadable,
@@ -215,29 +215,27 @@ fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Pat
     })
 }
 
-/// Runs every check. What goes wrong in one of them is a finding, and the others go on.
-fn examine(patient: &Patient<'_>) -> Vec<Finding> {
+/// Runs every check. A failed check becomes a finding, and the others go on.
+fn run_checks(doctor: &DoctorContext<'_>) -> Vec<Finding> {
     let mut report = Report::default();
     // The message of a panic becomes a finding.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     for (name, check) in CHECKS {
         report.begin(name);
-        if !patient.misplaced.is_empty() && READ_FILES.contains(name) {
+        if !doctor.misplaced.is_empty() && READ_FILES.contains(name) {
             continue;
         }
-        if let Err(reason) = guarded(|| check(patient, &mut report)) {
-            report.add(Finding::error(format!(
-                "this could not be checked to its end: {reason}"
-            )));
+        if let Err(reason) = guarded(|| check(doctor, &mut report)) {
+            report.add(Finding::error(format!("this check failed: {reason}")));
         }
     }
     panic::set_hook(usual);
     report.findings
 }
 
-/// Does what is safe, looks again, and says of what is gone that it was mended.
-fn mend(ui: &Ui, patient: &Patient<'_>, found: Vec<Finding>) -> Vec<Finding> {
+/// Applies safe fixes, checks again, and marks findings that are gone as fixed.
+fn apply_fixes(ui: &Ui, doctor: &DoctorContext<'_>, found: Vec<Finding>) -> Vec<Finding> {
     let mut fixes: Vec<&Fix> = Vec::new();
     for fix in found.iter().filter_map(|finding| finding.fix.as_ref()) {
         if !fixes.contains(&fix) {
@@ -249,24 +247,24 @@ fn mend(ui: &Ui, patient: &Patient<'_>, found: Vec<Finding>) -> Vec<Finding> {
     }
     let mut done: Vec<(Fix, String)> = Vec::new();
     for fix in fixes {
-        match guarded(|| fix.apply(&patient.context)) {
+        match guarded(|| fix.apply(&doctor.context)) {
             Ok(what) => done.push((fix.clone(), what)),
-            Err(reason) => ui.warning(&format!("something could not be mended: {reason}.")),
+            Err(reason) => ui.warning(&format!("A fix failed: {reason}.")),
         }
     }
-    let after = examine(patient);
+    let after = run_checks(doctor);
     let mut all: Vec<Finding> = Vec::new();
     for (check, _) in CHECKS {
-        let mended = found
+        let fixed_now = found
             .iter()
             .filter(|finding| finding.check == *check)
             .filter_map(|finding| {
                 let (_, what) = done.iter().find(|(fix, _)| Some(fix) == finding.fix.as_ref())?;
-                let mut mended = finding.clone();
-                (mended.fixed, mended.remedy) = (true, Some(what.clone()));
-                (!after.iter().any(|other| other.is_again(finding))).then_some(mended)
+                let mut fixed_now = finding.clone();
+                (fixed_now.fixed, fixed_now.remedy) = (true, Some(what.clone()));
+                (!after.iter().any(|other| other.is_same(finding))).then_some(fixed_now)
             });
-        all.extend(mended);
+        all.extend(fixed_now);
         all.extend(after.iter().filter(|finding| finding.check == *check).cloned());
     }
     all
@@ -281,7 +279,7 @@ fn show(ui: &Ui, findings: &[Finding]) -> Result<(), CommandError> {
             lines.push((Some(Style::Strong), check.to_owned()));
         }
         let (style, sign, word) = match (finding.fixed, finding.severity) {
-            (true, _) => (Some(Style::Added), "✓ mended: ", "mended   "),
+            (true, _) => (Some(Style::Added), "✓ fixed: ", "fixed    "),
             (false, Severity::Ok) => (None, "✓ ", "ok       "),
             (false, Severity::Note) => (None, "· ", "note     "),
             (false, Severity::Warning) => (Some(Style::Warning), "! ", "warning  "),
@@ -289,10 +287,10 @@ fn show(ui: &Ui, findings: &[Finding]) -> Result<(), CommandError> {
         };
         let place = finding.place.iter().map(|place| format!("{place}: "));
         let place: String = place.collect();
-        let mark = ui.sign_or_word(sign, word);
+        let mark = ui.icon_or_word(sign, word);
         lines.push((style, format!("  {mark}{place}{}", finding.problem)));
         if let Some(remedy) = &finding.remedy {
-            let below = ui.sign_or_word("  ", "         ");
+            let below = ui.icon_or_word("  ", "         ");
             lines.push((Some(Style::Faint), format!("  {below}→ {remedy}")));
         }
     }
@@ -301,7 +299,7 @@ fn show(ui: &Ui, findings: &[Finding]) -> Result<(), CommandError> {
     ui.lines(&lines)
 }
 
-/// The closing line: how many of each, and how many of them `--fix` would mend.
+/// The closing line: the number of errors, warnings and notes, and how many `--fix` would fix.
 fn summary(findings: &[Finding]) -> String {
     let number = |severity| {
         let open = findings.iter().filter(|finding| !finding.fixed);
@@ -322,15 +320,15 @@ fn summary(findings: &[Finding]) -> String {
     } else {
         said.join(", ")
     };
-    let mended = findings.iter().filter(|finding| finding.fixed).count();
+    let fixed_now = findings.iter().filter(|finding| finding.fixed).count();
     let fixable = findings
         .iter()
         .filter(|finding| finding.fixable && !finding.fixed)
         .count();
-    if mended > 0 {
-        line.push_str(&format!("; {mended} mended"));
+    if fixed_now > 0 {
+        line.push_str(&format!("; {fixed_now} fixed"));
     } else if fixable > 0 {
-        line.push_str(&format!("; `ralph doctor --fix` mends {fixable}"));
+        line.push_str(&format!("; `ralph doctor --fix` fixes {fixable}"));
     }
     line.push('.');
     line

@@ -1,4 +1,4 @@
-//! `ralph init`: sets a project up, and only adds what is missing.
+//! `ralph init`: sets up a project by adding what is missing.
 
 pub(super) mod added_lines;
 mod detect;
@@ -12,12 +12,12 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_agent::{first_on_path, known_agents};
-use ralph_memory::capture::{NotebookError, Start};
-use ralph_model::{Shelf, count};
+use ralph_memory::capture::{NoteRepositoryError, Start};
+use ralph_model::{NoteFileKind, count};
 use ralph_notes::{create_folder, write_new_file};
 use ralph_store::{Store, StoreError, Wait};
 
-use super::learnings::foreign;
+use super::learnings::incoming;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
@@ -26,14 +26,14 @@ use crate::paths::{self, Spelling};
 
 /// Set up this project
 ///
-/// Writes a commented .ralph.toml with the project's test commands as gates, note files, the database, and the lines that
-/// keep it out of git. In a git repository notes are merged entry by entry (see `ralph merge-driver`). Copies the settings
-/// of ralph.yml and .ralph/config.sh; if the project uses Claude Code, moves .ralph/skills to .claude/skills. Existing
-/// files keep their content.
+/// Creates a commented .ralph.toml with the project's test commands as gates, the notes files, the database, and ignore
+/// lines that keep it out of git. In a git repository, sets up git to merge notes entry by entry (see `ralph
+/// merge-driver`). Imports settings of ralph.yml and .ralph/config.sh. If the project uses Claude Code, moves
+/// .ralph/skills to .claude/skills. Existing files keep their content.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
-  ralph init --agent \"my-agent --headless\"  # started once: does it speak ACP?
+  ralph init --agent \"my-agent --headless\"  # started once to detect ACP
   ralph init --root ../other-project")]
 pub(crate) struct InitArgs {
     /// Agent command to write into .ralph.toml
@@ -41,12 +41,11 @@ pub(crate) struct InitArgs {
     agent: Option<String>,
 }
 
-/// What was done.
 #[derive(Default)]
 struct Done {
-    /// The files and folders that were written, as paths from the root.
+    /// Files and folders that were written, relative to the root.
     wrote: Vec<String>,
-    /// Everything else, each as a line.
+    /// Everything else, one line each.
     lines: Vec<String>,
 }
 
@@ -66,13 +65,13 @@ pub(crate) fn cmd_init(context: &Context<'_>, args: &InitArgs) -> Result<(), Com
             done.wrote.push(format!("{folder}/"));
         }
     }
-    done.wrote.extend(make_database(context)?);
+    done.wrote.extend(create_database(context)?);
     context.make_state_folder_or_warn();
-    context.project.close_all_to_others()?;
+    context.project.restrict_permissions()?;
     done.wrote.extend(ignore_lines::add(context)?.map(str::to_owned));
     merge_lines::register(context, &mut done)?;
-    for shelf in [Shelf::Memories, Shelf::Guardrails] {
-        done.wrote.extend(make_shelf(context, shelf)?);
+    for kind in [NoteFileKind::Memories, NoteFileKind::Guardrails] {
+        done.wrote.extend(create_notes_file(context, kind)?);
     }
     done.lines.extend(skills::move_old(context));
     context
@@ -82,7 +81,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, args: &InitArgs) -> Result<(), Com
     Ok(())
 }
 
-/// What was found and written, and the next command.
+/// Summarizes what was found and written, and the next command.
 fn summary(context: &Context<'_>, agent: Option<&str>, commands: &settings::Commands, done: &Done) -> String {
     let configured = context.configured.agent.command.as_ref().map(ToString::to_string);
     let found = || first_on_path(&env::program_folders()).map(|(agent, _)| format!("{} (on the PATH)", agent.program));
@@ -95,7 +94,7 @@ fn summary(context: &Context<'_>, agent: Option<&str>, commands: &settings::Comm
         [] => "none found; set `[verify] commands` in .ralph.toml".to_owned(),
         gates => gates.join("; "),
     };
-    // Of a folder that was written into, its name says enough.
+    // Files in a folder are listed as the folder.
     let mut wrote: Vec<&str> = done
         .wrote
         .iter()
@@ -118,44 +117,44 @@ fn summary(context: &Context<'_>, agent: Option<&str>, commands: &settings::Comm
     lines.map(|(label, text)| format!("{label:<7}{text}\n")).collect()
 }
 
-/// Names the command that takes over what an earlier tool has learned here.
+/// Suggests importing the learnings of an earlier tool.
 fn mention_earlier_learnings(context: &Context<'_>) {
     let folder = paths::EARLIER_KNOWLEDGE;
-    let files = foreign::files_in(&context.project.root.join(folder));
+    let files = incoming::files_in(&context.project.root.join(folder));
     if files.is_empty() {
         return;
     }
-    let what = match foreign::not_taken_over(context, &files) {
+    let what = match incoming::count_changes(context, &files) {
         Ok(0) => return,
         Ok(number) => count(number, "learning", "learnings"),
-        // What is wrong with them the command says.
+        // The import command reports what is wrong with them.
         Err(_) => "learnings".to_owned(),
     };
     context.ui.status(&format!(
-        "An earlier tool has {what} in {folder}: `ralph learnings import {folder}` takes them over."
+        "An earlier tool has {what} in {folder}: `ralph learnings import {folder}` imports them."
     ));
 }
 
-fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, CommandError> {
-    let notebook = context.notebook(shelf, Spelling::Own);
-    if notebook.path.exists() {
+fn create_notes_file(context: &Context<'_>, kind: NoteFileKind) -> Result<Option<String>, CommandError> {
+    let note_repository = context.note_repository(kind, Spelling::Own);
+    if note_repository.path.exists() {
         return Ok(None);
     }
-    if let Some(folder) = notebook.path.parent() {
+    if let Some(folder) = note_repository.path.parent() {
         create_folder(folder)?;
     }
-    let stored = match notebook.start_anew(Start::OnlyIfMissing) {
+    let stored = match note_repository.start_over(Start::OnlyIfMissing) {
         Ok((stored, _)) => stored,
-        // Somebody made it in this moment.
-        Err(NotebookError::Exists { .. }) => return Ok(None),
+        // Another process just created it.
+        Err(NoteRepositoryError::Exists { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // A new file has no history to speak of, and what is wrong with the database was said before.
-    context.report_findings(&notebook, &stored.findings);
-    Ok(Some(context.project.shown(&notebook.path).to_string()))
+    // A new file has no history, and problems with the database were already reported.
+    context.report_findings(&note_repository, &stored.findings);
+    Ok(Some(context.project.shown(&note_repository.path).to_string()))
 }
 
-fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
+fn create_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
     let place = context.project.fact_store();
     let path = &place.path;
     match Store::open_existing(&place, Wait::Long) {
@@ -164,10 +163,10 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
         Err(error @ StoreError::Foreign { .. }) => {
             context
                 .ui
-                .warning(&format!("{error}; notes work, but without a history."));
+                .warning(&format!("{error}; notes work, but have no history."));
             context
                 .ui
-                .hint("`ralph import refound` takes it over if it is that of RefoundAI's ralph.");
+                .hint("If it belongs to RefoundAI's ralph, run `ralph import refound`.");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
@@ -179,7 +178,7 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
     Ok(Some(context.project.shown(path).to_string()))
 }
 
-/// Writes a file if it is not there; says whether it did.
+/// Writes a file if it is missing; returns whether it did.
 fn write_if_missing(path: &Path, text: &str) -> Result<bool, CommandError> {
     match write_new_file(path, text.as_bytes()) {
         Ok(()) => Ok(true),

@@ -10,17 +10,17 @@ use crate::cli::Cli;
 use crate::error::CommandError;
 use crate::ui::Ui;
 
-/// Write the manual pages
+/// Print manual pages
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph man | man -l -
   ralph man task add | man -l -
-  ralph man --folder ~/.local/share/man/man1  # all of them, as files")]
+  ralph man --folder ~/.local/share/man/man1  # all pages, as files")]
 pub(crate) struct ManArgs {
-    /// The command whose page it is; without it that of ralph
+    /// Command whose page to print [default: ralph itself]
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
-    /// Write all pages into this folder, which must exist
+    /// Write all pages into this existing folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "words")]
     folder: Option<PathBuf>,
 }
@@ -36,8 +36,8 @@ pub(crate) fn cmd_man(ui: &Ui, args: &ManArgs) -> Result<(), CommandError> {
     for word in &args.words {
         let found = command.find_subcommand(word);
         command = found.ok_or_else(|| {
-            CommandError::usage(format!("there is no command `ralph {}`", args.words.join(" ")))
-                .hint("`ralph help` shows the commands")
+            CommandError::usage(format!("unknown command `ralph {}`", args.words.join(" ")))
+                .hint("`ralph help` lists the commands")
         })?;
     }
     let mut page = Vec::new();

@@ -1,11 +1,11 @@
-//! `ralph merge-driver`: what git calls to merge a notes file.
+//! `ralph merge-driver`: merges two versions of a notes file for git.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_model::{Shelf, count};
+use ralph_model::{NoteFileKind, count};
 use ralph_notes::{Document, merge, read_file};
 
 use crate::cli::Global;
@@ -15,45 +15,45 @@ use crate::error::CommandError;
 use crate::paths::{Project, Spelling};
 use crate::ui::Ui;
 
-/// Merge two versions of a notes file; git calls it
+/// Merge two versions of a notes file, for git
 ///
-/// Entries are merged one by one and never conflict: added, changed and deleted ones come together, and of an entry that
-/// both sides changed both versions are kept, theirs under an id of its own that names the other one. Other text is merged
-/// line by line, and conflicts there get git's markers. The result replaces OURS.
+/// Merges entry by entry, without conflicts: additions, changes and deletions from both sides are combined. If both
+/// sides changed an entry, both versions are kept, theirs under a new id that refers to the other. Other text is merged
+/// line by line, with git's conflict markers. The result replaces OURS.
 ///
-/// `ralph init` registers it in .gitattributes and in the repository's configuration. A clone has the attributes but not
-/// the configuration; until `ralph init` runs there, git merges the notes as text. It also does where git finds no ralph.
+/// `ralph init` registers the driver in .gitattributes and in the repository's configuration. A clone has only the
+/// attributes: until `ralph init` runs there, or if git does not find ralph, git merges the notes as text.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 merged, 97 merged with markers in other text; OURS was not touched: 98 left to git, 129 failed.
+    after_help = "Exit codes: 0 merged, 97 merged with conflict markers, 98 left to git, 129 failed. After 98 and 129 OURS is unchanged.
 
 Examples:
   ralph init
   ralph merge-driver base.md ours.md theirs.md .agent/memories.md"
 )]
 pub(crate) struct MergeDriverArgs {
-    /// The version that both sides came from; empty when there was none
+    /// Common ancestor; an empty file if there is none
     #[arg(allow_hyphen_values = true)]
     base: PathBuf,
-    /// Our version, which the result replaces
+    /// Our version; replaced by the result
     #[arg(allow_hyphen_values = true)]
     ours: PathBuf,
     /// Their version
     #[arg(allow_hyphen_values = true)]
     theirs: PathBuf,
-    /// The file's path in the worktree, which tells memories from guardrails
+    /// Path of the file in the worktree, which tells memories from guardrails
     #[arg(allow_hyphen_values = true)]
     path: Option<PathBuf>,
 }
 
-/// How many notes that both sides changed are named.
+/// How many notes changed on both sides are listed.
 const CONFLICTS_NAMED: usize = 5;
-/// The exit code for markers in the result; the line that git runs tells by it that this was ralph, so it is one that other
-/// programs and shells do not end with.
+/// Exit code for conflict markers in the result. The command that git runs recognises ralph by it, so it must not be a
+/// common code of other programs and shells.
 const MARKERS_LEFT: u8 = 97;
-/// The exit code for a file that was not touched; the line that git runs leads from it to git's own merge of texts.
+/// Exit code for an unchanged file. The command that git runs then falls back to git's own text merge.
 const LEFT_TO_GIT: u8 = 98;
-/// The exit code that makes git stop. Up to 128 it would take the file for one with conflicts, ready to be committed.
+/// Exit code that makes git stop. Git treats codes up to 128 as a merge with conflicts, ready to be committed.
 const STOP: u8 = 129;
 
 pub(crate) fn cmd_merge_driver(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> ExitCode {
@@ -68,8 +68,9 @@ pub(crate) fn cmd_merge_driver(ui: &Ui, global: &Global, args: &MergeDriverArgs)
 
 fn merge_files(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> Result<ExitCode, CommandError> {
     let [base, ours, theirs] = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
-    let shelf = shelf(ui, global, args.path.as_deref()).unwrap_or_else(|| shelf_by_content(&[&base, &ours, &theirs]));
-    let merged = match merge(shelf, &base, &ours, &theirs) {
+    let kind =
+        kind_by_path(ui, global, args.path.as_deref()).unwrap_or_else(|| kind_by_content(&[&base, &ours, &theirs]));
+    let merged = match merge(kind, &base, &ours, &theirs) {
         Ok(merged) => merged,
         Err(error) => {
             ui.warning(&format!("{error}, so git merges it as text."));
@@ -82,12 +83,12 @@ fn merge_files(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> Result<ExitC
     }
     for (ours, theirs) in merged.entry_conflicts.iter().take(CONFLICTS_NAMED) {
         ui.warning(&format!(
-            "{ours} was changed on both sides; the other version is kept as {theirs}."
+            "{ours} was changed on both sides; kept the other version as {theirs}."
         ));
     }
     let more = merged.entry_conflicts.len().saturating_sub(CONFLICTS_NAMED);
     if more > 0 {
-        let (more, command) = (count(more, "more note was", "more notes were"), shelf.words().command);
+        let (more, command) = (count(more, "more note was", "more notes were"), kind.words().command);
         ui.warning(&format!(
             "{more} changed on both sides; `{command} validate` lists all."
         ));
@@ -102,11 +103,11 @@ fn merge_files(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> Result<ExitC
 fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
     match read_file(path)? {
         Some(text) => Ok(text.bytes),
-        None => Err(CommandError::new(format!("there is no file {}", path.display()))),
+        None => Err(CommandError::new(format!("file not found: {}", path.display()))),
     }
 }
 
-/// Writes beside the file and renames, so that a full disk leaves it as it is. The file is git's own and nobody else's:
+/// Writes a temporary file and renames it, so that a full disk leaves the file unchanged. It is git's private file, so
 /// it needs no lock and no sync.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -117,11 +118,11 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The shelf of a path: by the configuration, else by its name. A configuration that cannot be read, perhaps because it is
-/// being merged too, does not stand in the way.
-fn shelf(ui: &Ui, global: &Global, path: Option<&Path>) -> Option<Shelf> {
+/// The kind of a notes file by its path: from the configuration, else from its name. An unreadable configuration is
+/// ignored: it may be part of the same merge.
+fn kind_by_path(ui: &Ui, global: &Global, path: Option<&Path>) -> Option<NoteFileKind> {
     let path = env::working_folder().ok()?.join(path?);
-    let shelves = [Shelf::Guardrails, Shelf::Memories];
+    let kinds = [NoteFileKind::Guardrails, NoteFileKind::Memories];
     let global = Global {
         root: Some(match &global.root {
             Some(root) => root.clone(),
@@ -134,22 +135,22 @@ fn shelf(ui: &Ui, global: &Global, path: Option<&Path>) -> Option<Shelf> {
         input: None,
     };
     let configured = Context::new(&global, ui).ok().and_then(|context| {
-        let mut shelves = shelves.into_iter();
-        shelves.find(|shelf| context.notebook(*shelf, Spelling::Own).path == path)
+        let mut kinds = kinds.into_iter();
+        kinds.find(|kind| context.note_repository(*kind, Spelling::Own).path == path)
     });
-    let by_name = || shelves.into_iter().find(|shelf| path.ends_with(shelf.file_name()));
+    let by_name = || kinds.into_iter().find(|kind| path.ends_with(kind.file_name()));
     configured.or_else(by_name)
 }
 
-/// The shelf as which more entries can be read.
-fn shelf_by_content(texts: &[&[u8]]) -> Shelf {
-    let entries = |shelf| -> usize {
-        let count = |text: &&[u8]| Document::parse(shelf, text).entries().len();
+/// The kind with which more entries parse.
+fn kind_by_content(texts: &[&[u8]]) -> NoteFileKind {
+    let entries = |kind| -> usize {
+        let count = |text: &&[u8]| Document::parse(kind, text).entries().len();
         texts.iter().map(count).sum()
     };
-    if entries(Shelf::Guardrails) > entries(Shelf::Memories) {
-        Shelf::Guardrails
+    if entries(NoteFileKind::Guardrails) > entries(NoteFileKind::Memories) {
+        NoteFileKind::Guardrails
     } else {
-        Shelf::Memories
+        NoteFileKind::Memories
     }
 }

@@ -1,4 +1,4 @@
-//! One file a command: its arguments, whose comments are its help, and what it does.
+//! One file per command: its arguments, whose doc comments are its help, and its implementation.
 
 pub(crate) mod blame;
 pub(crate) mod branches;
@@ -40,7 +40,7 @@ use crate::error::CommandError;
 use crate::paths::Spelling;
 use crate::ui::Ui;
 
-/// Runs the command that was asked for; without one, says how things stand.
+/// Runs a command; without one, shows the status.
 pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<ExitCode, CommandError> {
     let project = || Context::new(global, ui);
     match command {

@@ -1,10 +1,10 @@
-//! `ralph prompt`: the prompt that an agent would get for a task now.
+//! `ralph prompt`: prints the prompt that an agent would get for a task now.
 
 use clap::Args;
 use ralph_loop::strategy::{Chosen, Rule, choose_first};
-use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round, compose};
+use ralph_memory::inject::prompt::{IterationInfo, Materials, MemoryShare, Prompt, PromptContext, compose};
 use ralph_model::config::Config;
-use ralph_model::{Shelf, Task, TaskStatus, Tokens};
+use ralph_model::{NoteFileKind, Task, TaskStatus, Tokens};
 use ralph_store::{Store, TaskError};
 
 use super::run::models_of_agent;
@@ -12,19 +12,18 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// The first iteration of a run.
 const FIRST: u32 = 1;
 
-/// Write the prompt that an agent would get for a task now
+/// Print the prompt that an agent would get for a task
 ///
-/// The prompt goes to standard output, how much room each of its sections takes to standard error. It is that of a run
-/// which begins with the task. Nothing is run: which gates are red before a run begins is only known to that run.
+/// The prompt goes to standard output, the size of each section to standard error. It is the prompt of a run that
+/// starts with the task now. Gates are not run, so the prompt does not mention gates that already fail.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph prompt t-1a2b3c
-  ralph prompt 1a2 > prompt.md            # the beginning of an id is enough")]
+  ralph prompt 1a2 > prompt.md            # an id prefix is enough")]
 pub(crate) struct PromptArgs {
-    /// The task's id, or the beginning of it
+    /// Id or id prefix of the task
     #[arg(value_name = "TASK")]
     task: String,
 }
@@ -54,13 +53,13 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     }
     let all = Tokens::of_characters(prompt.text.chars().count());
     context.ui.status(&format!(
-        "{:<width$}{all:>6} tokens, {} of them the same in every prompt",
-        "All together", prompt.fixed
+        "{:<width$}{all:>6} tokens, {} of them identical in every prompt",
+        "Total", prompt.fixed
     ));
     context.ui.text(&prompt.text)
 }
 
-/// Why no agent gets the task, in a sentence.
+/// A warning if no agent gets the task.
 fn ended(task: &Task) -> Option<String> {
     let id = &task.id;
     let (state, command) = match task.status {
@@ -70,11 +69,11 @@ fn ended(task: &Task) -> Option<String> {
         TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Blocked => return None,
     };
     Some(format!(
-        "{id} {state}; no agent gets this before `ralph {command} {id}`."
+        "{id} {state}; no agent gets this prompt until you run `ralph {command} {id}`."
     ))
 }
 
-/// The prompt that an agent would get for a task, in the first iteration of a run that began now.
+/// The prompt for a task in the first iteration of a run that begins now.
 pub(crate) fn prompt_for(
     context: &Context<'_>,
     store: Option<&Store>,
@@ -84,7 +83,7 @@ pub(crate) fn prompt_for(
     let materials = match store {
         Some(store) => {
             let materials = Materials::gather(store, task, None, context.clock().now())?;
-            context.tell_unreadable(store);
+            context.warn_of_unreadable(store);
             materials
         }
         None => Materials::of_new(task),
@@ -96,8 +95,8 @@ pub(crate) fn prompt_for(
     for problem in feature.iter().flat_map(|feature| &feature.problems) {
         context.ui.warning(problem);
     }
-    let request = materials.request(&Circumstances {
-        round: Some(Round {
+    let request = materials.request(&PromptContext {
+        iteration_info: Some(IterationInfo {
             iteration: FIRST,
             of: config.limits.iterations,
             model: chosen.model.as_deref(),
@@ -112,8 +111,8 @@ pub(crate) fn prompt_for(
         today: context.today(),
         share: MemoryShare::Whole,
     });
-    // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
-    let shelves = Shelf::in_prompts(config).into_iter();
-    let notebooks: Vec<_> = shelves.map(|shelf| context.notebook(shelf, Spelling::Own)).collect();
-    context.ask_knowledge(&notebooks, |catalogue| compose(catalogue, &request))
+    // Kinds of notes that are switched off are not read, so an unreadable file does not matter.
+    let kinds = NoteFileKind::injected(config).into_iter();
+    let note_repositories: Vec<_> = kinds.map(|kind| context.note_repository(kind, Spelling::Own)).collect();
+    context.ask_knowledge(&note_repositories, |note_index| compose(note_index, &request))
 }

@@ -1,8 +1,8 @@
-//! `ralph recall`: finds what is known about something, wherever it is kept.
+//! `ralph recall`: searches all notes and learnings.
 
 use clap::Args;
-use ralph_memory::recall::{LongNotes, Question, recall_with_learnings};
-use ralph_model::Shelf;
+use ralph_memory::recall::{KnowledgeSearch, Question, recall_with_learnings};
+use ralph_model::NoteFileKind;
 use ralph_store::{Store, StoreError, Wait};
 
 use super::notes::found::{FoundArgs, MoreWords, Nouns};
@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// Every shelf that notes stand on, beside the folder of long notes.
-const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+/// The note files to search, besides knowledge entries.
+const NOTE_FILES: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
 const NOTES: Nouns = Nouns {
     one: "note",
     many: "notes",
@@ -21,11 +21,11 @@ const NOTES: Nouns = Nouns {
     head: COLUMNS_OF_ALL,
 };
 
-/// Find what is known about something, in all notes and learnings
+/// Search all notes and learnings
 ///
-/// Any text is fine: a few words, a name, an error message, a whole task. Words count by their stems, rare ones most;
-/// a name is found in all its spellings; of several notes on one subject the newest stands first. Learnings are found
-/// whether they hold or still wait for evidence.
+/// Any text works: words, a name, an error message, a whole task. Words match by stem and rare ones weigh more; names
+/// match in any spelling, such as `camelCase` and `snake_case`; of several notes on one subject the newest comes first.
+/// Learnings that are not yet promoted are included.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph recall \"how do we run the migrations\"
@@ -33,7 +33,7 @@ const NOTES: Nouns = Nouns {
   ralph recall parseConfig --explain
   ralph recall \"$(cat task.md)\" --json")]
 pub(crate) struct RecallArgs {
-    /// What to look for
+    /// Text to search for
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
     #[command(flatten)]
@@ -47,43 +47,41 @@ pub(crate) struct RecallArgs {
 pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(), CommandError> {
     let text = args.more.after(&args.text);
     if text.trim().is_empty() {
-        return Err(CommandError::usage(
-            "the text is blank, so there is nothing to look for",
-        ));
+        return Err(CommandError::usage("the text is blank"));
     }
     let wanted = args.filter.wanted(context);
     let question = Question {
         text: &text,
-        shelves: &SHELVES,
-        knowledge: LongNotes::Sought,
+        file_kinds: &NOTE_FILES,
+        knowledge: KnowledgeSearch::Include,
         wanted: &wanted,
         reach: args.found.reach(),
     };
-    let notebooks = SHELVES.map(|shelf| context.notebook(shelf, Spelling::Own));
+    let repositories = NOTE_FILES.map(|file_kind| context.note_repository(file_kind, Spelling::Own));
     let learnings = learnings(context);
-    let answer = context.ask_knowledge(&notebooks, |catalogue| {
-        recall_with_learnings(catalogue, learnings.as_ref(), &question)
+    let answer = context.ask_knowledge(&repositories, |note_index| {
+        recall_with_learnings(note_index, learnings.as_ref(), &question)
     })?;
     if let Some(reason) = &answer.without_learnings {
-        not_looked_at(context, reason);
+        warn_without_learnings(context, reason);
     }
     args.found.show(context, &answer, NOTES)
 }
 
-/// Where lessons are kept. Where they cannot be read, notes are found without them; another tool's database has none.
+/// The store of learnings, if it can be read. Another tool's database has no learnings.
 fn learnings(context: &Context<'_>) -> Option<Store> {
-    match Store::open_to_read(&context.project.fact_store(), Wait::Brief) {
+    match Store::open_for_reading(&context.project.fact_store(), Wait::Brief) {
         Ok(store) => store,
         Err(StoreError::Foreign { .. }) => None,
         Err(error) => {
-            not_looked_at(context, &error.to_string());
+            warn_without_learnings(context, &error.to_string());
             None
         }
     }
 }
 
-fn not_looked_at(context: &Context<'_>, reason: &str) {
+fn warn_without_learnings(context: &Context<'_>, reason: &str) {
     context
         .ui
-        .warning(&format!("Learnings were not looked at, only notes: {reason}."));
+        .warning(&format!("Searched only notes, not learnings: {reason}."));
 }

@@ -1,18 +1,18 @@
-//! `ralph remember`: keeps a note without asking which shelf and which kind.
+//! `ralph remember`: stores a memory or guardrail and guesses its kind.
 
 use clap::Args;
 use ralph_memory::capture::guess_kind;
-use ralph_model::{NoteKind, Shelf};
+use ralph_model::{NoteFileKind, NoteKind};
 
 use super::notes::{DetailArgs, Kept, content_argument, store};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// Keep what you just learned
+/// Store a memory for later sessions
 ///
-/// What it is about is guessed from its words, and said. It is kept for the project, as `ralph memory add` does, or with
-/// --here for the current work, as `ralph guardrails add` does.
+/// The kind is guessed from the text unless --type is given. Memories apply to the whole project; with --here, stores a
+/// guardrail for the current work instead.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph remember \"ECONNREFUSED on 5432: docker compose up -d\"
@@ -20,13 +20,13 @@ use crate::paths::Spelling;
   ralph remember \"do not touch the old parser yet\" --here
   git log -1 --format=%B | ralph remember -")]
 pub(crate) struct RememberArgs {
-    /// The text; `-` reads it from standard input
+    /// The text; `-` reads standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     content: String,
-    /// What it is about, instead of a guess: pattern, decision, fix, context
+    /// Kind: pattern, decision, fix, context; guessed by default
     #[arg(short = 't', long = "type", value_name = "KIND")]
     kind: Option<String>,
-    /// For the current work only, among the guardrails
+    /// Store a guardrail for the current work instead
     #[arg(long)]
     here: bool,
     #[command(flatten)]
@@ -34,25 +34,33 @@ pub(crate) struct RememberArgs {
 }
 
 impl RememberArgs {
-    /// The note that it would supersede, and its shelf.
-    pub(crate) fn supersedes(&self) -> Option<(&str, Shelf)> {
-        let shelf = if self.here { Shelf::Guardrails } else { Shelf::Memories };
-        Some((self.details.supersedes()?, shelf))
+    /// The note that it would supersede, and its file kind.
+    pub(crate) fn supersedes(&self) -> Option<(&str, NoteFileKind)> {
+        let file_kind = if self.here {
+            NoteFileKind::Guardrails
+        } else {
+            NoteFileKind::Memories
+        };
+        Some((self.details.supersedes()?, file_kind))
     }
 }
 
 pub(crate) fn cmd_remember(context: &Context<'_>, args: RememberArgs) -> Result<(), CommandError> {
-    let shelf = if args.here { Shelf::Guardrails } else { Shelf::Memories };
-    let given = args.kind.map(|word| shelf.parse_kind(&word)).transpose();
+    let file_kind = if args.here {
+        NoteFileKind::Guardrails
+    } else {
+        NoteFileKind::Memories
+    };
+    let given = args.kind.map(|word| file_kind.parse_kind(&word)).transpose();
     let given = given.map_err(|refusal| CommandError::usage(format!("--type: {refusal}")))?;
     let content = content_argument(context, args.content)?;
-    let kind = given.unwrap_or_else(|| guess_kind(&content, shelf));
-    let notebook = context.notebook(shelf, Spelling::Own);
-    let kept = store(context, &notebook, (kind, content), args.details)?;
+    let kind = given.unwrap_or_else(|| guess_kind(&content, file_kind));
+    let note_repository = context.note_repository(file_kind, Spelling::Own);
+    let kept = store(context, &note_repository, (kind, content), args.details)?;
     if given.is_none() && kept == Kept::Stored {
         context
             .ui
-            .status(&format!("Kept as {}; --type overrides.", with_article(kind)));
+            .status(&format!("Stored as {}; use --type to change that.", with_article(kind)));
     }
     Ok(())
 }

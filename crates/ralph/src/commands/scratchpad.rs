@@ -21,40 +21,39 @@ pub(crate) enum ScratchpadCommand {
     Clear(ClearArgs),
 }
 
-/// Write what stands in the scratchpad, or its end
+/// Print the scratchpad, or its end
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph scratchpad show
   ralph scratchpad show --budget 1000  # the last lines, at most 4000 characters")]
 pub(crate) struct ShowArgs {
-    /// The most tokens to write, of four characters each; 0 is unlimited
+    /// Maximum tokens, of four characters each; 0 is unlimited
     #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     budget: u32,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Add a text at the end of the scratchpad
+/// Append text to the scratchpad
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph scratchpad append \"step 2 of 5 is done; next: the login page\"
   git status --short | ralph scratchpad append -")]
 pub(crate) struct AppendArgs {
-    /// The text; `-` reads it from standard input
+    /// The text; `-` reads standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
     #[command(flatten)]
     secrets: SecretArgs,
 }
 
-/// Empty the scratchpad; the old text is kept beside it
+/// Clear the scratchpad, keeping a copy of the old text
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph scratchpad clear")]
 pub(crate) struct ClearArgs {}
 
-/// Runs one of the scratchpad commands.
 pub(crate) fn run(context: &Context<'_>, command: ScratchpadCommand) -> Result<(), CommandError> {
     match command {
         ScratchpadCommand::Show(args) => cmd_show(context, &args),
@@ -100,21 +99,21 @@ fn cmd_clear(context: &Context<'_>, _args: &ClearArgs) -> Result<(), CommandErro
         Some(ClearedScratchpad { kept, text }) => {
             record(context, &scratchpad, ScratchpadChange::Cleared(&mask(&text)));
             let kept = context.project.shown(&kept);
-            context.ui.status(&format!("The old text is kept as {kept}."));
+            context.ui.status(&format!("Kept the old text as {kept}."));
             context.ui.result("🗑️ ", &format!("Cleared {shown}"))
         }
     }
 }
 
-/// Records who changed the scratchpad. It works without a database, and none is made for it. That of a task's checkout ends with
-/// the checkout, so there is nothing to roll back.
+/// Records the change in the note log, if there is a database. Scratchpads of task checkouts are not recorded: they are
+/// deleted with the checkout and never rolled back.
 pub(super) fn record(context: &Context<'_>, scratchpad: &Scratchpad<'_>, change: ScratchpadChange<'_>) {
-    if context.project.checkout.is_some() || !Store::is_there(&context.project.database()) {
+    if context.project.checkout.is_some() || !Store::exists(&context.project.database()) {
         return;
     }
     if let Err(error) = try_record(context, scratchpad, change) {
         context.ui.warning(&format!(
-            "The note log did not record this change: {}.",
+            "Could not record this change in the note log: {}.",
             error.message()
         ));
     }

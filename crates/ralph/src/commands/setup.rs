@@ -1,4 +1,4 @@
-//! `ralph setup …`: connects a coding agent with the notes of a project, and only after having shown what will change.
+//! `ralph setup …`: connects a coding agent to a project's notes, after showing what will change.
 
 mod change;
 pub(crate) mod claude;
@@ -17,7 +17,6 @@ pub(crate) enum SetupCommand {
     Claude(claude::ClaudeArgs),
 }
 
-/// Sets one agent up.
 pub(crate) fn run(context: &Context<'_>, command: &SetupCommand) -> Result<ExitCode, CommandError> {
     match command {
         SetupCommand::Claude(args) => claude::cmd_claude(context, args)?,

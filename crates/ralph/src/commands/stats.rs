@@ -1,4 +1,4 @@
-//! `ralph stats`: the journal in figures.
+//! `ralph stats`: statistics from the journal.
 
 mod chart;
 mod tables;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use ralph_model::{Outcome, Rate, count, duration, serialize_moment, short_number};
+use ralph_model::{Outcome, Rate, count, duration, serialize_timestamp, short_number};
 use ralph_store::{Stats, StatsFilter};
 use serde::Serialize;
 
@@ -19,36 +19,35 @@ use crate::ui::Style;
 use crate::when::{When, beginning};
 use crate::wrap::wrapped;
 
-/// Show how the work goes, in figures: success, cost and time, what keeps failing
+/// Show success rate, cost, time and frequent failures
 ///
-/// Everything is counted from the journal, as it stands now. What was interrupted counts in cost and time, and not in how
-/// often work succeeds. Iterations that were taken over from another tool are left out.
+/// All figures come from the journal. Interrupted iterations count toward cost and time, but not toward the success
+/// rate. Iterations imported from another tool are left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stats
-  ralph stats --since 7d          # of the last seven days
-  ralph stats --since 2025-01-20  # from that day on
-  ralph stats --run run-1a2b3c4d  # of one run
+  ralph stats --since 7d          # the last seven days
+  ralph stats --since 2025-01-20  # since that day
+  ralph stats --run run-1a2b3c4d  # one run
   ralph stats --limit 0 --json    # for programs, with every failure")]
 pub(crate) struct StatsArgs {
-    /// Only iterations from this day or moment on, in UTC, or from so long ago: 12h, 7d, 2w
+    /// Only iterations since this UTC date or time, or this long ago: 12h, 7d, 2w
     #[arg(long, value_name = "WHEN", value_parser = beginning)]
     since: Option<When>,
-    /// Only iterations of this run, by its id or the beginning of it
+    /// Only iterations of this run (id or id prefix)
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// How many failures and how many tasks to list; 0 is all
+    /// Number of failures and tasks to list; 0 lists all
     #[arg(long, value_name = "N", default_value_t = 5, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     limit: u32,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The figures, and what they are of.
 #[derive(Serialize)]
 struct Whole<'a> {
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     since: Option<Timestamp>,
     run: Option<String>,
     #[serde(flatten)]
@@ -78,17 +77,17 @@ pub(crate) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     }
     if stats.all.iterations == 0 {
         return context.ui.data(match (&args.run, args.since) {
-            (None, None) => "No iterations yet: `ralph run` makes the first.\n",
+            (None, None) => "No iterations yet. Run `ralph run` to start.\n",
             _ => "No iterations found\n",
         });
     }
     context.ui.data(&head(context, &stats))?;
-    let mut lines = chart::lines(&stats, context.ui.width(), context.ui.data_signs());
+    let mut lines = chart::lines(&stats, context.ui.width(), context.ui.data_charset());
     lines.extend(tables::lines(&stats, context.ui.width()));
     context.ui.lines(&lines)
 }
 
-/// How much there was, all together.
+/// The totals.
 fn head(context: &Context<'_>, stats: &Stats) -> String {
     let all = &stats.all;
     let days: Vec<_> = stats.by_day.iter().map(|day| day.day).collect();
@@ -125,10 +124,9 @@ fn head(context: &Context<'_>, stats: &Stats) -> String {
         .collect()
 }
 
-/// The columns of the titles.
 const TITLE: usize = 12;
 
-/// A text behind a title, on as many lines as it takes.
+/// A text after a title, wrapped.
 fn titled(context: &Context<'_>, title: &'static str, text: &str) -> Vec<String> {
     let lines = wrapped(text, context.ui.width().saturating_sub(TITLE)).into_iter();
     let titles = std::iter::once(title).chain(std::iter::repeat(""));
@@ -143,16 +141,16 @@ fn titled(context: &Context<'_>, title: &'static str, text: &str) -> Vec<String>
     titles.zip(lines).map(line).collect()
 }
 
-/// How many were done, with the part in the hundred where there are enough to tell.
+/// Done iterations, with the percentage if there are enough to be meaningful.
 fn success(rate: Rate) -> String {
     match percent(rate) {
         Some(percent) => format!("{} of {} done ({percent})", rate.done, rate.of),
-        None if rate.of == 0 => "none that counts".to_owned(),
+        None if rate.of == 0 => "none counted".to_owned(),
         None => format!("{} of {} done", rate.done, rate.of),
     }
 }
 
-/// The part that was done, in the hundred, as `74 %`; none while there are too few to tell.
+/// The success rate, such as `74 %`; none if there are too few iterations.
 fn percent(rate: Rate) -> Option<String> {
     rate.share().map(|share| format!("{:.0} %", share * 100.0))
 }

@@ -1,11 +1,12 @@
-//! `ralph why`: what stood in the prompt of an iteration and why, what did not and why, and the proof.
+//! `ralph why`: explains what was in the prompt of an iteration and what was left out, and checks it against the saved
+//! prompt.
 
-mod contrary;
-mod room;
-mod what;
+mod budget;
+mod conflicts;
+mod texts;
 
 use clap::Args;
-use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
+use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, MAX_LEARNINGS, MAX_LEFT_OUT, is_in_prompt};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count, preview};
 use ralph_store::RecordedInjection;
@@ -14,30 +15,30 @@ use serde_json::{Value, json};
 use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::kept_prompt::{KeptPrompt, read_prompt};
+use crate::recorded_prompt::{RecordedPrompt, read_prompt};
 use crate::table::{self, Column, Fit};
 use crate::ui::{Line, Style};
-use contrary::Contraries;
-use room::{had_room, no_room};
-use what::Texts;
+use budget::{had_budget, over_budget};
+use conflicts::Conflicts;
+use texts::Texts;
 
-/// Tell what stood in the prompt of an iteration and why, and what was left out and why
+/// Explain what was in an iteration's prompt, and why
 ///
-/// What is said to have stood there is looked for in the prompt that was kept: `yes` means that the very text is in it.
-/// What was left out is summed up.
+/// Each recorded entry is looked up in the saved prompt: `yes` means that its exact text is there. Entries that were
+/// left out are summarized.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph why                       # the last iteration
-  ralph why 12                    # by its number in the journal
-  ralph why --all                 # with each entry that was left out
+  ralph why 12                    # an iteration by its journal number
+  ralph why --all                 # also list entries that were left out
   ralph why run-1a2b3c4d/3 --json")]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
     which: WhichIteration,
-    /// Show each entry that was left out
+    /// List each entry that was left out
     #[arg(long)]
     all: bool,
-    /// Write it as JSON, with all that was left out
+    /// Print JSON, including entries that were left out
     #[arg(long)]
     json: bool,
 }
@@ -58,19 +59,19 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         .as_deref()
         .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let texts = Texts::read(context, store.as_ref(), prompt.as_deref())?;
-    let contraries = Contraries::read(store.as_ref(), &recorded)?;
-    let reasons = reasons(&context.config, &recorded, &contraries);
+    let conflicts = Conflicts::read(store.as_ref(), &recorded)?;
+    let reasons = reasons(&context.config, &recorded, &conflicts);
     let mut entries = Vec::new();
     for (recorded, why) in recorded.into_iter().zip(reasons) {
         entries.push(Entry {
-            what: texts.beginning(&recorded.injection)?,
+            what: texts.first_line(&recorded.injection)?,
             why,
             proof: Proof::of(&recorded, prompt.as_deref()),
             recorded,
         });
     }
     let shown_path = context.project.shown(&path).to_string();
-    let kept = KeptPrompt::of(&row, prompt_bytes.as_deref());
+    let kept = RecordedPrompt::of(&row, prompt_bytes.as_deref());
     if args.json {
         let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
         return context.ui.json(&json!({
@@ -80,49 +81,48 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
             "entries": entries,
         }));
     }
-    let left_out = if args.all { LeftOut::Listed } else { LeftOut::Summed };
+    let left_out = if args.all { LeftOut::Listed } else { LeftOut::Summarized };
     print(context, &row, (&entries, left_out), (&shown_path, kept))
 }
 
-/// What is shown of the entries that were left out.
+/// How entries that were left out are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeftOut {
     Listed,
-    Summed,
+    Summarized,
 }
 
-/// An entry that was considered for a prompt.
 struct Entry {
     recorded: RecordedInjection,
-    /// The beginning of what it says.
+    /// The first line of its text.
     what: String,
-    /// Why it stood there, or did not.
+    /// Why it was in the prompt or left out.
     why: String,
-    /// None where it did not stand there.
+    /// None if it was left out.
     proof: Option<Proof>,
 }
 
-/// Whether an entry that is said to have stood in a prompt is in it.
+/// Whether an entry that was recorded as injected is in the saved prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Proof {
     Found,
     NotFound,
-    PromptGone,
+    PromptMissing,
 }
 
 impl Proof {
     fn of(recorded: &RecordedInjection, prompt: Option<&str>) -> Option<Self> {
         let is_shown = recorded.injection.reason == InjectionReason::Shown;
         is_shown.then(|| match prompt {
-            None => Self::PromptGone,
-            Some(prompt) if stands_in(prompt, &recorded.injection) => Self::Found,
+            None => Self::PromptMissing,
+            Some(prompt) if is_in_prompt(prompt, &recorded.injection) => Self::Found,
             Some(_) => Self::NotFound,
         })
     }
 }
 
-/// Why each entry stood in the prompt, or did not, in words.
-fn reasons(config: &Config, recorded: &[RecordedInjection], contraries: &Contraries) -> Vec<String> {
+/// Why each entry was in the prompt or left out.
+fn reasons(config: &Config, recorded: &[RecordedInjection], conflicts: &Conflicts) -> Vec<String> {
     let all: Vec<&Injection> = recorded.iter().map(|recorded| &recorded.injection).collect();
     let is_over = |section: &str| {
         let mut here = all.iter().filter(|injection| injection.section == section);
@@ -130,47 +130,47 @@ fn reasons(config: &Config, recorded: &[RecordedInjection], contraries: &Contrar
     };
     let is_of_iterations =
         |injection: &Injection| injection.kind == EntryKind::Learning && injection.section != KNOWLEDGE_BASE;
-    let lessons = all.iter().filter(|injection| is_of_iterations(injection));
-    let lessons_shown = lessons.filter(|injection| injection.reason == InjectionReason::Shown);
-    let places: Vec<u32> = lessons_shown.map(|injection| injection.rank).collect();
-    // The last place that there is; those before it that did not get one were too long.
-    let last_place = places.iter().max().filter(|_| places.len() >= MOST_LEARNINGS);
+    let learnings = all.iter().filter(|injection| is_of_iterations(injection));
+    let learnings_shown = learnings.filter(|injection| injection.reason == InjectionReason::Shown);
+    let places: Vec<u32> = learnings_shown.map(|injection| injection.rank).collect();
+    // The last place taken; entries before it that got no place were too long.
+    let last_place = places.iter().max().filter(|_| places.len() >= MAX_LEARNINGS);
     let reason = |recorded: &RecordedInjection| {
         let injection = &recorded.injection;
         let reason = match injection.reason {
             InjectionReason::Shown => match (injection.kind, injection.score) {
-                (EntryKind::Scratchpad, _) => "the working notes",
-                (EntryKind::Feature, _) if is_over(&injection.section) => "the task's feature, cut",
+                (EntryKind::Scratchpad, _) => "working notes",
+                (EntryKind::Feature, _) if is_over(&injection.section) => "the task's feature (cut)",
                 (EntryKind::Feature, _) => "the task's feature",
-                (EntryKind::Report, _) => "how this task failed before",
+                (EntryKind::Report, _) => "an earlier failed attempt",
                 (EntryKind::Journal, None) => "recent in this run",
-                (EntryKind::Journal | EntryKind::Knowledge | EntryKind::Learning, Some(_)) => "fits the task",
-                (EntryKind::Knowledge, None) => "linked with a note that fits",
-                (EntryKind::Learning, None) => "learned at this task",
+                (EntryKind::Journal | EntryKind::Knowledge | EntryKind::Learning, Some(_)) => "matches the task",
+                (EntryKind::Knowledge, None) => "linked from a matching entry",
+                (EntryKind::Learning, None) => "learned from this task",
                 (_, _) if !is_over(&injection.section) => "all fit",
-                (_, Some(_)) => "fits the task",
-                (_, None) => "there was room",
+                (_, Some(_)) => "matches the task",
+                (_, None) => "within budget",
             },
             InjectionReason::OverBudget
-                if had_room(config, &all, injection)
+                if had_budget(config, &all, injection)
                     || is_of_iterations(injection) && last_place.is_some_and(|last| injection.rank > *last) =>
             {
-                "others fit the task better"
+                "others match the task better"
             }
-            // Its room is not to be set.
+            // No setting controls the budget of features.
             InjectionReason::OverBudget if injection.kind == EntryKind::Feature => "the text is too long for a prompt",
-            InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
+            InjectionReason::OverBudget => return over_budget(config, &all, &injection.section),
             InjectionReason::Duplicate if injection.kind == EntryKind::Learning => {
-                return contraries.why(&injection.id);
+                return conflicts.why(&injection.id);
             }
-            InjectionReason::Duplicate => "another entry says the same",
-            InjectionReason::Superseded => "another one has taken its place",
-            // A lesson that would fit, and is out for what became of those who saw it.
+            InjectionReason::Duplicate => "duplicate of another entry",
+            InjectionReason::Superseded => "superseded",
+            // A learning that matches the task but was followed by too many failures.
             InjectionReason::Irrelevant if injection.kind == EntryKind::Learning && injection.score.is_some() => {
-                "too many failed with it"
+                "too many failures with it"
             }
-            InjectionReason::Irrelevant => "it has nothing to do with the task",
-            InjectionReason::HeldOut => "left out on purpose, to compare",
+            InjectionReason::Irrelevant => "not relevant to the task",
+            InjectionReason::HeldOut => "held out for comparison",
         };
         let relied = if recorded.used { "; relied on" } else { "" };
         format!("{reason}{relied}")
@@ -195,7 +195,7 @@ impl Entry {
             "in_prompt": match self.proof {
                 Some(Proof::Found) => json!(true),
                 Some(Proof::NotFound) => json!(false),
-                Some(Proof::PromptGone) | None => Value::Null,
+                Some(Proof::PromptMissing) | None => Value::Null,
             },
         })
     }
@@ -208,7 +208,7 @@ impl Entry {
             match self.proof {
                 Some(Proof::Found) => "yes",
                 Some(Proof::NotFound) => "no",
-                Some(Proof::PromptGone) => "file gone",
+                Some(Proof::PromptMissing) => "file missing",
                 None => "left out",
             }
             .to_owned(),
@@ -260,7 +260,7 @@ fn print(
     context: &Context<'_>,
     row: &JournalRow,
     (entries, left_out): (&[Entry], LeftOut),
-    (path, kept): (&str, KeptPrompt),
+    (path, kept): (&str, RecordedPrompt),
 ) -> Result<(), CommandError> {
     let warning = kept.warning(row);
     let JournalRow { row, .. } = row;
@@ -274,9 +274,7 @@ fn print(
     head.push((None, String::new()));
     context.ui.lines(&head)?;
     if entries.is_empty() {
-        return context
-            .ui
-            .data("Nothing of the memory was considered for its prompt.\n");
+        return context.ui.data("No memory was considered for this prompt.\n");
     }
     let is_listed = |entry: &&Entry| entry.proof.is_some() || left_out == LeftOut::Listed;
     let listed: Vec<&Entry> = entries.iter().filter(is_listed).collect();
@@ -295,14 +293,14 @@ fn print(
     if table::fits(&COLUMNS, &cells, width) {
         return context.ui.table(&COLUMNS, &cells, &closing);
     }
-    let mut lines = below_one_another(&listed, width);
+    let mut lines = stacked(&listed, width);
     lines.push((None, String::new()));
     lines.extend(closing.lines().map(|line| (None, line.to_owned())));
     context.ui.lines(&lines)
 }
 
-/// Entries by their sections, each with its reason below what it says, where there is no room for both beside each other.
-fn below_one_another(entries: &[&Entry], width: usize) -> Vec<Line> {
+/// Entries by section, each with its reason on a second line, for narrow terminals.
+fn stacked(entries: &[&Entry], width: usize) -> Vec<Line> {
     let mut last = "";
     let mut lines: Vec<Line> = Vec::new();
     for entry in entries {
@@ -313,39 +311,39 @@ fn below_one_another(entries: &[&Entry], width: usize) -> Vec<Line> {
         }
         let head = format!("  {}  {}", entry.recorded.injection.id, entry.what);
         lines.push((None, preview(head.trim_end(), width)));
-        let stood = match entry.proof {
+        let state = match entry.proof {
             Some(Proof::Found) => "in the prompt",
             Some(Proof::NotFound) => "not in the prompt",
-            Some(Proof::PromptGone) => "the file is gone",
+            Some(Proof::PromptMissing) => "file missing",
             None => "left out",
         };
-        lines.push((Some(Style::Faint), format!("    {stood}: {}", entry.why)));
+        lines.push((Some(Style::Faint), format!("    {state}: {}", entry.why)));
     }
     lines
 }
 
-/// How many entries stood in the prompt and whether it holds them, and how many did not.
+/// How many entries were in the prompt and left out, and whether the saved prompt confirms it.
 fn closing(entries: &[Entry], left_out: LeftOut, path: &str) -> String {
     let with = |proof| entries.iter().filter(|entry| entry.proof == Some(proof)).count();
     let shown = entries.iter().filter(|entry| entry.proof.is_some()).count();
-    let stood = count(shown, "entry stood", "entries stood");
-    let proof = match (shown, with(Proof::PromptGone), with(Proof::NotFound)) {
+    let injected = count(shown, "entry", "entries");
+    let proof = match (shown, with(Proof::PromptMissing), with(Proof::NotFound)) {
         (0, _, _) => String::new(),
-        (_, 0, 0) => format!("; {path} holds what stood there"),
-        (_, 0, missing) => format!("; {path} does not hold {missing} of them"),
-        (_, _, _) => format!("; {path} was pruned, or is of another worktree"),
+        (_, 0, 0) => format!("; confirmed by {path}"),
+        (_, 0, missing) => format!("; {missing} not found in {path}"),
+        (_, _, _) => format!("; {path} was pruned or belongs to another worktree"),
     };
-    let left = count(entries.len() - shown, "was", "were");
+    let left = entries.len() - shown;
     let sums = sums(entries);
     match left_out {
-        LeftOut::Summed if !sums.is_empty() => {
-            format!("{stood} in the prompt{proof}.\n{left} left out (`--all` lists them):\n{sums}")
+        LeftOut::Summarized if !sums.is_empty() => {
+            format!("{injected} in the prompt{proof}.\n{left} left out (use `--all` to list them):\n{sums}")
         }
-        LeftOut::Summed | LeftOut::Listed => format!("{stood} in the prompt, {left} left out{proof}."),
+        LeftOut::Summarized | LeftOut::Listed => format!("{injected} in the prompt, {left} left out{proof}."),
     }
 }
 
-/// How many entries of which section were left out, by the reasons.
+/// How many entries were left out, by section and reason.
 fn sums(entries: &[Entry]) -> String {
     let mut sums: Vec<(&str, &str, usize)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.proof.is_none()) {
@@ -356,8 +354,8 @@ fn sums(entries: &[Entry]) -> String {
         }
     }
     let line = |(section, why, n): &(&str, &str, usize)| {
-        // No more are on record.
-        let or_more = if *n < MOST_LEFT_OUT { "" } else { " or more" };
+        // No more than this are recorded.
+        let or_more = if *n < MAX_LEFT_OUT { "" } else { " or more" };
         format!("  {n}{or_more} of {section}: {why}")
     };
     sums.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
-//! Questions that are answered with a key, at the bottom of a terminal. Ctrl+C and signals of the system are heard
-//! meanwhile, and whatever becomes of the program, the terminal is left as it was found.
+//! Asks single-key questions at the bottom of a terminal. Ctrl+C and signals are handled meanwhile, and the terminal is
+//! always restored.
 
 use std::io;
 use std::sync::Arc;
@@ -9,43 +9,41 @@ use std::time::Duration;
 use ralph_model::display_width;
 use ralph_process::{StopSignal, TerminalSignal, on_stop_signals, on_terminal_signals};
 
-use super::block::Why;
-use super::person::{AtDialogue, Ending, Person, lines_of};
-use super::stage::{self, CTRL_D, Caller, Drawing, Ear, Hearing, Turn, Wake};
-use super::terminal::{self, Ground};
-use super::{Dialogue, Heard, Look, Style, end_at_once};
+use super::block::RedrawReason;
+use super::conversation::{Conversation, TerminalConversation, TextEnd, read_lines};
+use super::shared_terminal::{self, CTRL_D, Drawing, KeyInput, KeyWaiter, PromptAccess, Wake, Waker};
+use super::terminal::{self, TerminalOwner};
+use super::{Answer, Dialogue, Style, Theme, exit_immediately};
 
-/// How often somebody looks whether the terminal is there and theirs.
-const GLANCE: Duration = Duration::from_millis(500);
-/// What stands between two keys.
+/// How often the asker checks that the terminal is still there and in the foreground.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const GAP: &str = "   ";
 
-/// A key, and what it does; one of which nothing is said is heard and not shown.
+/// A key and its description. A key with an empty description is accepted but not shown.
 pub(crate) type Key = (char, &'static str);
 
-/// What a question was answered with.
+/// The answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pressed {
-    /// This key.
     Key(char),
-    /// Ctrl+D, or the terminal is gone.
+    /// Ctrl+D, or the terminal was closed.
     End,
-    /// Ctrl+C, or the system wants an end.
+    /// Ctrl+C or a termination signal.
     Stopped,
 }
 
-/// Asks questions. When it is dropped, the terminal is as it was.
+/// Asks questions, and restores the terminal when dropped.
 pub(crate) struct Asker {
-    ear: Ear,
+    waiter: KeyWaiter,
     shared: Arc<Shared>,
     dialogue: Dialogue,
-    look: Look,
+    theme: Theme,
     _drawing: Drawing,
 }
 
-/// What those share who ask and who hear signals.
+/// State shared by the asker and the signal handlers.
 struct Shared {
-    caller: Caller,
+    waker: Waker,
     is_disturbed: AtomicBool,
     is_stopped: AtomicBool,
 }
@@ -57,112 +55,112 @@ impl Shared {
 
     fn stopped(&self, signal: StopSignal) {
         match signal {
-            // It ends when this returns.
-            StopSignal::Quit => return stage::leave(),
-            // The key is meant for the program in front.
-            StopSignal::Interrupt if stage::is_lent() => return,
+            // The program ends when this returns.
+            StopSignal::Quit => return shared_terminal::leave(),
+            // The key is meant for the foreground program.
+            StopSignal::Interrupt if shared_terminal::is_lent() => return,
             StopSignal::Interrupt | StopSignal::Terminate => {}
         }
         if self.is_stopped.swap(true, Ordering::SeqCst) {
-            // Whoever asks twice does not want to wait; what was answered is written.
-            end_at_once("Stopped.");
+            // On a second request, exit at once. Answers given so far are saved.
+            exit_immediately("Stopped.");
         }
-        self.caller.call();
+        self.waker.wake();
     }
 
     fn signalled(&self, signal: TerminalSignal) {
         match signal {
-            TerminalSignal::Leaving => return stage::leave(),
-            TerminalSignal::Back => stage::come_back(),
+            TerminalSignal::Leaving => return shared_terminal::leave(),
+            TerminalSignal::Back => shared_terminal::come_back(),
             TerminalSignal::Resized => {}
         }
         self.is_disturbed.store(true, Ordering::SeqCst);
-        self.caller.call();
+        self.waker.wake();
     }
 }
 
 impl Asker {
-    pub(super) fn begin(look: Look) -> io::Result<Self> {
-        let (ear, caller) = Ear::new()?;
+    pub(super) fn begin(theme: Theme) -> io::Result<Self> {
+        let (waiter, waker) = KeyWaiter::new()?;
         let shared = Arc::new(Shared {
-            caller,
+            waker,
             is_disturbed: AtomicBool::new(false),
             is_stopped: AtomicBool::new(false),
         });
         let (stops, signals) = (Arc::clone(&shared), Arc::clone(&shared));
-        // Before anything changes the terminal.
+        // This must happen before the terminal is changed.
         on_stop_signals(move |signal| stops.stopped(signal))?;
         on_terminal_signals(move |signal| signals.signalled(signal))?;
         Ok(Self {
-            ear,
+            waiter,
             shared,
-            dialogue: Dialogue::new(look.color),
-            look,
-            _drawing: stage::begin(),
+            dialogue: Dialogue::new(theme.color),
+            theme,
+            _drawing: shared_terminal::begin(),
         })
     }
 
-    /// Waits for one of these keys. What was typed before the question was no answer.
+    /// Waits for one of these keys. Keys typed before the question are discarded.
     pub(crate) fn ask(&mut self, keys: &[Key]) -> Pressed {
-        self.dialogue.forget_what_was_typed();
-        let mut why = Why::Changed;
+        self.dialogue.discard_typed_ahead();
+        let mut reason = RedrawReason::Changed;
         loop {
             if self.shared.is_stopped() {
                 return Pressed::Stopped;
             }
-            if stage::listen() == Hearing::Nothing && terminal::ground_of_keys() == Ground::Ours {
+            if shared_terminal::listen() == KeyInput::Disabled && terminal::stdin_owner() == TerminalOwner::Ours {
                 return Pressed::End;
             }
             if self.shared.is_disturbed.swap(false, Ordering::SeqCst) {
-                why = Why::Disturbed;
+                reason = RedrawReason::Disturbed;
             }
-            stage::draw(why, |width, _| keys_in_lines(keys, width, self.look));
-            why = Why::Changed;
-            match self.ear.wait(GLANCE) {
+            shared_terminal::draw(reason, |width, _| keys_in_lines(keys, width, self.theme));
+            reason = RedrawReason::Changed;
+            match self.waiter.wait(POLL_INTERVAL) {
                 Wake::Key(CTRL_D) => return Pressed::End,
                 Wake::Key(key) if keys.iter().any(|(other, _)| char::from(key) == *other) => {
-                    stage::clear();
+                    shared_terminal::clear();
                     return Pressed::Key(char::from(key));
                 }
-                Wake::Key(_) | Wake::Call | Wake::Time => {}
+                Wake::Key(_) | Wake::Woken | Wake::Timeout => {}
             }
         }
     }
 
-    /// What the person types after a few words on the same line.
-    pub(crate) fn line(&mut self, after: &str) -> Heard {
-        self.speak(Heard::BrokenOff, |person| person.answer(after))
+    /// Reads a line after a prompt.
+    pub(crate) fn line(&mut self, after: &str) -> Answer {
+        self.converse(Answer::Interrupted, |conversation| conversation.answer(after))
     }
 
-    /// What they type on several lines, up to an empty one.
-    pub(crate) fn text(&mut self) -> (String, Ending) {
-        self.speak((String::new(), Ending::BrokenOff), lines_of)
+    /// Reads several lines, up to an empty one.
+    pub(crate) fn text(&mut self) -> (String, TextEnd) {
+        self.converse((String::new(), TextEnd::Interrupted), read_lines)
     }
 
-    fn speak<T>(&mut self, never: T, work: impl FnOnce(&mut dyn Person) -> T) -> T {
+    fn converse<T>(&mut self, if_interrupted: T, work: impl FnOnce(&mut dyn Conversation) -> T) -> T {
         let shared = Arc::clone(&self.shared);
-        let is_broken_off = || shared.is_stopped();
-        if stage::give_to_person(&is_broken_off) == Turn::Never {
-            return never;
+        let is_interrupted = || shared.is_stopped();
+        if shared_terminal::begin_prompt(&is_interrupted) == PromptAccess::Abandoned {
+            return if_interrupted;
         }
-        self.dialogue.forget_what_was_typed();
-        let said = work(&mut AtDialogue {
+        self.dialogue.discard_typed_ahead();
+        let result = work(&mut TerminalConversation {
             dialogue: &mut self.dialogue,
-            is_broken_off: &is_broken_off,
+            is_interrupted: &is_interrupted,
         });
-        stage::take_from_person();
-        said
+        shared_terminal::end_prompt();
+        result
     }
 }
 
-/// The keys with what they do, on as many lines as they need on a terminal of a width.
-fn keys_in_lines(keys: &[Key], width: usize, look: Look) -> Vec<String> {
+/// Lays out the keys with their descriptions on as many lines as needed.
+fn keys_in_lines(keys: &[Key], width: usize, theme: Theme) -> Vec<String> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (key, does) in keys.iter().filter(|(_, does)| !does.is_empty()) {
         let columns = 2 + display_width(does);
-        let painted = format!("{} {does}", look.paint(Some(Style::Strong), &key.to_string()));
+        let painted = format!("{} {does}", theme.paint(Some(Style::Strong), &key.to_string()));
         match lines.last_mut() {
-            // The last column stays free: a terminal may be about to begin another line there.
+            // The last column stays free, because a terminal may wrap after it.
             Some((used, line)) if *used + GAP.len() + columns < width => {
                 *used += GAP.len() + columns;
                 line.push_str(GAP);
@@ -177,16 +175,16 @@ fn keys_in_lines(keys: &[Key], width: usize, look: Look) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::Signs;
+    use crate::ui::Charset;
 
     #[test]
-    fn keys_stand_whole_on_as_many_lines_as_they_need() {
+    fn keys_are_wrapped_between_entries() {
         let keys = [('y', "promote it"), ('q', ""), ('n', "reject it"), ('?', "help")];
-        let look = Look {
+        let theme = Theme {
             color: false,
-            signs: Signs::Ascii,
+            charset: Charset::Ascii,
         };
-        let lines = |width| keys_in_lines(&keys, width, look);
+        let lines = |width| keys_in_lines(&keys, width, theme);
         assert_eq!(lines(80), ["y promote it   n reject it   ? help"]);
         assert_eq!(lines(27), ["y promote it   n reject it", "? help"]);
         assert_eq!(lines(26), ["y promote it", "n reject it   ? help"]);

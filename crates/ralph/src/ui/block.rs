@@ -1,27 +1,27 @@
-//! A few lines at the bottom of what was printed, which are drawn anew in place. What is said meanwhile stands above them.
+//! A few lines at the bottom of the output that are redrawn in place. New output is printed above them.
 //!
-//! Between two drawings the cursor rests at the first sign of the block. Whatever a terminal does when its size changes
-//! (wrap lines anew, cut rows off), the cursor stays at its sign, and what has to be erased is what follows it: nobody has to
-//! know how many rows the block takes by now.
+//! Between redraws the cursor rests on the first character of the block. Whatever a terminal does on resize (rewrap
+//! lines, cut rows off), the cursor stays on that character, and everything after it is erased. So the number of rows
+//! that the block occupies need not be known.
 //!
-//! One thing cannot be taken back. Where a window becomes so narrow at once that the block is wrapped into more rows than the
-//! window has, the terminal moves the first of them to the scrollback before anybody is told of the new size, and what is
-//! there no program can erase. What is still on the screen is erased then, and what was said stays whole.
+//! One case cannot be repaired. If a window becomes so narrow that the wrapped block has more rows than the window, the
+//! terminal moves the first rows to the scrollback before any program learns the new size, and the scrollback cannot be
+//! erased. Rows still on the screen are erased, and printed output stays intact.
 
-/// From here on the terminal may wait with showing what it gets, until the end: no half-drawn block is seen.
+/// Synchronized output: the terminal does not show a half-drawn block.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
-/// The cursor is not seen in the middle of the lines.
+/// The cursor is hidden while lines are drawn.
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-/// A line that is longer than was thought is cut by the terminal and does not push the others down.
+/// Lines that turn out too long are cut by the terminal instead of wrapped.
 const DO_NOT_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
-/// The rest of this row, and then all rows below it. Terminals that are cleared from the first cell of the screen on keep
-/// what was there in the scrollback; so the first row is never cleared together with the others.
+/// Erases the rest of this row, then all rows below. Terminals that are cleared from the first cell on keep the content
+/// in the scrollback, so the first row is never cleared together with the others.
 const ERASE: &str = "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8";
 
-/// The lines, and whether they are to be seen.
+/// The lines that are currently drawn.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     lines: Vec<String>,
@@ -32,9 +32,9 @@ impl Block {
         Self { lines: Vec::new() }
     }
 
-    /// Draws these lines in place of those that are there; none when they are the same.
-    pub(super) fn draw(&mut self, lines: Vec<String>, why: Why) -> Option<String> {
-        if lines == self.lines && why == Why::Changed {
+    /// Replaces the lines; `None` if they are unchanged.
+    pub(super) fn draw(&mut self, lines: Vec<String>, reason: RedrawReason) -> Option<String> {
+        if lines == self.lines && reason == RedrawReason::Changed {
             return None;
         }
         if lines.is_empty() {
@@ -44,7 +44,7 @@ impl Block {
         Some(format!("{BEGIN}{}{END}", self.drawn()))
     }
 
-    /// Prints a text, whole lines, above them.
+    /// Prints whole lines above the block.
     pub(super) fn above(&self, text: &str) -> String {
         if self.lines.is_empty() {
             return text.to_owned();
@@ -52,7 +52,6 @@ impl Block {
         format!("{BEGIN}{ERASE}{text}{}{END}", self.drawn())
     }
 
-    /// Takes them away.
     pub(super) fn erase(&mut self) -> String {
         if self.lines.is_empty() {
             return String::new();
@@ -71,12 +70,11 @@ impl Block {
     }
 }
 
-/// Why lines are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// There may be something new in them.
+pub(crate) enum RedrawReason {
+    /// The content may have changed.
     Changed,
-    /// The terminal may have lost them.
+    /// The terminal may have lost the lines.
     Disturbed,
 }
 
@@ -91,42 +89,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_stands_above_and_nothing_is_left_of_the_block() {
+    fn output_is_printed_above_and_the_block_is_erased() {
         let (mut block, mut screen) = (Block::new(), Screen::new(20, 4));
         for round in 0..5 {
-            let drawn = block.draw(lines(&["one", &format!("two {round}"), "three"]), Why::Changed);
+            let drawn = block.draw(lines(&["one", &format!("two {round}"), "three"]), RedrawReason::Changed);
             screen.take(drawn.unwrap().as_bytes());
-            screen.take(block.above(&format!("said {round}\r\n")).as_bytes());
+            screen.take(block.above(&format!("printed {round}\r\n")).as_bytes());
             assert_eq!(
                 screen.shown(),
-                lines(&[&format!("said {round}"), "one", &format!("two {round}"), "three"])
+                lines(&[&format!("printed {round}"), "one", &format!("two {round}"), "three"])
             );
             assert_eq!(screen.cursor(), Cursor::Hidden);
         }
         screen.take(block.erase().as_bytes());
         assert_eq!(
             screen.lines(),
-            lines(&["said 0", "said 1", "said 2", "said 3", "said 4"])
+            lines(&["printed 0", "printed 1", "printed 2", "printed 3", "printed 4"])
         );
         assert_eq!((screen.cursor(), screen.unknown()), (Cursor::Shown, &[][..]));
     }
 
     #[test]
-    fn the_same_is_not_drawn_again_unless_the_terminal_may_have_lost_it() {
+    fn unchanged_lines_are_redrawn_only_after_a_disturbance() {
         let mut block = Block::new();
-        assert!(block.draw(lines(&["one"]), Why::Changed).is_some());
-        assert_eq!(block.draw(lines(&["one"]), Why::Changed), None);
-        assert!(block.draw(lines(&["one"]), Why::Disturbed).is_some());
+        assert!(block.draw(lines(&["one"]), RedrawReason::Changed).is_some());
+        assert_eq!(block.draw(lines(&["one"]), RedrawReason::Changed), None);
+        assert!(block.draw(lines(&["one"]), RedrawReason::Disturbed).is_some());
         assert_eq!(block.above("x\n"), format!("{BEGIN}{ERASE}x\n{}{END}", block.drawn()));
         assert!(
             block
-                .draw(Vec::new(), Why::Changed)
+                .draw(Vec::new(), RedrawReason::Changed)
                 .is_some_and(|erased| erased.contains(SHOW_CURSOR))
         );
         assert_eq!((block.above("x\n"), block.erase()), ("x\n".to_owned(), String::new()));
     }
 
-    /// What happens to a block.
     #[derive(Debug, Clone)]
     enum Step {
         Draw(usize),
@@ -143,38 +140,41 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is drawn and said while a terminal changes its size as it likes, the scrollback holds what was said.
+        /// Whatever is drawn and printed while the terminal is resized, the scrollback holds exactly the printed
+        /// output.
         #[test]
-        fn the_scrollback_holds_what_was_said_and_nothing_else(steps in prop::collection::vec(step(), 1..40)) {
+        fn scrollback_holds_exactly_the_printed_output(steps in prop::collection::vec(step(), 1..40)) {
             let (mut block, mut screen) = (Block::new(), Screen::new(30, 12));
             let (mut width, mut height) = (30, 12);
-            let mut said = Vec::new();
+            let mut printed = Vec::new();
             let mut is_too_narrow = false;
             for step in steps {
                 match step {
                     Step::Draw(many) => {
-                        // As the picture does: never more than half of the height, never as wide as the terminal.
+                        // Like the live view: at most half the height, and narrower than the terminal.
                         let many = many.min(height / 2);
-                        let block_lines = (0..many).map(|number| format!("{number}{}", "#".repeat(width - 2))).collect();
-                        if let Some(drawn) = block.draw(block_lines, Why::Changed) {
+                        let row = |number: usize| format!("{number}{}", "#".repeat(width - 2));
+                        let block_lines = (0..many).map(row).collect();
+                        if let Some(drawn) = block.draw(block_lines, RedrawReason::Changed) {
                             screen.take(drawn.as_bytes());
                         }
                     }
                     Step::Say(long) => {
-                        let line = format!("{}{}", said.len(), "=".repeat(long));
+                        let line = format!("{}{}", printed.len(), "=".repeat(long));
                         screen.take(block.above(&format!("{line}\r\n")).as_bytes());
-                        said.push(line);
+                        printed.push(line);
                     }
-                    // A block that was drawn for the old size is drawn again at once, as a signal tells of the new one.
+                    // A block is redrawn at once after a resize signal.
                     Step::Resize(to_width, to_height) => {
-                        // One that is wrapped into more rows than there are cannot be taken back from the scrollback.
+                        // A block wrapped into more rows than the window cannot be removed from the scrollback.
                         let rows = block.lines.len() * width.div_ceil(to_width);
                         is_too_narrow |= rows >= to_height.min(height);
                         screen.resize(to_width, to_height);
                         (width, height) = (to_width, to_height);
                         let many = block.lines.len().min(height / 2);
-                        let block_lines = (0..many).map(|number| format!("{number}{}", "#".repeat(width - 2))).collect();
-                        if let Some(drawn) = block.draw(block_lines, Why::Disturbed) {
+                        let row = |number: usize| format!("{number}{}", "#".repeat(width - 2));
+                        let block_lines = (0..many).map(row).collect();
+                        if let Some(drawn) = block.draw(block_lines, RedrawReason::Disturbed) {
                             screen.take(drawn.as_bytes());
                         }
                     }
@@ -183,11 +183,11 @@ mod tests {
             screen.take(block.erase().as_bytes());
             let mut lines = screen.lines();
             if is_too_narrow {
-                // What was said is whole, be it behind the rest of a row that the terminal takes for its beginning.
+                // Printed lines are whole, possibly after the rest of a block row that the terminal joined to them.
                 lines = lines.iter().filter_map(|line| line.rsplit('#').next()).map(str::to_owned).collect();
                 lines.retain(|line| !line.is_empty());
             }
-            prop_assert_eq!(lines, said);
+            prop_assert_eq!(lines, printed);
             prop_assert_eq!(screen.unknown().len(), 0);
         }
     }

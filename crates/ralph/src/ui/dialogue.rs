@@ -1,5 +1,5 @@
-//! A conversation with the person at the terminal, from any thread. It reads line by line, as the terminal edits them, and
-//! can be broken off between any two keys; nothing about the terminal is changed, so nothing has to be put right.
+//! A line-based dialogue at the terminal, usable from any thread. The terminal does the line editing, input can be
+//! interrupted between any two keys, and the terminal's mode is never changed.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -8,35 +8,35 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 
-use super::terminal::{self, Ground};
-use super::{Style, in_signs, paint, stage, terminal_width, visible_controls};
+use super::terminal::{self, TerminalOwner};
+use super::{Style, in_charset, paint, shared_terminal, terminal_width, visible_controls};
 
-/// How long it takes at most until a conversation that is broken off is over.
-const GLANCE: Duration = Duration::from_millis(20);
+/// The longest delay before an interruption is noticed.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How soon after a line another follows that was pasted with it; nobody types as fast.
+/// If the next line follows within this time, it was pasted: no one types that fast.
 const PASTED: Duration = Duration::from_millis(50);
 
-/// How much is read at once: the longest line that a terminal hands over, and more.
-const MOST_AT_ONCE: usize = 8 << 10;
+/// Bytes per read; more than the longest line that a terminal delivers.
+const READ_BYTES: usize = 8 << 10;
 
-/// The other end of a conversation.
+/// A dialogue with the user.
 #[derive(Debug, Clone)]
 pub(crate) struct Dialogue {
     color: bool,
-    /// What was read and not yet used.
+    /// Bytes that were read but not consumed.
     pending: Vec<u8>,
 }
 
-/// What came of waiting for a line.
+/// The result of waiting for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
-    /// A line, without its end.
+pub(crate) enum Answer {
+    /// A line without its newline.
     Line(String),
-    /// No more comes: Ctrl+D, or the terminal is gone.
+    /// End of input: Ctrl+D, or the terminal was closed.
     End,
-    /// The conversation was broken off.
-    BrokenOff,
+    /// The dialogue was interrupted.
+    Interrupted,
 }
 
 impl Dialogue {
@@ -47,62 +47,61 @@ impl Dialogue {
         }
     }
 
-    /// Whether the person at the terminal speaks to this program now, and not to another in front of it.
-    pub(crate) fn is_in_front(&self) -> bool {
-        terminal::ground_of_keys() == Ground::Ours
+    /// Returns true if this process is in the terminal's foreground.
+    pub(crate) fn is_foreground(&self) -> bool {
+        terminal::stdin_owner() == TerminalOwner::Ours
     }
 
-    /// Forgets what was typed before anything was asked: it was no answer.
-    pub(crate) fn forget_what_was_typed(&mut self) {
+    /// Discards input typed before the question.
+    pub(crate) fn discard_typed_ahead(&mut self) {
         self.pending.clear();
-        // Whoever is not in front would be stopped. Where it cannot be forgotten it is taken for an answer, as everywhere else.
-        if self.is_in_front() {
+        // A background process would be stopped by this. If it fails, typed-ahead input counts as the answer, as in
+        // other programs.
+        if self.is_foreground() {
             let _flushed = tcflush(io::stdin(), QueueSelector::IFlush);
         }
     }
 
-    /// Says a line.
     pub(crate) fn say(&self, line: &str) {
-        self.put(&format!("{}\n", in_signs(&visible_controls(line))));
+        self.put(&format!("{}\n", in_charset(&visible_controls(line))));
     }
 
-    /// Says a line that is set apart.
-    pub(crate) fn say_aloud(&self, line: &str) {
+    /// Prints a line in bold.
+    pub(crate) fn say_strong(&self, line: &str) {
         self.put(&format!(
             "{}\n",
-            paint(self.color, Style::Strong, &in_signs(&visible_controls(line)))
+            paint(self.color, Style::Strong, &in_charset(&visible_controls(line)))
         ));
     }
 
-    /// Says something after which the person types on the same line.
+    /// Prints a prompt; the answer is typed on the same line.
     pub(crate) fn prompt(&self, text: &str) {
-        stage::prompt(&paint(self.color, Style::Strong, text));
+        shared_terminal::prompt(&paint(self.color, Style::Strong, text));
     }
 
-    /// How wide the terminal is.
     pub(crate) fn width(&self) -> usize {
         terminal_width()
     }
 
-    /// The terminal may be gone. Then there is nobody to tell, and the next line that is waited for says so.
+    /// Ignores write errors: if the terminal is gone, the next read reports it.
     fn put(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
     }
 
-    /// Waits for a line, until the conversation is broken off.
-    pub(crate) fn hear(&mut self, is_broken_off: &dyn Fn() -> bool) -> Heard {
+    /// Waits for a line or an interruption.
+    pub(crate) fn read_line(&mut self, is_interrupted: &dyn Fn() -> bool) -> Answer {
         loop {
-            if is_broken_off() {
-                return Heard::BrokenOff;
+            if is_interrupted() {
+                return Answer::Interrupted;
             }
             if let Some(line) = self.next_line() {
-                return Heard::Line(line);
+                return Answer::Line(line);
             }
-            if !has_input(GLANCE) {
+            if !has_input(POLL_INTERVAL) {
                 continue;
             }
-            let mut bytes = [0; MOST_AT_ONCE];
+            let mut bytes = [0; READ_BYTES];
             match rustix::io::read(io::stdin(), &mut bytes) {
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Ok(0) | Err(_) => return self.last_line(),
@@ -111,7 +110,7 @@ impl Dialogue {
         }
     }
 
-    /// Whether another line is there already.
+    /// Returns true if another line is already available.
     pub(crate) fn has_more(&self) -> bool {
         self.pending.contains(&b'\n') || has_input(PASTED)
     }
@@ -122,21 +121,21 @@ impl Dialogue {
         Some(text_of(line.strip_suffix(b"\n").unwrap_or(&line)))
     }
 
-    /// What was typed of a line that has no end.
-    fn last_line(&mut self) -> Heard {
+    /// The rest of an unterminated line.
+    fn last_line(&mut self) -> Answer {
         match std::mem::take(&mut self.pending) {
-            nothing if nothing.is_empty() => Heard::End,
-            line => Heard::Line(text_of(&line)),
+            nothing if nothing.is_empty() => Answer::End,
+            line => Answer::Line(text_of(&line)),
         }
     }
 }
 
-/// A line as text; what is no UTF-8, as from a terminal in another encoding, is marked.
+/// Decodes a line; invalid UTF-8, as from a terminal in another encoding, becomes a replacement character.
 fn text_of(line: &[u8]) -> String {
     String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned()
 }
 
-/// Whether there is something to read within a time; also where the end is all that there is.
+/// Returns true if there is something to read within a time, including end of input.
 fn has_input(within: Duration) -> bool {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
@@ -144,7 +143,7 @@ fn has_input(within: Duration) -> bool {
     match poll(&mut fds, timeout.as_ref()) {
         Ok(ready) => ready > 0,
         Err(Errno::INTR) => false,
-        // The read says what is the matter.
+        // The read reports the error.
         Err(_) => true,
     }
 }
@@ -154,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_taken_one_after_the_other_whatever_they_hold() {
+    fn lines_are_read_one_by_one() {
         let mut dialogue = Dialogue::new(false);
         dialogue.pending = b"gr\xc3\xbcn\r\n\n\xff\nrest".to_vec();
         assert_eq!(dialogue.next_line().as_deref(), Some("grün"));
@@ -162,12 +161,12 @@ mod tests {
         assert_eq!(dialogue.next_line().as_deref(), Some(""));
         assert_eq!(dialogue.next_line().as_deref(), Some("\u{fffd}"));
         assert_eq!(dialogue.next_line(), None);
-        assert_eq!(dialogue.last_line(), Heard::Line("rest".to_owned()));
-        assert_eq!(dialogue.last_line(), Heard::End);
+        assert_eq!(dialogue.last_line(), Answer::Line("rest".to_owned()));
+        assert_eq!(dialogue.last_line(), Answer::End);
     }
 
     #[test]
-    fn nothing_is_waited_for_when_it_is_broken_off() {
-        assert_eq!(Dialogue::new(false).hear(&|| true), Heard::BrokenOff);
+    fn an_interruption_ends_the_wait() {
+        assert_eq!(Dialogue::new(false).read_line(&|| true), Answer::Interrupted);
     }
 }

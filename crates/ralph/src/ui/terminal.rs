@@ -1,4 +1,4 @@
-//! What is particular to a terminal of a Unix system: its mode, its size, who has it, and the keys that are pressed at it.
+//! The Unix terminal: its mode, its size, its foreground process and its keys.
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -9,43 +9,42 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-/// The size of a terminal that does not tell it.
+/// The size of a terminal that does not report it.
 const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
-/// The mode that the terminal had before keys were listened to; none while nobody listens.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// The terminal's mode before keys were read; `None` while no keys are read.
+static SAVED_MODE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// The mode that the terminal had before another program got it; none while none has it.
-static LENT: Mutex<Option<Termios>> = Mutex::new(None);
+/// The terminal's mode before another program got it; `None` while it is not lent.
+static LENT_MODE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Who has the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ground {
-    /// This process, with its group.
+pub(super) enum TerminalOwner {
+    /// This process group.
     Ours,
-    /// Somebody else, for now: whoever changed its mode or read from it would be stopped.
+    /// Another process group. Changing the mode or reading would stop this process.
     Others,
 }
 
-fn ground_of(terminal: impl AsFd) -> Ground {
+fn owner_of(terminal: impl AsFd) -> TerminalOwner {
     match tcgetpgrp(terminal) {
-        Ok(group) if group != getpgrp() => Ground::Others,
-        // A terminal that is not that of the session stops nobody.
-        _ => Ground::Ours,
+        Ok(group) if group != getpgrp() => TerminalOwner::Others,
+        // A terminal of another session does not stop anyone.
+        _ => TerminalOwner::Ours,
     }
 }
 
-/// Who has the terminal that is written to.
-pub(super) fn ground() -> Ground {
-    ground_of(io::stderr())
+/// The owner of the terminal behind standard error.
+pub(super) fn stderr_owner() -> TerminalOwner {
+    owner_of(io::stderr())
 }
 
-/// Who has the terminal that is read from.
-pub(super) fn ground_of_keys() -> Ground {
-    ground_of(io::stdin())
+/// The owner of the terminal behind standard input.
+pub(super) fn stdin_owner() -> TerminalOwner {
+    owner_of(io::stdin())
 }
 
-/// How wide and high the terminal is.
+/// The width and height of the terminal.
 pub(super) fn size() -> (usize, usize) {
     terminal_size::terminal_size_of(io::stderr())
         .map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
@@ -53,20 +52,20 @@ pub(super) fn size() -> (usize, usize) {
         .unwrap_or(DEFAULT_SIZE)
 }
 
-/// Lets keys come one by one, without showing them. Signals stay what they are. Nothing happens where it is so already, and
-/// where the terminal is somebody else's.
+/// Delivers keys one by one, without echo; signals still work. Does nothing if this mode is already set or the terminal
+/// belongs to another process.
 pub(super) fn listen() -> io::Result<()> {
-    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut before = SAVED_MODE.lock().unwrap_or_else(PoisonError::into_inner);
     let stdin = io::stdin();
-    if before.is_some() || ground_of(&stdin) == Ground::Others {
+    if before.is_some() || owner_of(&stdin) == TerminalOwner::Others {
         return Ok(());
     }
     let found = tcgetattr(&stdin)?;
     let mut mode = found.clone();
     mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-    // Otherwise Ctrl+C and Ctrl+\\ discard output that is on its way, and the cursor is not where the block was drawn.
+    // Otherwise Ctrl+C and Ctrl+\\ discard pending output, and the cursor is not where the block was drawn.
     mode.local_modes.insert(LocalModes::NOFLSH);
-    // To read never waits: a key that was seen may be taken away by the next one, as Ctrl+C does.
+    // Reads never block: a key that was seen may be discarded by the next one, as by Ctrl+C.
     mode.special_codes[SpecialCodeIndex::VMIN] = 0;
     mode.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(&stdin, OptionalActions::Now, &mode)?;
@@ -74,100 +73,96 @@ pub(super) fn listen() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal the mode back that it had. One that is somebody else's by now is left alone.
+/// Restores the terminal's mode, unless the terminal belongs to another process by now.
 pub(super) fn stop_listening() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let before = SAVED_MODE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let stdin = io::stdin();
-    if let Some(before) = before.filter(|_| ground_of(&stdin) == Ground::Ours) {
+    if let Some(before) = before.filter(|_| owner_of(&stdin) == TerminalOwner::Ours) {
         // A terminal that is gone has no mode.
         let _is_set = tcsetattr(&stdin, OptionalActions::Now, &before);
     }
 }
 
-/// Keeps the mode of the terminal, which another program gets.
+/// Saves the terminal's mode before another program gets it.
 pub(super) fn lend() {
     let mode = tcgetattr(io::stdin()).ok();
-    *LENT.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+    *LENT_MODE.lock().unwrap_or_else(PoisonError::into_inner) = mode;
 }
 
-/// Gives the terminal the mode back that it had when it was lent: a program that was ended has not done so.
-pub(super) fn put_right_what_was_lent() {
-    let mode = LENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(mode) = mode.filter(|_| ground_of_keys() == Ground::Ours) {
+/// Restores the mode from before lending: a killed program has not done so.
+pub(super) fn restore_lent_mode() {
+    let mode = LENT_MODE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(mode) = mode.filter(|_| stdin_owner() == TerminalOwner::Ours) {
         // A terminal that is gone has no mode.
         let _is_set = tcsetattr(io::stdin(), OptionalActions::Now, &mode);
     }
 }
 
-/// The same, and it is lent no more.
+/// Restores the mode and ends lending.
 pub(super) fn take_back() {
-    put_right_what_was_lent();
-    *LENT.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    restore_lent_mode();
+    *LENT_MODE.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// Looks whether the terminal is still in the mode that it was given: a shell that had it meanwhile has set its own.
-pub(super) fn forget_other_modes() {
-    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+/// Checks whether the terminal is still in our mode: a shell may have set its own meanwhile.
+pub(super) fn discard_stale_mode() {
+    let mut before = SAVED_MODE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_other = |mode: Termios| mode.local_modes.contains(LocalModes::ICANON);
     if tcgetattr(io::stdin()).is_ok_and(is_other) {
         *before = None;
     }
 }
 
-/// Whether keys are listened to.
-pub(super) fn listens() -> bool {
-    BEFORE.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+pub(super) fn is_listening() -> bool {
+    SAVED_MODE.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// What has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
-    /// A key, or several.
+pub(super) enum Ready {
     Keys,
-    /// No key will ever come again: the terminal is gone.
-    NoMoreKeys,
+    /// The terminal is gone.
+    KeysClosed,
     /// A byte from another thread.
-    Call,
-    /// Nothing in that time.
+    Woken,
     Nothing,
 }
 
-/// Waits for a key, if they are listened to and meant for this process, or for a call.
-pub(super) fn wait(calls: &PipeReader, time: Duration) -> Came {
+/// Waits for a key, if keys are read and meant for this process, or for a wakeup.
+pub(super) fn wait(wakeups: &PipeReader, time: Duration) -> Ready {
     let time = Timespec::try_from(time).ok();
     let stdin = io::stdin();
-    let keys = listens() && ground_of(&stdin) == Ground::Ours;
-    let mut both = vec![PollFd::new(calls, PollFlags::IN)];
+    let keys = is_listening() && owner_of(&stdin) == TerminalOwner::Ours;
+    let mut both = vec![PollFd::new(wakeups, PollFlags::IN)];
     if keys {
         both.push(PollFd::new(&stdin, PollFlags::IN));
     }
     if poll(&mut both, time.as_ref()).is_err() {
-        return Came::Nothing;
+        return Ready::Nothing;
     }
     let ready = |fd: Option<&PollFd<'_>>| fd.map_or(PollFlags::empty(), PollFd::revents);
     match (ready(both.first()), ready(both.last().filter(|_| keys))) {
-        (_, key) if key == PollFlags::IN => Came::Keys,
-        (_, key) if !key.is_empty() => Came::NoMoreKeys,
-        (call, _) if !call.is_empty() => Came::Call,
-        _ => Came::Nothing,
+        (_, key) if key == PollFlags::IN => Ready::Keys,
+        (_, key) if !key.is_empty() => Ready::KeysClosed,
+        (call, _) if !call.is_empty() => Ready::Woken,
+        _ => Ready::Nothing,
     }
 }
 
-/// Reads the keys that have come, and says how many there are. It never waits for one.
+/// Reads the available keys without blocking, and returns their number.
 pub(super) fn read(keys: &mut [u8]) -> usize {
-    // Whoever has stopped listening meanwhile reads themselves.
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    // A caller that stopped listening meanwhile reads the input itself.
+    let before = SAVED_MODE.lock().unwrap_or_else(PoisonError::into_inner);
     let stdin = io::stdin();
-    if before.is_none() || ground_of(&stdin) == Ground::Others {
+    if before.is_none() || owner_of(&stdin) == TerminalOwner::Others {
         return 0;
     }
-    // A terminal that cannot be read is gone, which the next wait tells.
+    // If the terminal is gone, the next wait reports it.
     rustix::io::read(&stdin, keys).unwrap_or(0)
 }
 
-/// Takes the calls that have come.
-pub(super) fn answer(calls: &mut PipeReader) {
+/// Consumes pending wakeups.
+pub(super) fn drain(wakeups: &mut PipeReader) {
     let mut bytes = [0; 64];
-    // There is at least one, so this does not wait.
-    let _read: io::Result<usize> = calls.read(&mut bytes);
+    // There is at least one, so this does not block.
+    let _read: io::Result<usize> = wakeups.read(&mut bytes);
 }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 
 #[test]
-fn the_first_note_makes_the_file() {
+fn first_note_creates_the_file() {
     let env = env();
     assert_snapshot!(env.ralph(["memory", "add", "uses barrel exports"]).run(), @"
     exit 0
@@ -45,7 +45,7 @@ fn the_first_note_makes_the_file() {
 }
 
 #[test]
-fn every_flag_is_written_down() {
+fn all_flags_are_stored() {
     let env = sample();
     let stored = env
         .ralph([
@@ -127,7 +127,7 @@ fn each_kind_goes_to_the_end_of_its_section() {
 }
 
 #[test]
-fn an_identical_text_is_stored_once() {
+fn identical_text_is_stored_once() {
     let env = env();
     let id = env.ok(["memory", "add", "use pnpm\nand node 24", "--format", "quiet"]);
     let exists = format!("exit 0\n--- stdout\nMemory exists: {id}");
@@ -143,7 +143,7 @@ fn an_identical_text_is_stored_once() {
 }
 
 #[test]
-fn the_result_has_four_formats() {
+fn result_has_four_formats() {
     let env = env();
     let formats = ["table", "json", "markdown", "quiet"];
     let printed: Vec<String> = formats
@@ -190,7 +190,7 @@ fn the_result_has_four_formats() {
 }
 
 #[test]
-fn the_text_may_come_from_standard_input() {
+fn text_is_read_from_standard_input() {
     let env = env();
     let stored = env
         .ralph(["memory", "add", "-", "-t", "fix", "--json"])
@@ -210,7 +210,7 @@ fn the_text_may_come_from_standard_input() {
 }
 
 #[test]
-fn a_text_may_begin_with_a_dash_and_a_mistyped_flag_is_no_text() {
+fn text_may_start_with_a_dash_but_not_be_a_flag() {
     let env = env();
     env.ok(["memory", "add", "- a bullet", "-t", "fix", "--reason", "- another"]);
     env.ok(["memory", "add", "-t", "fix", "--locked is needed"]);
@@ -221,7 +221,7 @@ fn a_text_may_begin_with_a_dash_and_a_mistyped_flag_is_no_text() {
     exit 2
     --- stderr
     Error: unexpected argument '--lcoked'
-    Hint: if it is meant as a text, use `-- --lcoked`
+    Hint: to pass it as text, use `-- --lcoked`
     ");
     assert_eq!(json(&env, &["memory", "list", "--json"]), list, "nothing was stored");
     env.ok(["memory", "add", "-t", "fix", "--", "--lcoked"]);
@@ -229,7 +229,7 @@ fn a_text_may_begin_with_a_dash_and_a_mistyped_flag_is_no_text() {
 }
 
 #[test]
-fn line_breaks_become_lf_and_the_command_says_so() {
+fn line_breaks_are_converted_with_a_message() {
     let env = env();
     let stored = env.ralph(["memory", "add", "-", "--json"]).input("a\r\nb\rc").run();
     assert_snapshot!(stored, @r#"
@@ -243,12 +243,12 @@ fn line_breaks_become_lf_and_the_command_says_so() {
       "created": "2025-01-20"
     }
     --- stderr
-    Line breaks were turned into LF.
+    Converted line breaks to LF.
     "#);
 }
 
 #[test]
-fn a_superseded_note_is_listed_and_never_given_to_agents() {
+fn superseded_note_is_listed_but_not_injected() {
     let env = env();
     let old = add(&env, "we use npm");
     let new = env.ok([
@@ -269,16 +269,16 @@ fn a_superseded_note_is_listed_and_never_given_to_agents() {
 }
 
 #[test]
-fn what_is_superseded_must_be_there() {
+fn superseded_note_must_exist() {
     let env = env();
     let refused = env.ralph(["memory", "add", "x", "--supersedes", "mem-17"]).run();
     assert_snapshot!(refused, @"
     exit 1
     --- stderr
     Error: Memory not found: mem-17
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
-    assert_eq!(names(&env), [""; 0], "nothing was made");
+    assert_eq!(names(&env), [""; 0], "no files created");
     env.write(MEMORIES, SAMPLE);
     assert_eq!(
         env.ralph(["memory", "add", "x", "--supersedes", "mem-9"]).run().code,
@@ -288,8 +288,8 @@ fn what_is_superseded_must_be_there() {
 }
 
 #[test]
-fn a_likely_secret_is_refused_and_can_be_insisted_on() {
-    // Built here, so that no scanner takes this file for a leak.
+fn likely_secrets_need_allow_secret() {
+    // Built at run time, so that secret scanners ignore this file.
     let letters = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3";
     let first = |count: usize| letters.chars().take(count).collect::<String>();
     let secrets = [
@@ -318,13 +318,13 @@ fn a_likely_secret_is_refused_and_can_be_insisted_on() {
         let text = format!("the key\nis {secret}");
         let refused = env.ralph(["memory", "add", "-"]).input(text.clone()).run();
         let expected = format!(
-            "Error: line 2 of the text looks like it holds a secret ({kind}), so it was not stored\n\
-             Hint: take it out, or pass --allow-secret if it is none\n"
+            "Error: line 2 of the text looks like a secret ({kind}); nothing was stored\n\
+             Hint: remove it, or pass --allow-secret if it is not a secret\n"
         );
         assert_eq!((refused.code, refused.stderr), (Some(2), expected), "{kind}");
         let by_reason = env.ralph(["memory", "add", "fine", "--reason", &text]).run();
         assert_eq!(by_reason.code, Some(2), "{kind} in a reason");
-        assert_eq!(names(&env), [""; 0], "nothing was made");
+        assert_eq!(names(&env), [""; 0], "no files created");
     }
     for (secret, _) in &secrets {
         let stored = env
@@ -338,7 +338,7 @@ fn a_likely_secret_is_refused_and_can_be_insisted_on() {
 }
 
 #[test]
-fn a_foreign_database_is_left_alone_and_said_once() {
+fn foreign_database_is_not_changed() {
     let env = env();
     env.write(crate::DATABASE, crate::foreign_database());
     assert_snapshot!(env.ralph(["memory", "add", "kept all the same"]).run(), @"
@@ -346,8 +346,8 @@ fn a_foreign_database_is_left_alone_and_said_once() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone.
-    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.
+    Warning: The note was saved, but its history was not recorded: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone.
+    Hint: If it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise move it away.
     ");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
     exit 0
@@ -376,6 +376,6 @@ fn a_foreign_database_is_left_alone_and_said_once() {
             (".ralph/".to_owned(), Vec::new()),
             (crate::DATABASE.to_owned(), crate::foreign_database())
         ],
-        "not a byte of it changed, and nothing lies beside it"
+        "the database is unchanged, and no files were created"
     );
 }

@@ -1,4 +1,4 @@
-//! `ralph task show` of a task that was tried: every attempt on one screen.
+//! Tests of `ralph task show` for a task with attempts.
 
 use insta::assert_snapshot;
 use ralph_model::{Outcome, display_width};
@@ -9,7 +9,6 @@ use crate::stats::week;
 use crate::terminal::{at_terminal, on_screen};
 use crate::{env, json};
 
-/// The rows of a screen.
 const ROWS: usize = 40;
 
 fn shown(env: &TestEnv, task: &str, columns: &str) -> String {
@@ -18,14 +17,14 @@ fn shown(env: &TestEnv, task: &str, columns: &str) -> String {
     shown.stdout
 }
 
-/// The id of the task that failed.
+/// The id of the failed task.
 fn failed(env: &TestEnv) -> String {
     let tasks = json(env, &["task", "list", "--status", "failed", "--json"]);
     tasks[0]["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_failed_task_shows_its_attempts_on_one_screen() {
+fn failed_task_fits_on_one_screen() {
     let env = week("Draw the colours");
     let wide = shown(&env, &failed(&env), "80");
     assert!(wide.lines().count() <= ROWS, "{wide}");
@@ -36,43 +35,43 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
     attempts: 4, retries used: 3 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-25T10:00:00Z
-    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+    ready: no: it failed; reopen with `ralph task reset t-8eec67`
 
     Attempts
-      1. retried, haiku, 1 min 23 s, $0.25, called hard (run-00000abc/2)
+      1. retried, haiku, 1 min 23 s, $0.25, rated hard (run-00000abc/2)
          tried  Drew every pixel by hand
          why    test failure: The picture is upside down
                 in both directions …
          gate   cargo test (exit code 101)
-      2. retried, sonnet, 1 min 23 s, $0.25, called hard (run-00000abc/3)
+      2. retried, sonnet, 1 min 23 s, $0.25, rated hard (run-00000abc/3)
          tried  Drew every pixel by hand
          why    test failure: The picture is upside down
                 in both directions …
          gate   cargo test (exit code 101)
-      3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
+      3. retried, opus, 1 min 23 s, $0.25, rated hard (run-00000abc/4)
          tried  Drew every pixel by hand
-         why    the same as in attempt 2
-      4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
+         why    same as attempt 2
+      4. retried, opus, 1 min 23 s, $0.25, rated hard (run-00000abc/5)
          tried  Drew every pixel by hand
-         why    the same as in attempt 2
+         why    same as attempt 2
          files  src/part_5.rs
          next   Turn the picture over first
 
     Log
       6 earlier: ralph task log t-8eec67
-      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Next: retry 3 of 3.
       2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
-      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. No retries left; needs attention.
 
     Next
-      ralph task reset t-8eec67          # let it be tried again
-      ralph why run-00000abc/5           # what stood in the last prompt
-      ralph journal show run-00000abc/5  # all of the last attempt
+      ralph task reset t-8eec67          # try again
+      ralph why run-00000abc/5           # show what was in the last prompt
+      ralph journal show run-00000abc/5  # show the last attempt in full
     ");
 }
 
 #[test]
-fn a_narrow_terminal_cuts_reports_and_no_command() {
+fn narrow_terminal_cuts_reports_but_not_commands() {
     let env = week("Draw the colours");
     assert_snapshot!(shown(&env, &failed(&env), "44"), @"
     t-8eec67  Draw the colours
@@ -81,7 +80,7 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
     attempts: 4, retries used: 3 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-25T10:00:00Z
-    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+    ready: no: it failed; reopen with `ralph task reset t-8eec67`
 
     Attempts
       1. retried, haiku (run-00000abc/2)
@@ -96,18 +95,18 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
          gate   cargo test (exit code 101)
       3. retried, opus (run-00000abc/4)
          tried  Drew every pixel by hand
-         why    the same as in attempt 2
+         why    same as attempt 2
       4. retried, opus (run-00000abc/5)
          tried  Drew every pixel by hand
-         why    the same as in attempt 2
+         why    same as attempt 2
          files  src/part_5.rs
          next   Turn the picture over first
 
     Log
       6 earlier: ralph task log t-8eec67
-      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Next: retry 3 of 3.
       2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
-      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. No retries left; needs attention.
 
     Next
       ralph task reset t-8eec67
@@ -117,7 +116,7 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
 }
 
 #[test]
-fn a_terminal_has_a_row_for_each_entry_of_the_log() {
+fn log_entries_take_one_row_each() {
     let env = week("Draw the colours");
     let hard = failed(&env);
     let log = |shown: &str| shown.split("\nLog\n").nth(1).unwrap().to_owned();
@@ -130,9 +129,9 @@ fn a_terminal_has_a_row_for_each_entry_of_the_log() {
       2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test…
 
     Next
-      ralph task reset t-8eec67          # let it be tried again
-      ralph why run-00000abc/5           # what stood in the last prompt
-      ralph journal show run-00000abc/5  # all of the last attempt
+      ralph task reset t-8eec67          # try again
+      ralph why run-00000abc/5           # show what was in the last prompt
+      ralph journal show run-00000abc/5  # show the last attempt in full
     ");
     let narrow = on_screen(&env, &format!("task show {hard}"), 44);
     assert!(narrow.lines().count() <= ROWS, "{narrow}");
@@ -141,11 +140,11 @@ fn a_terminal_has_a_row_for_each_entry_of_the_log() {
         "{narrow}"
     );
     let whole = on_screen(&env, &format!("task log {hard}"), 44);
-    assert!(whole.contains("waits for a\n"), "{whole}");
+    assert!(whole.contains("retries left; needs\n"), "{whole}");
 }
 
 #[test]
-fn a_terminal_sets_the_titles_apart() {
+fn terminal_styles_titles() {
     let env = week("Draw the colours");
     let shown = at_terminal(&env, &format!("task show {}", failed(&env)));
     assert!(
@@ -155,7 +154,7 @@ fn a_terminal_sets_the_titles_apart() {
 }
 
 #[test]
-fn a_task_that_is_done_shows_how_it_came_to_it() {
+fn done_task_shows_its_attempts() {
     let env = week("Draw the colours");
     let tasks = json(&env, &["task", "list", "--status", "done", "--json"]);
     let again = tasks
@@ -185,7 +184,7 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
 
     Log
       4 earlier: ralph task log t-32555e
-      2025-01-27T10:00:00Z  Attempt 2 (run-00000abc): interrupted. It is tried again: retry 2 of 3.
+      2025-01-27T10:00:00Z  Attempt 2 (run-00000abc): interrupted. Next: retry 2 of 3.
       2025-01-20T10:00:01Z  In progress: attempt 3, by run-00000abc.
       2025-01-28T10:00:00Z  Attempt 3 (run-00000abc): done.
     ");
@@ -197,7 +196,7 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
 }
 
 #[test]
-fn programs_get_every_failed_attempt_with_its_report() {
+fn json_has_every_failed_attempt_with_its_report() {
     let env = week("Draw the colours");
     let whole = json(&env, &["task", "show", &failed(&env), "--json"]);
     let attempts = whole["failed_attempts"].as_array().unwrap();
@@ -213,7 +212,7 @@ fn programs_get_every_failed_attempt_with_its_report() {
 }
 
 #[test]
-fn of_many_attempts_the_last_are_shown() {
+fn last_of_many_attempts_are_shown() {
     let env = env();
     env.ok(["init"]);
     let hard = task(&env, "Draw the colours");
@@ -236,7 +235,7 @@ fn of_many_attempts_the_last_are_shown() {
 }
 
 #[test]
-fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_suggestion() {
+fn long_attempts_fit_and_interruptions_keep_suggestions() {
     let env = env();
     env.ok(["init"]);
     let hard = task(&env, "Draw the colours");
@@ -290,7 +289,7 @@ fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_su
 }
 
 #[test]
-fn no_report_breaks_out_of_its_lines() {
+fn hostile_reports_stay_on_their_lines() {
     let env = env();
     env.ok(["init"]);
     let hard = task(&env, "Draw the colours");

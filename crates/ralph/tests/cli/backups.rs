@@ -1,4 +1,4 @@
-//! Backups of the database: when they are made, what a lost database means, and how it is restored.
+//! Tests of database backups: when they are made, what happens without a database, and how one is restored.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use ralph_testkit::{Finished, TestEnv};
 
 use crate::{DATABASE, env};
 
-/// Runs one iteration of an agent that does nothing, in a folder.
+/// Runs one iteration of an agent that does nothing.
 fn run_in(env: &TestEnv, folder: &Path) -> Finished {
     run_with_seed(env, folder, "1")
 }
 
-/// The same, with another seed where the database has a run of the first one.
+/// Like `run_in`, with another seed for databases that have a run of the first one.
 fn run_with_seed(env: &TestEnv, folder: &Path, seed: &str) -> Finished {
     let ran = env
         .ralph(["run", "--agent", "true", "--limit", "1", "--plain"])
@@ -37,7 +37,7 @@ fn with_backup() -> TestEnv {
     env
 }
 
-/// The backups of all projects, in order.
+/// The backups of all projects, sorted.
 fn backups(env: &TestEnv) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(projects) = std::fs::read_dir(env.beside("home/.local/state/ralph")) else {
@@ -71,7 +71,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_lost_database_is_an_error_that_names_its_backup() {
+fn a_missing_database_is_an_error_with_its_backup() {
     let env = with_backup();
     let [backup] = &backups(&env)[..] else {
         panic!("one backup")
@@ -92,7 +92,7 @@ fn a_lost_database_is_an_error_that_names_its_backup() {
     ] {
         let refused = env.ralph(arguments.iter().copied()).run();
         assert_eq!(refused.code, Some(1), "{arguments:?}: {refused}");
-        let said = format!("progress.db is missing, but there is a backup of it: [TMP]/home/{shown}\n");
+        let said = format!("progress.db is missing, but there is a backup: [TMP]/home/{shown}\n");
         assert!(refused.stderr.contains(&said), "{arguments:?}: {refused}");
         assert!(
             refused.stderr.contains(
@@ -112,20 +112,17 @@ fn a_lost_database_is_an_error_that_names_its_backup() {
     assert!(!env.path(DATABASE).exists());
     let doctor = env.ralph(["doctor"]).run();
     assert_eq!(doctor.code, Some(1), "{doctor}");
-    assert!(
-        doctor.stdout.contains("it is missing, but there is a backup"),
-        "{doctor}"
-    );
+    assert!(doctor.stdout.contains("it is missing, but has a backup"), "{doctor}");
     std::fs::remove_dir_all(backup.parent().unwrap()).unwrap();
     env.ok(["task", "add", "started over"]);
 }
 
 #[test]
-fn a_backup_is_restored_after_it_was_confirmed() {
+fn a_backup_is_restored_after_confirmation() {
     let env = with_backup();
     let refused = env.ralph(["doctor", "--restore-backup"]).run();
     assert_eq!(refused.code, Some(1));
-    let said = "Error: there is no terminal to ask at; nothing was changed\n";
+    let said = "Error: confirmation needs a terminal; nothing was changed\n";
     assert!(refused.stderr.starts_with(said), "{refused}");
     env.ok(["task", "add", "after the backup"]);
     let restored = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
@@ -134,7 +131,7 @@ fn a_backup_is_restored_after_it_was_confirmed() {
     assert!(
         restored
             .stderr
-            .contains("What was there before is kept as .ralph/progress.db.replaced-20250120T112000Z."),
+            .contains("The previous database was kept as .ralph/progress.db.replaced-20250120T112000Z."),
         "{restored}"
     );
     let listed = env.ok(["task", "list", "--all"]);
@@ -149,7 +146,7 @@ fn a_backup_is_restored_after_it_was_confirmed() {
 }
 
 #[test]
-fn what_keeps_a_backup_from_being_restored_is_said_in_one_line() {
+fn failed_restores_are_one_line_errors() {
     let refused = |env: &TestEnv, arguments: &[&str]| {
         let refused = env.ralph(arguments.iter().copied()).run();
         assert_eq!(refused.code, Some(1), "{refused}");
@@ -180,8 +177,7 @@ fn what_keeps_a_backup_from_being_restored_is_said_in_one_line() {
     let older = backup.with_file_name("progress-20250119T000000Z.db");
     std::fs::copy(env.path(DATABASE), older).unwrap();
     let finished = env.ralph(["doctor", "--restore-backup", "--yes"]).run();
-    let hint =
-        "Hint: `ralph doctor --restore-backup progress-20250119T000000Z.db` restores the one of 2025-01-19 00:00 UTC\n";
+    let hint = "Hint: `ralph doctor --restore-backup progress-20250119T000000Z.db` restores the one from 2025-01-19 00:00 UTC\n";
     assert!(finished.stderr.contains(hint), "{finished}");
 }
 
@@ -201,7 +197,7 @@ fn doctor_offers_the_backup_of_a_damaged_database() {
             "dd if=/dev/urandom of=\"$DB\" bs=4096 seek=2 count=40 conv=notrunc 2>&1",
             "it is damaged: ",
         ),
-        ("empty", ": > \"$DB\"", "it is empty, but there is a backup of it: "),
+        ("empty", ": > \"$DB\"", "it is empty, but has a backup: "),
         ("table", &no_journal, "it is damaged: table journal is missing"),
         (
             "tasks",
@@ -231,7 +227,7 @@ fn doctor_offers_the_backup_of_a_damaged_database() {
     }
 }
 
-/// A run that goes on until it is killed.
+/// A run that lasts until it is killed.
 struct Live(Child);
 
 impl Live {
@@ -261,7 +257,7 @@ impl Drop for Live {
 }
 
 #[test]
-fn nothing_is_restored_while_a_run_of_any_worktree_is_live() {
+fn restore_is_refused_while_any_worktree_runs() {
     let env = env();
     env.git(["init", "-q"]);
     env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
@@ -278,7 +274,7 @@ fn nothing_is_restored_while_a_run_of_any_worktree_is_live() {
 }
 
 #[test]
-fn an_id_is_shared_by_worktrees_and_kept_by_moves_but_not_by_copies_and_clones() {
+fn worktrees_and_moves_keep_the_id_copies_do_not() {
     let env = env();
     env.git(["init", "-q"]);
     env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
@@ -320,7 +316,7 @@ fn an_id_is_shared_by_worktrees_and_kept_by_moves_but_not_by_copies_and_clones()
     assert_ne!(of_copy.split_once('\n').unwrap().0, id);
     assert_eq!(std::fs::read_to_string(&id_file).unwrap(), recorded);
     assert_eq!(backups(&env).len(), 2);
-    // Where the original is gone, this is it.
+    // If the original is gone, the moved project keeps the id.
     let moved = env.beside("moved");
     std::fs::rename(env.project(), &moved).unwrap();
     assert!(lost(&moved));
@@ -330,7 +326,7 @@ fn an_id_is_shared_by_worktrees_and_kept_by_moves_but_not_by_copies_and_clones()
 }
 
 #[test]
-fn only_one_of_several_copies_keeps_the_id_of_a_project_that_was_removed() {
+fn one_copy_keeps_the_id_of_a_removed_project() {
     let env = env();
     env.git(["init", "-q"]);
     env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
@@ -348,7 +344,7 @@ fn only_one_of_several_copies_keeps_the_id_of_a_project_that_was_removed() {
     run_with_seed(&env, &b, "2");
     assert_eq!(id(&a), of_project);
     assert_ne!(id(&b), of_project);
-    // A copy that is put in the place of the original is a copy, too.
+    // A copy at the original's path is still a copy.
     assert_eq!(env.sh("cp -r . ../project").folder(&b).run().code, Some(0));
     let path = env.project().canonicalize().unwrap();
     env.write(".git/ralph/project", format!("{of_project}\n{}\n", path.display()));
@@ -357,7 +353,7 @@ fn only_one_of_several_copies_keeps_the_id_of_a_project_that_was_removed() {
 }
 
 #[test]
-fn a_backup_that_fails_is_a_warning_and_the_run_goes_on() {
+fn a_failed_backup_is_only_a_warning() {
     let env = env();
     env.ok(["task", "add", "one"]);
     env.write("file", "");
@@ -367,14 +363,13 @@ fn a_backup_that_fails_is_a_warning_and_the_run_goes_on() {
         .run();
     assert_eq!(ran.code, Some(4), "{ran}");
     assert!(
-        ran.stderr
-            .contains("Warning: No backup of the database was made: cannot "),
+        ran.stderr.contains("Warning: Cannot back up the database: cannot "),
         "{ran}"
     );
 }
 
 #[test]
-fn others_cannot_read_what_is_ralphs() {
+fn other_users_cannot_read_ralphs_files() {
     let env = env();
     env.ok(["init"]);
     let folder = env.path(".ralph");
@@ -382,12 +377,12 @@ fn others_cannot_read_what_is_ralphs() {
     set_mode(&folder, 0o755);
     set_mode(&env.path(DATABASE), 0o644);
     let doctor = env.ralph(["doctor"]).run();
-    let said = ".ralph: others than its owner can read it, as 2 more files";
+    let said = ".ralph: other users can read it, and 2 more files";
     assert!(doctor.stdout.contains(said), "{doctor}");
     env.ok(["task", "add", "one"]);
     run(&env);
     assert_eq!((mode(&folder), mode(&env.path(DATABASE))), (0o700, 0o600));
-    assert!(!env.ralph(["doctor"]).run().stdout.contains("others than"));
+    assert!(!env.ralph(["doctor"]).run().stdout.contains("other users can read"));
     let of_notes = crate::env();
     of_notes.ok(["remember", "a note"]);
     assert_eq!(
@@ -396,13 +391,13 @@ fn others_cannot_read_what_is_ralphs() {
     );
 }
 
-/// Whether this machine lets tests have namespaces of their own.
+/// Returns true if tests may create namespaces on this machine.
 fn has_namespaces(env: &TestEnv) -> bool {
     env.sh("unshare -Urmpf --mount-proc true").run().code == Some(0)
 }
 
 #[test]
-fn a_claim_of_a_run_in_another_pid_namespace_is_not_taken_for_that_of_a_dead_one() {
+fn a_run_in_another_pid_namespace_counts_as_alive() {
     let env = env();
     if !has_namespaces(&env) {
         return;
@@ -423,7 +418,7 @@ fn a_claim_of_a_run_in_another_pid_namespace_is_not_taken_for_that_of_a_dead_one
 }
 
 #[test]
-fn a_disk_that_is_full_before_a_run_is_waited_for_and_doctor_notices_it() {
+fn a_run_waits_for_a_full_disk_and_doctor_reports_it() {
     let env = env();
     if !has_namespaces(&env) {
         return;
@@ -443,10 +438,13 @@ fn a_disk_that_is_full_before_a_run_is_waited_for_and_doctor_notices_it() {
     let inside = format!("exec unshare -Urm sh -c '{}'", script.replace('\'', "'\\''"));
     let ran = env.sh(&inside).run();
     assert!(
-        ran.stdout.contains("the disk is full, so nothing can be recorded"),
+        ran.stdout.contains("the disk is full: nothing can be recorded"),
         "{ran}"
     );
     assert!(ran.stdout.contains("The disk is full. The run is paused"), "{ran}");
-    assert!(ran.stdout.contains("There is room again; the run goes on."), "{ran}");
+    assert!(
+        ran.stdout.contains("There is disk space again; the run continues."),
+        "{ran}"
+    );
     assert!(ran.stdout.contains("ended with 4"), "{ran}");
 }

@@ -1,4 +1,4 @@
-//! Bad arguments, bad text, bad files: one clear line, the right exit code, nothing changed.
+//! Tests of invalid arguments, text and files: one clear error line, the right exit code, nothing changed.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -50,20 +50,20 @@ fn wrong_arguments_are_usage_errors() {
     Usage: ralph remember [OPTIONS] <TEXT>
 
     For more information, try '--help'.
-    A text of several words goes in quotes.
+    Put a text of several words in quotes.
     ");
     assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);
     assert_snapshot!(env.ralph(["memory", "add", "x", "--type", "bug"]).run(), @r#"
     exit 2
     --- stderr
-    error: invalid value 'bug' for '--type <KIND>': "bug" is no kind of memory; there are pattern, decision, fix and context
+    error: invalid value 'bug' for '--type <KIND>': unknown memory type "bug"; use pattern, decision, fix or context
 
     For more information, try '--help'.
     "#);
     assert_snapshot!(env.ralph(["memory", "add", "x", "--tags", "a|b"]).run(), @r#"
     exit 2
     --- stderr
-    error: invalid value 'a|b' for '--tags <TAGS>': the tag "a|b" holds a vertical bar, which the tags line cannot hold
+    error: invalid value 'a|b' for '--tags <TAGS>': invalid tag "a|b": a tag cannot contain a vertical bar
 
     For more information, try '--help'.
     "#);
@@ -81,23 +81,23 @@ fn wrong_arguments_are_usage_errors() {
 }
 
 #[test]
-fn texts_that_no_note_can_hold_are_refused() {
+fn unstorable_texts_are_refused() {
     let env = env();
     let refused = |input: &[u8]| env.ralph(["memory", "add", "-"]).input(input).run();
     assert_snapshot!(refused(b""), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_snapshot!(refused(" \n\t\u{3000}\n".as_bytes()), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_snapshot!(refused(b"a\0b"), @"
     exit 2
     --- stderr
-    Error: the text holds a NUL character at byte 1, which no note can hold
+    Error: the text contains a NUL character at byte 1
     ");
     assert_snapshot!(refused(b"abc\xff"), @"
     exit 2
@@ -107,30 +107,30 @@ fn texts_that_no_note_can_hold_are_refused() {
     assert_snapshot!(refused(&vec![b'x'; (4 << 20) + 1]), @"
     exit 2
     --- stderr
-    Error: the input has more than 4194304 bytes, which is all that a note holds
+    Error: the input is longer than the limit of 4194304 bytes
     ");
     assert_snapshot!(env.ralph(["memory", "add", ""]).run(), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_snapshot!(env.ralph(["memory", "add", "x", "--reason", " "]).run(), @"
     exit 2
     --- stderr
-    Error: reason: the text is blank, so there is nothing to store
+    Error: reason: the text is blank
     ");
     assert_eq!(names(&env), [""; 0], "nothing was made");
 }
 
 #[test]
-fn an_input_without_end_is_refused_before_it_fills_the_memory() {
+fn endless_input_is_refused_before_it_exhausts_memory() {
     let env = env();
     let refused = env.sh("ulimit -v 400000; \"$RALPH\" memory add - < /dev/zero").run();
     assert_eq!(refused.code, Some(2), "{refused}");
     assert_eq!(names(&env), [""; 0], "nothing was made");
 }
 
-/// Every command that reads the file, and every one that writes it.
+/// Every command that reads the file, then every command that writes it.
 const COMMANDS: [&[&str]; 10] = [
     &[],
     &["memory", "list"],
@@ -145,7 +145,7 @@ const COMMANDS: [&[&str]; 10] = [
 ];
 
 #[test]
-fn a_folder_in_place_of_the_file_is_named() {
+fn a_folder_in_place_of_the_file_is_reported() {
     let env = env();
     env.write(".agent/memories.md/inside.txt", "kept");
     for command in COMMANDS {
@@ -160,7 +160,7 @@ fn a_folder_in_place_of_the_file_is_named() {
 }
 
 #[test]
-fn a_file_in_place_of_the_folder_is_named() {
+fn a_file_in_place_of_the_folder_is_reported() {
     let env = env();
     env.write(".agent", "mine");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
@@ -200,7 +200,7 @@ fn a_read_only_file_is_not_replaced_even_by_root() {
     assert!(!env.path(".agent/memories.md.bak").exists());
 }
 
-/// Sets a mode, runs the commands as somebody whom modes bind, and puts the mode back.
+/// Sets a mode, runs the commands as a user who is bound by it, and resets the mode.
 fn with_mode(env: &TestEnv, name: &str, mode: u32, commands: &[&[&str]]) -> Vec<String> {
     std::fs::set_permissions(env.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     let ended = commands
@@ -212,7 +212,7 @@ fn with_mode(env: &TestEnv, name: &str, mode: u32, commands: &[&[&str]]) -> Vec<
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_named() {
+fn an_unreadable_file_is_reported() {
     let env = sample();
     for ended in with_mode(&env, MEMORIES, 0o000, &COMMANDS[..6]) {
         assert_eq!(
@@ -224,7 +224,7 @@ fn a_file_that_may_not_be_read_is_named() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_entered_is_named_and_no_other_file_taken() {
+fn an_unreadable_folder_is_reported_without_fallback() {
     let env = sample();
     env.write("memories.md", "### mem-9-0000\n> another file\n");
     for ended in with_mode(&env, ".agent", 0o000, &COMMANDS[..6]) {
@@ -237,7 +237,7 @@ fn a_folder_that_may_not_be_entered_is_named_and_no_other_file_taken() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_is_named() {
+fn a_read_only_folder_is_reported() {
     let env = sample();
     let ended = with_mode(
         &env,
@@ -263,7 +263,7 @@ fn a_folder_that_may_not_be_written_is_named() {
 }
 
 #[test]
-fn a_log_that_may_not_be_written_does_not_hold_up_the_notes() {
+fn a_read_only_log_does_not_block_notes() {
     let env = sample();
     env.give_to_plain_user(".agent");
     env.give_to_plain_user(MEMORIES);
@@ -282,7 +282,7 @@ fn a_log_that_may_not_be_written_does_not_hold_up_the_notes() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db.lock: Permission denied (os error 13).
+    Warning: The note was saved, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db.lock: Permission denied (os error 13).
 
     exit 0
     --- stdout
@@ -294,7 +294,7 @@ fn a_log_that_may_not_be_written_does_not_hold_up_the_notes() {
 }
 
 #[test]
-fn a_broken_database_does_not_hold_up_the_notes() {
+fn a_broken_database_does_not_block_notes() {
     let env = sample();
     env.write(
         crate::DATABASE,
@@ -305,7 +305,7 @@ fn a_broken_database_does_not_hold_up_the_notes() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: [TMP]/project/.ralph/progress.db is not an SQLite database.
+    Warning: The note was saved, but its history was not recorded: [TMP]/project/.ralph/progress.db is not an SQLite database.
     ");
     assert_eq!(env.ralph(["memory", "list"]).run().code, Some(0));
     assert_snapshot!(env.ralph(["memory", "show", "mem-1", "--history"]).run(), @"
@@ -321,17 +321,17 @@ fn a_broken_database_does_not_hold_up_the_notes() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_an_error() {
+fn a_failed_write_of_output_is_an_error() {
     let env = sample();
     assert_snapshot!(env.sh("\"$RALPH\" memory list > /dev/full").run(), @"
     exit 1
     --- stderr
-    Error: cannot read the input or write the output: No space left on device (os error 28)
+    Error: cannot read standard input or write output: No space left on device (os error 28)
     ");
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
+fn a_pipe_in_place_of_a_database_does_not_block() {
     let env = env();
     std::fs::create_dir(env.path(".ralph")).unwrap();
     let script = "mkfifo .ralph/progress.db .ralph/index.db && timeout 20 $RALPH memory add x";
@@ -340,7 +340,7 @@ fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db: it is not a file.
+    Warning: The note was saved, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db: it is not a file.
     ");
     std::fs::remove_file(env.path(".ralph/progress.db")).unwrap();
     for arguments in ["memory add y", "memory list", "recall x", "doctor"] {

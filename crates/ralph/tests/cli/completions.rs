@@ -1,11 +1,11 @@
-//! `ralph completions`.
+//! Tests of `ralph completions`.
 
 use insta::assert_snapshot;
 
 use crate::env;
 
 #[test]
-fn each_shell_learns_the_commands() {
+fn each_shell_gets_the_commands() {
     let env = env();
     for shell in ["bash", "zsh", "fish"] {
         let script = env.ok(["completions", shell]);
@@ -25,7 +25,7 @@ fn each_shell_learns_the_commands() {
 }
 
 #[test]
-fn another_shell_is_refused() {
+fn unknown_shells_are_refused() {
     assert_snapshot!(env().ralph(["completions", "cmd"]).run(), @"
     exit 2
     --- stderr

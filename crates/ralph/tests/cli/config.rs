@@ -1,4 +1,4 @@
-//! `.ralph.toml`, the variables of the environment, and what wins.
+//! Tests of `.ralph.toml`, environment variables and their precedence.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -7,7 +7,7 @@ use crate::{env, ids, json, sample};
 
 const CONFIG: &str = ".ralph.toml";
 
-/// The ends of the ids that `prime` chooses, with these flags and this environment.
+/// The id suffixes that `prime` chooses with these flags and variables.
 fn primed(env: &TestEnv, flags: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
     let mut invocation = env.ralph(["memory", "prime", "--json"].into_iter().chain(flags.iter().copied()));
     for (name, value) in variables {
@@ -21,7 +21,7 @@ fn primed(env: &TestEnv, flags: &[&str], variables: &[(&str, &str)]) -> Vec<Stri
 }
 
 #[test]
-fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+fn flags_override_variables_which_override_the_file() {
     let env = sample();
     env.write(CONFIG, "[memories]\nfilter.types = [\"fix\"]\nfilter.recent = 1\n");
     assert_eq!(primed(&env, &[], &[]), ["e5f6"]);
@@ -42,7 +42,7 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 }
 
 #[test]
-fn filters_of_the_configuration_do_not_hide_notes_from_the_other_commands() {
+fn configured_filters_only_apply_to_prime() {
     let env = sample();
     env.write(
         CONFIG,
@@ -54,7 +54,7 @@ fn filters_of_the_configuration_do_not_hide_notes_from_the_other_commands() {
 }
 
 #[test]
-fn an_unknown_key_is_one_warning_with_the_nearest_key() {
+fn unknown_keys_are_warnings_with_the_nearest_key() {
     let env = sample();
     env.write(
         CONFIG,
@@ -73,7 +73,7 @@ fn an_unknown_key_is_one_warning_with_the_nearest_key() {
 }
 
 #[test]
-fn a_value_that_cannot_be_is_one_line_with_its_place() {
+fn invalid_values_are_one_line_errors_with_their_place() {
     let env = sample();
     let refused = |text: &str| {
         env.write(CONFIG, text);
@@ -82,32 +82,32 @@ fn a_value_that_cannot_be_is_one_line_with_its_place() {
     assert_snapshot!(refused("[memories]\nenabled = true\nbudget = \"many\"\n"), @r#"
     exit 1
     --- stderr
-    Error: .ralph.toml:3: memories.budget is "many"; allowed is a whole number from 0 to 4294967295
+    Error: .ralph.toml:3: memories.budget is "many"; expected a whole number from 0 to 4294967295
     "#);
     assert_snapshot!(refused("[memories]\ninject = \"always\"\n"), @r#"
     exit 1
     --- stderr
-    Error: .ralph.toml:2: memories.inject is "always"; allowed is "auto", "manual" or "none"
+    Error: .ralph.toml:2: memories.inject is "always"; expected "auto", "manual" or "none"
     "#);
     assert_snapshot!(refused("[memories]\nfilter.types = [\"fixes\"]\n"), @r#"
     exit 1
     --- stderr
-    Error: .ralph.toml:2: memories.filter.types is ["fixes"]; allowed is a list of "pattern", "decision", "fix" or "context"
+    Error: .ralph.toml:2: memories.filter.types is ["fixes"]; expected a list of "pattern", "decision", "fix" or "context"
     "#);
     assert_snapshot!(refused("memories = 3\n"), @"
     exit 1
     --- stderr
-    Error: .ralph.toml:1: memories is 3; allowed is a table of keys
+    Error: .ralph.toml:1: memories is 3; expected a table
     ");
     assert_snapshot!(refused("[limits]\niteration_time = \"soon\"\n"), @r#"
     exit 1
     --- stderr
-    Error: .ralph.toml:2: limits.iteration_time is "soon"; allowed is a time such as "2h", "1h30m" or "120s", or whole seconds, up to 3650 days
+    Error: .ralph.toml:2: limits.iteration_time is "soon"; expected a time such as "2h", "1h30m" or "120s", or whole seconds, up to 3650 days
     "#);
     assert_snapshot!(refused("[memories\nbudget = 1\n"), @"
     exit 1
     --- stderr
-    Error: .ralph.toml:1:10: this is not TOML: unclosed table, expected `]`
+    Error: .ralph.toml:1:10: invalid TOML: unclosed table, expected `]`
     ");
     env.write(CONFIG, b"[memories]\n# \xff\n");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
@@ -125,13 +125,13 @@ fn a_value_that_cannot_be_is_one_line_with_its_place() {
 }
 
 #[test]
-fn a_bad_variable_is_named() {
+fn invalid_variables_are_reported() {
     let env = sample();
     let refused = env.ralph(["memory", "list"]).env("RALPH_MEMORIES_BUDGET", "lots").run();
     assert_snapshot!(refused, @r#"
     exit 1
     --- stderr
-    Error: RALPH_MEMORIES_BUDGET: memories.budget is "lots"; allowed is a whole number from 0 to 4294967295
+    Error: RALPH_MEMORIES_BUDGET: memories.budget is "lots"; expected a whole number from 0 to 4294967295
     "#);
     assert_snapshot!(env.ralph(["memory", "list"]).env("RALPH_NOW", "now").run(), @r#"
     exit 1
@@ -146,7 +146,7 @@ fn a_bad_variable_is_named() {
 }
 
 #[test]
-fn colours_follow_flag_environment_and_file() {
+fn colors_follow_flag_environment_and_file() {
     let env = sample();
     let colored = |flags: &[&str], variables: &[(&str, &str)]| {
         let mut invocation = env.ralph(["memory", "show", "mem-1700"].into_iter().chain(flags.iter().copied()));
@@ -170,7 +170,7 @@ fn colours_follow_flag_environment_and_file() {
 }
 
 #[test]
-fn the_settings_of_earlier_tools_hold_after_init() {
+fn init_imports_settings_of_earlier_tools() {
     let env = sample();
     env.write(
         "ralph.yml",
@@ -187,8 +187,8 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .ralph/, .gitignore, .agent/
-           took over from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
-           took over from .ralph/config.sh: guardrails.enabled = false, guardrails.budget = 900
+           imported from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
+           imported from .ralph/config.sh: guardrails.enabled = false, guardrails.budget = 900
     Next   ralph run "what the agent should do"
     "#);
     let set: Vec<String> = env
@@ -215,7 +215,7 @@ fn the_settings_of_earlier_tools_hold_after_init() {
 }
 
 #[test]
-fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
+fn settings_that_cannot_be_imported_are_warnings() {
     let env = env();
     env.write("ralph.yml", "memories:\n  inject: always\n");
     env.write(
@@ -228,19 +228,19 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     Agent  none found; for example: npm install -g @anthropic-ai/claude-code
     Gates  none found; set `[verify] commands` in .ralph.toml
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
-           took over from .ralph/config.sh: guardrails.enabled = false
+           imported from .ralph/config.sh: guardrails.enabled = false
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
-    Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.
+    Warning: ralph.yml was not imported: memories.inject is "always"; expected "auto", "manual" or "none".
+    Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not imported: the value needs a shell to evaluate.
     "#);
     assert_eq!(json(&env, &["memory", "list", "--json"]), serde_json::json!([]));
 }
 
-/// The rule: the journal and long notes are always there. `learn` of earlier tools is accepted and changes nothing, and no
-/// flag of a run switches them off for good.
+/// The journal and knowledge are always on. `learn` of earlier tools is accepted without effect, and no flag of a run
+/// disables them.
 #[test]
-fn nothing_switches_the_journal_and_long_notes_off() {
+fn journal_and_knowledge_cannot_be_disabled() {
     let env = env();
     let task = env.ok(["task", "add", "Parse dates"]);
     env.ok(["knowledge", "add", "Dates", "They are ISO.", "--tags", "dates"]);
@@ -260,14 +260,14 @@ fn nothing_switches_the_journal_and_long_notes_off() {
     for section in ["journal", "knowledge"] {
         env.write(CONFIG, format!("[{section}]\nenabled = false\n"));
         let listed = env.ralph(["doctor"]).run();
-        assert!(listed.stdout.contains(&format!("[{section}] is not known")), "{listed}");
+        assert!(listed.stdout.contains(&format!("[{section}] is unknown")), "{listed}");
     }
     env.write(CONFIG, "");
     assert_eq!(env.ralph(["run", "--no-learn"]).run().code, Some(2));
 }
 
 #[test]
-fn values_are_shown_with_their_source_and_set_in_place() {
+fn values_have_a_source_and_are_set_in_place() {
     let env = crate::env();
     env.write(crate::USER_CONFIG, "[ui]\ncolor = \"never\"\n");
     env.write(".ralph.toml", "# mine\n[memories]\nbudget = 1 # why\n");
@@ -308,7 +308,7 @@ fn values_are_shown_with_their_source_and_set_in_place() {
 }
 
 #[test]
-fn what_cannot_be_set_is_refused_and_nothing_changes() {
+fn invalid_settings_are_refused_without_changes() {
     let env = crate::env();
     env.write(".ralph.toml", "[memories]\nbudget = 1\n");
     let before = env.tree();
@@ -328,17 +328,17 @@ fn what_cannot_be_set_is_refused_and_nothing_changes() {
     assert_snapshot!(refused.join("\n"), @r#"
     exit 2
     --- stderr
-    Error: memories.bugdet is not a known key; allowed is what the reference lists
+    Error: memories.bugdet is not a known key; expected a key from the configuration reference
     Hint: did you mean memories.budget?
 
     exit 2
     --- stderr
-    Error: memories.budget is "many"; allowed is a whole number from 0 to 4294967295
+    Error: memories.budget is "many"; expected a whole number from 0 to 4294967295
     Hint: `ralph config` lists all keys
 
     exit 2
     --- stderr
-    Error: nonsense is not a known key; allowed is what the reference lists
+    Error: nonsense is not a known key; expected a key from the configuration reference
     Hint: `ralph config` lists all keys
 
     exit 2
@@ -354,15 +354,15 @@ fn what_cannot_be_set_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn doctor_names_settings_of_earlier_tools_that_have_no_effect() {
+fn doctor_reports_unused_settings_of_earlier_tools() {
     let env = crate::env();
     env.write("ralph.yml", "memories:\n  inject: manual\n  budget: 2000\n");
     env.write(".ralph/config.sh", "MEMORIES_BUDGET=500\n");
     let looked = env.ralph(["doctor"]).run().stdout;
     for line in [
-        "ralph.yml: memories.inject = \"manual\" has no effect; ralph has \"auto\"",
-        ".ralph/config.sh: guardrails.budget = 500 has no effect; ralph has 2000",
-        "→ `ralph init` takes it over",
+        "ralph.yml: memories.inject = \"manual\" has no effect; ralph uses \"auto\"",
+        ".ralph/config.sh: guardrails.budget = 500 has no effect; ralph uses 2000",
+        "→ `ralph init` imports it",
     ] {
         assert!(looked.contains(line), "{line}: {looked}");
     }
@@ -372,7 +372,7 @@ fn doctor_names_settings_of_earlier_tools_that_have_no_effect() {
     env.ok(["config", "set", "memories.inject", "none"]);
     let looked = env.ralph(["doctor"]).run().stdout;
     assert!(
-        looked.contains("`ralph config set memories.inject manual` takes it over"),
+        looked.contains("`ralph config set memories.inject manual` imports it"),
         "{looked}"
     );
 }

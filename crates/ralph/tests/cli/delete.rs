@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 
 #[test]
-fn deletion_takes_the_entry_and_nothing_else() {
+fn delete_removes_only_the_entry() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
     exit 0
@@ -19,7 +19,7 @@ fn deletion_takes_the_entry_and_nothing_else() {
 }
 
 #[test]
-fn several_ids_and_beginnings_are_deleted_together() {
+fn several_ids_and_prefixes_are_deleted() {
     let env = sample();
     let deleted = env
         .ralph([
@@ -43,7 +43,7 @@ fn several_ids_and_beginnings_are_deleted_together() {
 }
 
 #[test]
-fn when_one_is_not_there_none_is_deleted() {
+fn one_unknown_id_deletes_nothing() {
     let env = sample();
     let refused = env
         .ralph(["memory", "delete", "mem-1737372000-a1b2", "mem-1737372000-ffff"])
@@ -52,13 +52,13 @@ fn when_one_is_not_there_none_is_deleted() {
     exit 1
     --- stderr
     Error: Memory not found: mem-1737372000-ffff
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
     assert_snapshot!(env.ralph(["memory", "delete", "mem-17373"]).run(), @"
     exit 1
     --- stderr
-    Error: mem-17373 is the beginning of 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
-    Hint: give more of the id
+    Error: mem-17373 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
+    Hint: use a longer prefix of the id
     ");
     assert_snapshot!(env.ralph(["memory", "delete"]).run(), @"
     exit 2
@@ -74,19 +74,19 @@ fn when_one_is_not_there_none_is_deleted() {
 }
 
 #[test]
-fn in_an_empty_project_there_is_nothing_to_delete_and_nothing_is_made() {
+fn delete_in_an_empty_project_creates_nothing() {
     let env = env();
     assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
     exit 1
     --- stderr
     Error: Memory not found: mem-1737372000-a1b2
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
     assert_eq!(names(&env), [""; 0]);
 }
 
 #[test]
-fn what_people_wrote_stays_byte_for_byte() {
+fn other_text_is_unchanged() {
     let env = env();
     let before = "\u{feff}# Memories\r\n\r\nours\r\n## Mine \r\n> quote\r\n## Fixes\r\n";
     let after = "\r\n```\r\n### mem-2-0000\r\n> in a fence\r\n```\r\n### mem-broken\r\n> x";
@@ -96,7 +96,7 @@ fn what_people_wrote_stays_byte_for_byte() {
 }
 
 #[test]
-fn a_note_that_is_gone_already_may_stay_gone() {
+fn missing_note_can_be_marked_deleted() {
     for is_removed in [false, true] {
         let env = env();
         let [first, second] = ["the first", "the second"].map(|text| add(&env, text));
@@ -110,15 +110,16 @@ fn a_note_that_is_gone_already_may_stay_gone() {
             format!("Memory deleted: {first}\n")
         );
         assert_eq!(env.path(MEMORIES).exists(), !is_removed);
-        let gone = json(&env, &["memory", "restore", "--list", "--json"]);
+        let missing = json(&env, &["memory", "restore", "--list", "--json"]);
         let how = |id: &str| {
-            let mut gone = gone.as_array().unwrap().iter();
-            gone.find(|gone| gone["memory"]["id"] == id)
-                .map(|gone| gone["how"].clone())
+            let mut missing = missing.as_array().unwrap().iter();
+            missing
+                .find(|note| note["memory"]["id"] == id)
+                .map(|note| note["how"].clone())
                 .unwrap()
         };
         assert_eq!([how(&first), how(&second)], ["deleted", "vanished"]);
-        // It was deleted once; a second time it is not there.
+        // It cannot be deleted twice.
         assert_eq!(env.ralph(["memory", "delete", &first]).run().code, Some(1));
         env.ok(["memory", "restore", &first]);
         assert!(env.read(MEMORIES).contains("the first"));

@@ -1,4 +1,4 @@
-//! `ralph demo`.
+//! Tests of `ralph demo`.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{MEMORIES, SAMPLE, env, names, sample};
 
-/// The note that the demo's agent keeps first.
+/// The note that the demo agent stores first.
 const NOTE: &str = "> commands.txt is never edited: tools/list.sh prints what it has to hold\n";
 
-/// An agent that reads how things are done before it does them.
+/// An agent that knows everything before it starts.
 const KNOWS_ALL: &str = r##"
 prompt=$(cat)
 task=$(printf '%s\n' "$prompt" | sed -n 's/^\*\*\(.*\)\*\* (\(t-[0-9a-f]*\))$/\1;\2/p' | head -n 1)
@@ -26,7 +26,7 @@ esac
 echo "<task-done>${task#*;}</task-done>"
 "##;
 
-/// The prompts of a kept run of the demo, in their order.
+/// Prompts of a kept demo run, in order.
 fn prompts(project: &Path) -> Vec<String> {
     let runs = std::fs::read_dir(project.join(".ralph/runs")).unwrap();
     let run = runs.map(|run| run.unwrap().path()).next().unwrap();
@@ -41,7 +41,7 @@ fn prompts(project: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The cells of the line of a table that begins with this.
+/// Cells of the table row with this title.
 fn cells<'a>(shown: &'a str, title: &str) -> Vec<&'a str> {
     let line = shown.lines().find_map(|line| line.strip_prefix(title));
     let line = line.unwrap_or_else(|| panic!("{title} in\n{shown}"));
@@ -52,7 +52,7 @@ fn cells<'a>(shown: &'a str, title: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_memory_saves_iterations() {
+fn memory_saves_iterations() {
     let env = env();
     let demo = env.ralph(["demo"]).run();
     assert_eq!((demo.code, demo.stderr.as_str()), (Some(0), ""), "{demo}");
@@ -75,7 +75,7 @@ fn the_memory_saves_iterations() {
 }
 
 #[test]
-fn what_is_shown_is_what_the_projects_hold() {
+fn output_matches_the_kept_projects() {
     let env = env();
     let demo = env.ralph(["demo", "--keep"]).run();
     assert_eq!(demo.code, Some(0), "{demo}");
@@ -106,7 +106,7 @@ fn what_is_shown_is_what_the_projects_hold() {
         assert_eq!(open, [&serde_json::Value::Null; 0], "{}", project.display());
         let gate = env.sh("sh check.sh").folder(&project).run();
         assert_eq!(gate.code, Some(0), "{gate}");
-        // The agent kept the note in both; it was only left out of the prompts.
+        // The agent stored the note in both runs; only the prompts differ.
         assert!(std::fs::read_to_string(project.join(MEMORIES)).unwrap().contains(NOTE));
         assert_eq!(std::fs::read_to_string(project.join("VERSION")).unwrap(), "1.2\n");
         assert!(project.join(".git").is_dir());
@@ -114,7 +114,7 @@ fn what_is_shown_is_what_the_projects_hold() {
 }
 
 #[test]
-fn a_shell_and_its_small_programs_are_enough() {
+fn shell_and_standard_tools_are_enough() {
     let env = env();
     let programs = env.beside("programs");
     std::fs::create_dir(&programs).unwrap();
@@ -130,11 +130,11 @@ fn a_shell_and_its_small_programs_are_enough() {
 }
 
 #[test]
-fn it_runs_in_a_container_whose_session_began_outside() {
+fn runs_in_a_container() {
     let env = env();
     let container = "exec unshare --user --map-root-user --pid --fork --mount-proc";
     if env.sh(&format!("{container} true")).run().code != Some(0) {
-        eprintln!("skipped: this system lets nobody make a namespace of processes");
+        eprintln!("skipped: this system does not allow process namespaces");
         return;
     }
     let demo = env.sh(&format!("{container} \"$RALPH\" demo")).run();
@@ -143,8 +143,8 @@ fn it_runs_in_a_container_whose_session_began_outside() {
 }
 
 #[test]
-fn nothing_of_the_person_leads_out_of_the_folder() {
-    // A temporary folder inside a project under git, settings that lead to a file of the person's, a clock and a seed.
+fn user_settings_are_ignored() {
+    // A temporary folder inside a git repository, and settings that point to the user's files.
     let env = sample();
     env.git(["init", "-q"]);
     let temporary = env.path("tmp");
@@ -167,13 +167,13 @@ fn nothing_of_the_person_leads_out_of_the_folder() {
 }
 
 #[test]
-fn it_is_told_on_twenty_lines() {
+fn output_fits_twenty_lines() {
     let demo = env().ralph(["demo"]).env("COLUMNS", "80").run();
     assert!(demo.stdout.lines().count() <= 20, "{demo}");
 }
 
 #[test]
-fn ones_own_agent_is_started_after_its_price_was_named() {
+fn own_agent_needs_confirmation() {
     let env = env();
     let refused = env.ralph(["demo", "--agent", "ralph demo-agent"]).run();
     assert_snapshot!(refused, @"
@@ -184,7 +184,7 @@ fn ones_own_agent_is_started_after_its_price_was_named() {
     of the two runs stops at 15 iterations, and at $1.00 if the agent reports its
     cost. It works in a temporary folder, with your settings.
     --- stderr
-    Error: nobody can be asked here whether to start your agent; `--yes` starts it
+    Error: cannot ask for confirmation here; pass `--yes` to start your agent
     ");
     assert_eq!(env.left_behind(), [""; 0]);
     let demo = env.ralph(["demo", "--agent", "ralph demo-agent", "--yes"]).run();
@@ -198,9 +198,9 @@ fn ones_own_agent_is_started_after_its_price_was_named() {
 }
 
 #[test]
-fn an_agent_to_whom_the_memory_makes_no_difference_is_told_so() {
+fn memory_without_effect_is_reported() {
     let env = env();
-    // It knows everything beforehand, and does the tasks without a fault.
+    // It knows everything beforehand and makes no mistake.
     env.write("knows.sh", KNOWS_ALL);
     let agent = format!("sh {}", env.path("knows.sh").display());
     let demo = env.ralph(["demo", "--agent", &agent, "--yes"]).run();
@@ -208,14 +208,14 @@ fn an_agent_to_whom_the_memory_makes_no_difference_is_told_so() {
     assert_eq!(cells(&demo.stdout, "Failed attempts"), ["0", "0"], "{demo}");
     assert!(
         demo.stdout
-            .contains("The failure: none. Your agent stepped into no trap.\n"),
+            .contains("The failure: none. Your agent avoided every trap.\n"),
         "{demo}"
     );
     assert!(demo.stdout.contains("Memory made no difference here."), "{demo}");
 }
 
 #[test]
-fn it_fits_a_narrow_terminal_with_colours_and_without() {
+fn narrow_terminals_and_colors_are_supported() {
     let env = env();
     let narrow = env.ralph(["demo"]).env("COLUMNS", "60").env("NO_COLOR", "1").run();
     assert_eq!(narrow.code, Some(0), "{narrow}");
@@ -227,16 +227,15 @@ fn it_fits_a_narrow_terminal_with_colours_and_without() {
     assert!(wide.stdout.contains("\u{1b}[1;31m    FAIL commands.txt"), "{wide}");
 }
 
-/// What happens to a demo.
-enum News {
-    /// A gate was started, with this process id.
+enum Update {
+    /// The gate has started, with this process id.
     Ready(String),
     Ended(Output),
 }
 
 #[test]
-fn a_demo_that_is_stopped_leaves_nothing_behind() {
-    // A program that the project's gate starts, and that never ends once the run is under way.
+fn stopped_demo_leaves_nothing_behind() {
+    // A program that the gate starts, and that does not end once the run has begun.
     let env = env();
     let (programs, ready) = (env.beside("programs"), env.beside("ready"));
     let made = env
@@ -253,27 +252,27 @@ fn a_demo_that_is_stopped_leaves_nothing_behind() {
         let path = format!("{}:/usr/bin:/bin", programs.display());
         let demo = env.ralph(["demo"]).env("PATH", path).start();
         let process = i32::try_from(demo.id()).unwrap();
-        // The gate is under way once somebody has written into the pipe. A demo that ends before never does.
-        let (told, news) = mpsc::channel();
-        let (tell, ready) = (told.clone(), ready.clone());
-        thread::spawn(move || tell.send(News::Ready(std::fs::read_to_string(ready).unwrap())));
-        thread::spawn(move || told.send(News::Ended(demo.wait_with_output().unwrap())));
-        let gate: i32 = match news.recv().unwrap() {
-            News::Ready(gate) => gate.trim().parse().unwrap(),
-            News::Ended(early) => panic!("it ended early: {}", String::from_utf8_lossy(&early.stderr)),
+        // The gate runs once it has written into the pipe. A demo that ends earlier never writes.
+        let (sender, updates) = mpsc::channel();
+        let (ready_sender, ready) = (sender.clone(), ready.clone());
+        thread::spawn(move || ready_sender.send(Update::Ready(std::fs::read_to_string(ready).unwrap())));
+        thread::spawn(move || sender.send(Update::Ended(demo.wait_with_output().unwrap())));
+        let gate: i32 = match updates.recv().unwrap() {
+            Update::Ready(gate) => gate.trim().parse().unwrap(),
+            Update::Ended(early) => panic!("it ended early: {}", String::from_utf8_lossy(&early.stderr)),
         };
         send(signal, process);
-        let News::Ended(ended) = news.recv().unwrap() else {
+        let Update::Ended(ended) = updates.recv().unwrap() else {
             panic!("two gates at a time");
         };
-        let said = String::from_utf8(ended.stderr).unwrap();
+        let stderr = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(
-            (ended.status.code(), said.as_str()),
+            (ended.status.code(), stderr.as_str()),
             (Some(130), "Stopped.\n"),
             "signal {signal}"
         );
         assert_eq!(env.left_behind(), [""; 0], "signal {signal}");
-        // One that is dead and that the system has not counted yet runs no more.
+        // A killed process may still be a zombie.
         let stat = std::fs::read_to_string(format!("/proc/{gate}/stat")).unwrap_or_default();
         let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
         assert!(matches!(state, None | Some('Z' | 'X')), "signal {signal}: {stat}");
@@ -282,26 +281,26 @@ fn a_demo_that_is_stopped_leaves_nothing_behind() {
 
 fn send(signal: i32, process: i32) {
     #[expect(unsafe_code, reason = "sending a signal has no safe way")]
-    // SAFETY: the process is a child whose end nobody has told, so its number is its own.
+    // SAFETY: the process is a child that was not waited for, so its id is still its own.
     let sent = unsafe { libc::kill(process, signal) };
     assert_eq!(sent, 0);
 }
 
 #[test]
-fn a_demo_that_fails_says_why_and_leaves_nothing_behind() {
+fn failed_demo_reports_why_and_leaves_nothing_behind() {
     // Without a shell there is no gate.
     let env = env();
     let demo = env.ralph(["demo"]).env("PATH", env.beside("home")).run();
     assert_eq!(demo.code, Some(1), "{demo}");
     assert_snapshot!(demo.stderr, @r"
-    Error: the demo's tests do not run here: sh: No such file or directory (os error 2)
-    Hint: the demo needs sh and the small programs that come with every system: cat, cut, tr, wc, cksum
+    Error: the demo tests do not run here: sh: No such file or directory (os error 2)
+    Hint: the demo needs sh and standard tools: cat, cut, tr, wc, cksum
     ");
     assert_eq!(env.left_behind(), [""; 0]);
 }
 
 #[test]
-fn its_agent_is_nobodys_command() {
+fn demo_agent_is_hidden() {
     let env = env();
     for arguments in [
         &["--help"][..],

@@ -1,4 +1,4 @@
-//! `ralph doctor`.
+//! Tests of `ralph doctor`.
 
 mod databases;
 mod notes;
@@ -24,7 +24,7 @@ fn healthy() -> TestEnv {
     env
 }
 
-/// The same with a note and an index.
+/// Like `healthy`, with a note and an index.
 fn used() -> TestEnv {
     let env = healthy();
     add(&env, "tea is green");
@@ -32,7 +32,7 @@ fn used() -> TestEnv {
     env
 }
 
-/// Doctor at the present time, with a PATH that has git, an agent and this program, and nothing else.
+/// Runs doctor with the real time and a PATH of only git, an agent and this program.
 fn doctor<'a>(env: &TestEnv, arguments: impl IntoIterator<Item = &'a str>) -> Invocation {
     let programs = env.beside("programs");
     if !programs.exists() {
@@ -48,7 +48,7 @@ fn doctor<'a>(env: &TestEnv, arguments: impl IntoIterator<Item = &'a str>) -> In
         .env("PATH", programs)
 }
 
-/// What doctor finds wrong: everything but what is as it should be.
+/// Everything that doctor reports except what is fine.
 fn wrong(finished: &Finished) -> String {
     let titles = |line: &&str| line.starts_with(' ') && !line.starts_with("  ok ");
     let lines: Vec<&str> = finished.stdout.lines().filter(titles).collect();
@@ -60,28 +60,28 @@ fn wrong(finished: &Finished) -> String {
     )
 }
 
-/// Looks without and then with `--fix`: without it nothing changes, and with it twice no more than once.
+/// Runs doctor without and then with `--fix`: without it nothing changes, and a second `--fix` changes nothing more.
 #[track_caller]
-fn looked_and_fixed(env: &TestEnv) -> (String, String) {
+fn checked_and_fixed(env: &TestEnv) -> (String, String) {
     let before = env.tree();
     let looked = doctor(env, []).run();
-    assert_eq!(changes(&before, &env.tree()), [""; 0], "doctor only looks");
+    assert_eq!(changes(&before, &env.tree()), [""; 0], "doctor only reads");
     let fixed = doctor(env, ["--fix"]).run();
     let after = env.tree();
     let again = doctor(env, ["--fix"]).run();
     assert_eq!(
         changes(&after, &env.tree()),
         [""; 0],
-        "the second time there is nothing to mend"
+        "the second time there is nothing to fix"
     );
-    assert!(!again.stdout.contains("mended"), "{again}");
+    assert!(!again.stdout.contains("fixed"), "{again}");
     (wrong(&looked), wrong(&fixed))
 }
 
-/// The same for what `--fix` does nothing about.
+/// Like `checked_and_fixed`, for problems that `--fix` does not change.
 #[track_caller]
-fn only_looked(env: &TestEnv) -> String {
-    let (looked, fixed) = looked_and_fixed(env);
+fn only_checked(env: &TestEnv) -> String {
+    let (looked, fixed) = checked_and_fixed(env);
     assert_eq!(looked, fixed);
     looked
 }
@@ -95,45 +95,45 @@ fn a_project_after_init_is_fine() {
     configuration
       ok       .ralph.toml is fine
     environment
-      ok       no variable is in the way
+      ok       environment variables are fine
     notes
       ok       .agent/memories.md is fine: 0 memories
       ok       .agent/guardrails.md is fine: 0 guardrails
     database
-      ok       .ralph/progress.db is whole: 0 changes of memories and guardrails on record
+      ok       .ralph/progress.db is intact: 0 changes to memories and guardrails on record
     index
-      ok       there is no index yet; it is made when it is needed
+      ok       there is no index yet; it is created when needed
     git
-      ok       git keeps the notes, and nothing that it must not
+      ok       git tracks the notes and nothing that it should ignore
     merges
       ok       git merges notes entry by entry
     agent
       ok       on PATH: claude
       ok       `ralph` on PATH is this program
     claude
-      ok       Claude Code is not set up here; `ralph setup claude` does that
+      ok       Claude Code is not set up here; run `ralph setup claude` to do so
 
     Everything is fine.
     ");
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
     assert_eq!(doctor(&env, ["--json"]).run().stdout, "[]\n");
     let env = used();
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
 }
 
 #[test]
-fn an_empty_folder_is_no_reason_to_complain() {
+fn an_empty_folder_has_no_problems() {
     let env = env();
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      note     .ralph/progress.db: there is no database yet, so there is no history of the notes
-               → `ralph init`, or the first note, makes it
+      note     .ralph/progress.db: there is no database yet, so notes have no history
+               → `ralph init` or the first note creates it
     ");
     assert_eq!(env.tree(), []);
 }
 
 #[test]
-fn a_wrong_configuration_is_told_whole() {
+fn all_configuration_errors_are_reported() {
     let env = healthy();
     env.write(
         ".ralph.toml",
@@ -149,63 +149,63 @@ fn a_wrong_configuration_is_told_whole() {
         .run();
     assert_snapshot!(wrong(&looked), @r#"
     exit 1
-      error    .ralph.toml:3: memories.budget is -1; allowed is a whole number from 0 to 4294967295
-               → set it to what is allowed, or take it out; until then nearly every command fails
-      error    RALPH_SCRATCHPAD_BUDGET: scratchpad.budget is "lots"; allowed is a whole number from 0 to 4294967295
-               → set it to what is allowed, or take it out; until then nearly every command fails
-      error    .ralph.toml:2: memories.budgt is not known, so it has no effect
-               → memories.budget may have been meant
-      error    .ralph.toml:9: [colours] is not known, so it has no effect
-               → take it out; known are memories, guardrails, scratchpad, context, execution, tasks, agent, verify, limits, strategy, learning, git, worktree, notify, runs, paths, ui
+      error    .ralph.toml:3: memories.budget is -1; expected a whole number from 0 to 4294967295
+               → set an allowed value, or remove it; until then most commands fail
+      error    RALPH_SCRATCHPAD_BUDGET: scratchpad.budget is "lots"; expected a whole number from 0 to 4294967295
+               → set an allowed value, or remove it; until then most commands fail
+      error    .ralph.toml:2: memories.budgt is unknown and has no effect
+               → did you mean memories.budget?
+      error    .ralph.toml:9: [colours] is unknown and has no effect
+               → remove it; known keys are memories, guardrails, scratchpad, context, execution, tasks, agent, verify, limits, strategy, learning, git, worktree, notify, runs, paths, ui
       note     .ralph.toml:6: execution.learn has no effect; it is accepted from earlier tools
-               → take it out
-      warning  RALPH_GUARDRAILS_BUGDET: there is no such variable, so it has no effect
-               → RALPH_GUARDRAILS_BUDGET may have been meant
-      warning  memories.path is "~/notes.md", and ~ does not stand for your folder here
-               → write the whole path, or one from the project's root
-      warning  memories.path is "~/notes.md", and there is no such folder
-               → the first note makes it; if that is not wanted, mend the path
-      warning  guardrails.path is "../elsewhere/g.md", and there is no such folder
-               → the first note makes it; if that is not wanted, mend the path
+               → remove it
+      warning  RALPH_GUARDRAILS_BUGDET: unknown variable; it has no effect
+               → did you mean RALPH_GUARDRAILS_BUDGET?
+      warning  memories.path is "~/notes.md", but ~ is not expanded here
+               → use an absolute path, or one relative to the project root
+      warning  memories.path is "~/notes.md", but that folder does not exist
+               → the first note creates it; otherwise fix the path
+      warning  guardrails.path is "../elsewhere/g.md", but that folder does not exist
+               → the first note creates it; otherwise fix the path
       error    `guardrails.path` in .ralph.toml leads outside the project, to [TMP]/elsewhere/g.md
                → to allow it, add its folder to `allow_outside` of `[paths]` in your own configuration, ralph/config.toml
       error    RALPH_NOW: it is "yesterday", which is not an RFC 3339 time: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y
-               → unset RALPH_NOW; until then nearly every command fails
+               → unset RALPH_NOW; until then most commands fail
       warning  RALPH_SEED: it is set to "4", which is for tests: ids are not random
                → unset RALPH_SEED
-      note     HOME: it is not set, so git and agents do not find their settings
-               → set it to your folder
+      note     HOME: not set, so git and agents do not find their settings
+               → set it to your home folder
       error    agent.command cannot be started: no-such-agent is not on the PATH
-               → install it, put its folder into PATH, or mend the key
+               → install it, add its folder to PATH, or fix the key
     "#);
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_does_not_stop_it() {
+fn an_unreadable_configuration_does_not_stop_doctor() {
     let env = healthy();
     env.write(".ralph.toml", "[memories]\nbudget = \n");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      error    .ralph.toml:2:10: this is not TOML: string values must be quoted, expected literal string
-               → mend it there; until then nearly every command fails, and doctor takes the defaults
+      error    .ralph.toml:2:10: invalid TOML: string values must be quoted, expected literal string
+               → fix the file; until then most commands fail, and doctor uses the defaults
     ");
     env.write(".ralph.toml", b"# \xff\n");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
       error    .ralph.toml: it is not UTF-8 text (byte 2)
-               → .ralph.toml has to be a file of UTF-8 text that you may read
+               → .ralph.toml must be a readable UTF-8 text file
     ");
     std::fs::remove_file(env.path(".ralph.toml")).unwrap();
     std::fs::create_dir(env.path(".ralph.toml")).unwrap();
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
       error    .ralph.toml: cannot read [TMP]/project/.ralph.toml: is a directory
-               → .ralph.toml has to be a file of UTF-8 text that you may read
+               → .ralph.toml must be a readable UTF-8 text file
     ");
 }
 
 #[test]
-fn the_set_up_of_claude_and_its_trouble_are_told() {
+fn the_claude_setup_and_hook_failures_are_reported() {
     let env = healthy();
     env.ok(["setup", "claude", "--yes"]);
     assert!(
@@ -221,31 +221,31 @@ fn the_set_up_of_claude_and_its_trouble_are_told() {
     let settings = env.read(".claude/settings.json");
     env.write(".claude/settings.json", format!("// mine\n{settings}"));
     env.write(".claude/skills/ralph/SKILL.md", "mine");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      warning  .ralph/hook-trouble.json: the hook failed 3 times, the last time at 2025-01-20T11:20:00Z: no [31m notes
-               → mend that; the trace goes when the hook works again (`ralph hook session-start < /dev/null`)
-      note     .claude/skills/ralph/SKILL.md: the skill was written or changed by hand, so ralph leaves it alone
-      error    .claude/settings.json:1: Claude Code does not read settings with comments or commas at the end, so the hook does not run
-               → take them out; nothing else in the file has to change
-      warning  .claude/skills/ralph/SKILL.md: it does not begin with frontmatter between two lines `---`
-               → begin it with `---`, `name: ralph`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own
+      warning  .ralph/hook-trouble.json: the hook failed 3 times, last at 2025-01-20T11:20:00Z: no [31m notes
+               → fix that; this record is removed when the hook works again (`ralph hook session-start < /dev/null`)
+      note     .claude/skills/ralph/SKILL.md: the skill was written or changed by hand, so ralph does not touch it
+      error    .claude/settings.json:1: Claude Code does not accept comments or trailing commas in its settings, so the hook does not run
+               → remove them; nothing else in the file has to change
+      warning  .claude/skills/ralph/SKILL.md: it does not start with frontmatter between `---` lines
+               → start it with the lines `---`, `name: ralph`, `description: WHAT IT DOES` and `---`
     ");
     env.write(".claude/settings.json", "{");
     env.write(".ralph/hook-trouble.json", "{");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      note     .ralph/hook-trouble.json: the trace of the hook cannot be read
+      note     .ralph/hook-trouble.json: the record of hook failures cannot be read
                → remove it
       error    .claude/settings.json:1:2: it is not JSON: a bracket is not closed
-               → mend it there; Claude Code does not read it either
-      warning  .claude/skills/ralph/SKILL.md: it does not begin with frontmatter between two lines `---`
-               → begin it with `---`, `name: ralph`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own
+               → fix the file; Claude Code cannot read it either
+      warning  .claude/skills/ralph/SKILL.md: it does not start with frontmatter between `---` lines
+               → start it with the lines `---`, `name: ralph`, `description: WHAT IT DOES` and `---`
     ");
 }
 
 #[test]
-fn another_ralph_on_path_is_named() {
+fn another_ralph_on_path_is_reported() {
     let env = healthy();
     let other = env.beside("other");
     std::fs::create_dir(&other).unwrap();
@@ -256,12 +256,12 @@ fn another_ralph_on_path_is_named() {
     assert_snapshot!(wrong(&looked), @"
     exit 0
       warning  `ralph` on PATH is [TMP]/other/ralph, not this program
-               → hooks and git call that one; put this program's folder in front in PATH
+               → hooks and git call that one; put this program's folder first in PATH
     ");
 }
 
 #[test]
-fn files_of_another_user_are_named_with_what_is_wrong() {
+fn files_of_another_user_are_reported() {
     let env = used();
     for (name, mode) in [
         (".", 0o755),
@@ -282,8 +282,8 @@ fn files_of_another_user_are_named_with_what_is_wrong() {
     assert_eq!(looked.code, Some(1), "{looked}");
     for part in [
         "  error    .agent/guardrails.md: it cannot be read: Permission denied (os error 13)",
-        "  warning  .agent/memories.md: notes can be read but not changed: Permission denied (os error 13)",
-        "  warning  .agent: notes can be read but not changed: permission denied",
+        "  warning  .agent/memories.md: notes are read-only: Permission denied (os error 13)",
+        "  warning  .agent: notes are read-only: permission denied",
         "  error    .ralph/progress.db: it cannot be read: Permission denied (os error 13)",
     ] {
         assert!(lines.contains(&part), "{part} in {looked}");
@@ -291,7 +291,7 @@ fn files_of_another_user_are_named_with_what_is_wrong() {
 }
 
 #[test]
-fn with_everything_broken_at_once_it_still_tells_all() {
+fn everything_is_reported_when_all_is_broken() {
     let env = env();
     env.write(".git", "nonsense");
     env.write(".ralph.toml", b"\xff");
@@ -309,26 +309,26 @@ fn with_everything_broken_at_once_it_still_tells_all() {
     assert_snapshot!(wrong(&looked), @r#"
     exit 1
       error    .ralph.toml: it is not UTF-8 text (byte 0)
-               → .ralph.toml has to be a file of UTF-8 text that you may read
-      error    RALPH_UI_COLOR: ui.color is "red"; allowed is "auto", "always" or "never"
-               → set it to what is allowed, or take it out; until then nearly every command fails
+               → .ralph.toml must be a readable UTF-8 text file
+      error    RALPH_UI_COLOR: ui.color is "red"; expected "auto", "always" or "never"
+               → set an allowed value, or remove it; until then most commands fail
       error    RALPH_NOW: it is "never", which is not an RFC 3339 time: failed to parse four digit integer as year: invalid digit, expected 0-9 but got n
-               → unset RALPH_NOW; until then nearly every command fails
+               → unset RALPH_NOW; until then most commands fail
       error    .agent/memories.md: it cannot be read: is a directory
-               → put a file of text there that you may read
+               → make it a readable text file
       error    .agent/guardrails.md: it cannot be read: Too many levels of symbolic links (os error 40)
-               → put a file of text there that you may read
+               → make it a readable text file
       error    .agent/scratchpad.md: it cannot be read: it is not a file
-               → put a file of text there that you may read
-      warning  .ralph: others than its owner can read it
+               → make it a readable text file
+      warning  .ralph: other users can read it
       error    .ralph/progress.db: it is not an SQLite database, so no history is recorded
-               → `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
-      error    .ralph/index.db: it belongs to another tool, so there is no index, and answers take longer
-               → `mv .ralph/index.db .ralph/index.db.other`, and ralph makes an index
-      note     .ralph/hook-trouble.json: the trace of the hook cannot be read
+               → `mv .ralph/progress.db .ralph/progress.db.other`; ralph then starts a new history
+      error    .ralph/index.db: it belongs to another tool, so there is no index and searches are slower
+               → `mv .ralph/index.db .ralph/index.db.other`; ralph then creates a new index
+      note     .ralph/hook-trouble.json: the record of hook failures cannot be read
                → remove it
       error    .claude/settings.json:1:1: it is not UTF-8 text
-               → mend it there; Claude Code does not read it either
+               → fix the file; Claude Code cannot read it either
     "#);
     let fixed = doctor(&env, ["--fix"]).run();
     assert_eq!(fixed.code, Some(1), "{fixed}");
@@ -350,8 +350,8 @@ fn json_has_every_key() {
         "check": "index",
         "severity": "note",
         "place": ".ralph/index.db",
-        "problem": "it was not written to its end, before a restart, or by another version; it will be made anew",
-        "remedy": "made the index anew",
+        "problem": "written incompletely, before a restart, or by another version; it will be rebuilt",
+        "remedy": "rebuilt the index",
         "fixable": true,
         "fixed": true
       }

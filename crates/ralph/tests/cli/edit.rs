@@ -1,4 +1,4 @@
-//! `ralph memory edit`: by flags, and in an editor that is a few lines of shell.
+//! `ralph memory edit`, with flags and in an editor that is a shell script.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -53,11 +53,11 @@ fn flags_change_what_they_name() {
         (moved["memory_type"].as_str(), moved["tags"].as_array().map(Vec::len)),
         (Some("fix"), Some(0))
     );
-    assert_eq!(moved["created"], "2025-01-20", "an edit does not make a note younger");
+    assert_eq!(moved["created"], "2025-01-20", "an edit keeps the creation date");
 }
 
 #[test]
-fn a_text_may_come_from_standard_input() {
+fn text_is_read_from_standard_input() {
     let env = sample();
     let changed = env
         .ralph(["memory", "edit", ID, "--content", "-", "--format", "markdown"])
@@ -71,12 +71,12 @@ fn a_text_may_come_from_standard_input() {
     > pipe
     <!-- tags: api, http | created: 2025-01-20 -->
     --- stderr
-    Line breaks were turned into LF.
+    Converted line breaks to LF.
     ");
 }
 
 #[test]
-fn the_editor_gets_the_text_and_what_it_saves_is_stored() {
+fn editor_gets_the_text_and_its_result_is_stored() {
     let env = sample();
     let editor = editor(&env, "cp \"$1\" seen.txt; printf 'edited\\n\\n  by hand\\n' > \"$1\"");
     assert_snapshot!(env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run(), @"
@@ -96,7 +96,7 @@ fn the_editor_gets_the_text_and_what_it_saves_is_stored() {
 }
 
 #[test]
-fn visual_goes_before_editor_and_an_unchanged_text_changes_nothing() {
+fn visual_takes_precedence_and_unchanged_text_is_ignored() {
     let env = sample();
     let edited = env
         .ralph(["memory", "edit", ID])
@@ -106,15 +106,11 @@ fn visual_goes_before_editor_and_an_unchanged_text_changes_nothing() {
     assert_eq!(edited.to_string(), "exit 0\n--- stdout\nNothing changed.\n");
     assert_eq!(env.read(MEMORIES), SAMPLE);
     let history = env.ok(["memory", "show", ID, "--history", "--format", "quiet"]);
-    assert_eq!(
-        history.lines().count(),
-        1,
-        "what changes nothing is no version: {history}"
-    );
+    assert_eq!(history.lines().count(), 1, "no new version: {history}");
 }
 
 #[test]
-fn an_editor_that_fails_changes_nothing() {
+fn failing_editor_changes_nothing() {
     let env = sample();
     let editor = editor(&env, "exit 3");
     let failed = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
@@ -130,13 +126,13 @@ fn an_editor_that_fails_changes_nothing() {
 }
 
 #[test]
-fn without_a_terminal_and_a_named_editor_none_is_opened() {
+fn no_editor_without_terminal_or_variable() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "edit", ID]).run(), @"
     exit 1
     --- stderr
-    Error: there is no terminal for an editor, and none is named
-    Hint: pass the new text with --content TEXT, or name an editor in EDITOR
+    Error: no terminal for an editor, and EDITOR is not set
+    Hint: pass the new text with --content TEXT, or set EDITOR
     ");
     assert_eq!(env.read(MEMORIES), SAMPLE);
 }
@@ -151,18 +147,18 @@ fn a_blank_text_is_refused() {
     assert_snapshot!(emptied, @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_snapshot!(env.ralph(["memory", "edit", ID, "--content", " \n"]).run(), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_eq!(env.read(MEMORIES), SAMPLE);
-    assert_eq!(env.left_behind(), [""; 0], "there is nothing to keep");
+    assert_eq!(env.left_behind(), [""; 0], "nothing was saved");
 }
 
-/// The one file that was kept: its name as it is shown, and its text.
+/// The saved text: the path as shown, and the content.
 #[track_caller]
 fn kept(env: &TestEnv) -> (String, Vec<u8>) {
     let names = env.left_behind();
@@ -172,13 +168,15 @@ fn kept(env: &TestEnv) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn what_an_editor_saved_before_it_failed_is_kept() {
+fn text_of_failed_editor_is_kept() {
     let env = sample();
     let editor = editor(&env, "echo saved > \"$1\"; exit 3");
     let failed = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
     let (path, text) = kept(&env);
     assert!(
-        failed.stderr.ends_with(&format!("Hint: your text is kept in {path}\n")),
+        failed
+            .stderr
+            .ends_with(&format!("Hint: your text was saved to {path}\n")),
         "{failed}"
     );
     assert_eq!(text, b"saved\n");
@@ -186,7 +184,7 @@ fn what_an_editor_saved_before_it_failed_is_kept() {
 }
 
 #[test]
-fn line_breaks_from_an_editor_are_turned_and_said_so_but_only_if_the_text_changed() {
+fn line_breaks_are_converted_only_in_changed_text() {
     let env = sample();
     let editor = editor(&env, "printf 'one\\r\\ntwo\\r\\n' > \"$1\"");
     assert_snapshot!(env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run(), @"
@@ -194,7 +192,7 @@ fn line_breaks_from_an_editor_are_turned_and_said_so_but_only_if_the_text_change
     --- stdout
     Memory updated: mem-1737372000-a1b2
     --- stderr
-    Line breaks were turned into LF.
+    Converted line breaks to LF.
     ");
     assert!(env.read(MEMORIES).contains("> one\n> two\n"));
     env.write(MEMORIES, "## Fixes\n### mem-1737372000-a1b2\n> one\rtwo\n");
@@ -207,7 +205,7 @@ fn line_breaks_from_an_editor_are_turned_and_said_so_but_only_if_the_text_change
 }
 
 #[test]
-fn a_note_that_changed_meanwhile_is_not_overwritten_and_your_text_is_kept() {
+fn concurrent_edit_is_not_overwritten() {
     let env = sample();
     let script = format!("\"$RALPH\" memory edit {ID} --content theirs >&2; echo mine > \"$1\"");
     let ended = env
@@ -220,15 +218,15 @@ fn a_note_that_changed_meanwhile_is_not_overwritten_and_your_text_is_kept() {
     assert_eq!(
         ended.to_string(),
         format!(
-            "exit 1\n--- stderr\nMemory updated: {ID}\nError: {ID} was changed by somebody else in the meantime\n\
-             Hint: your text is kept in {path}\n"
+            "exit 1\n--- stderr\nMemory updated: {ID}\nError: {ID} was changed in the meantime\n\
+             Hint: your text was saved to {path}\n"
         )
     );
     assert_eq!(json(&env, &["memory", "show", ID, "--json"])["content"], "theirs");
 }
 
 #[test]
-fn a_note_that_was_deleted_meanwhile_leaves_your_text_too() {
+fn concurrent_deletion_keeps_the_edited_text() {
     let env = sample();
     let script = format!("\"$RALPH\" memory delete {ID} >&2; echo mine > \"$1\"");
     let ended = env
@@ -242,13 +240,13 @@ fn a_note_that_was_deleted_meanwhile_leaves_your_text_too() {
         ended.to_string(),
         format!(
             "exit 1\n--- stderr\nMemory deleted: {ID}\nError: Memory not found: {ID}\n\
-             Hint: your text is kept in {path}\n"
+             Hint: your text was saved to {path}\n"
         )
     );
 }
 
 #[test]
-fn other_notes_may_change_while_the_editor_is_open() {
+fn other_notes_may_change_during_an_edit() {
     let env = sample();
     let script = "\"$RALPH\" memory add meanwhile >&2; echo mine > \"$1\"";
     let ended = env
@@ -265,12 +263,12 @@ fn other_notes_may_change_while_the_editor_is_open() {
 }
 
 #[test]
-fn a_secret_or_bytes_that_are_no_text_are_refused_and_kept() {
+fn secrets_and_invalid_utf8_are_refused_and_kept() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     for (printed, message) in [
         (
             token.clone(),
-            "line 1 of the text looks like it holds a secret (GitHub token), so it was not stored",
+            "line 1 of the text looks like a secret (GitHub token); nothing was stored",
         ),
         ("ab\\377".to_owned(), "what the editor wrote is not UTF-8 text (byte 2)"),
     ] {
@@ -281,7 +279,7 @@ fn a_secret_or_bytes_that_are_no_text_are_refused_and_kept() {
         assert_eq!(text.len(), printed.replace("\\377", "x").len());
         assert_eq!(
             refused.stderr,
-            format!("Error: {message}\nHint: your text is kept in {path}\n")
+            format!("Error: {message}\nHint: your text was saved to {path}\n")
         );
         assert_eq!(env.read(MEMORIES), SAMPLE);
     }
@@ -296,31 +294,31 @@ fn a_secret_or_bytes_that_are_no_text_are_refused_and_kept() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_edited() {
+fn unknown_note_cannot_be_edited() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "edit", "mem-9", "--tags", "x"]).run(), @"
     exit 1
     --- stderr
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
-    let by_hand = env
+    let in_editor = env
         .ralph(["memory", "edit", "mem-9"])
         .env("EDITOR", "touch opened; true")
         .run();
-    assert_eq!(by_hand.code, Some(1));
-    assert!(!env.path("opened").exists(), "no editor is opened for nothing");
+    assert_eq!(in_editor.code, Some(1));
+    assert!(!env.path("opened").exists(), "no editor was opened");
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_snapshot!(env.ralph(["memory", "edit", "mem-1737", "--tags", "x"]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737 is the beginning of 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
-    Hint: give more of the id
+    Error: mem-1737 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
+    Hint: use a longer prefix of the id
     ");
 }
 
 #[test]
-fn in_an_empty_project_there_is_nothing_to_edit_and_nothing_is_made() {
+fn edit_in_an_empty_project_creates_nothing() {
     let env = env();
     assert_eq!(
         env.ralph(["memory", "edit", "mem-1", "--tags", "x"]).run().code,
@@ -330,7 +328,7 @@ fn in_an_empty_project_there_is_nothing_to_edit_and_nothing_is_made() {
 }
 
 #[test]
-fn an_edit_keeps_what_else_is_recorded() {
+fn edit_keeps_metadata() {
     let env = env();
     let old = add(&env, "old");
     let new = env.ok([

@@ -1,20 +1,20 @@
-//! A person corrects an estimate: its figures change, and nothing else says others.
+//! Tests of correcting an estimate: its figures change everywhere.
 
 use insta::assert_snapshot;
 use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType};
-use ralph_testkit::{Terminal, TestEnv, known_lesson, put_lessons};
+use ralph_testkit::{Terminal, TestEnv, put_learnings, run_learning};
 
 use crate::{DATABASE, env, json};
 
 const STRATEGY: &str = "learn-00000001";
 const ESTIMATE: &str = "learn-00000002";
 
-/// A project that knows a strategy, and an estimate that has come so far.
+/// A project with a strategy and an estimate in this status.
 fn estimated(status: LearningStatus) -> TestEnv {
     let env = env();
     env.ok(["init"]);
     env.ok(["learnings", "list"]);
-    let lesson = |number, kind, text| known_lesson(number, kind, TaskType::BugFix, text);
+    let learning = |number, kind, text| run_learning(number, kind, TaskType::BugFix, text);
     let facts = Facts::Estimate {
         avg_iteration_time: 14_400.0,
         total_iterations: 1.0,
@@ -22,17 +22,17 @@ fn estimated(status: LearningStatus) -> TestEnv {
         success_rate: 1.0,
         sampled: 4,
     };
-    let lessons = [
-        lesson(1, LearningKind::Strategy, "Read the log first"),
+    let learnings = [
+        learning(1, LearningKind::Strategy, "Read the log first"),
         Learning {
             status,
             facts: Some(facts),
-            ..lesson(2, LearningKind::Estimate, "bug-fix tasks of low complexity")
+            ..learning(2, LearningKind::Estimate, "bug-fix tasks of low complexity")
         },
     ];
-    put_lessons(
+    put_learnings(
         &env.path(DATABASE),
-        lessons.iter().map(|lesson| (lesson, String::new())),
+        learnings.iter().map(|learning| (learning, String::new())),
     );
     env
 }
@@ -41,8 +41,8 @@ fn taught() -> TestEnv {
     estimated(LearningStatus::Promoted)
 }
 
-/// What the list, all of it, and a prompt say of the estimate.
-fn told(env: &TestEnv) -> String {
+/// The estimate in the list, in `show` and in a prompt.
+fn shown_estimate(env: &TestEnv) -> String {
     let list = env.ok(["learnings", "list", "--kind", "estimate", "--format", "markdown"]);
     let shown = env.ok(["learnings", "show", ESTIMATE]);
     let learned = shown.lines().find(|line| line.starts_with("learned")).unwrap();
@@ -59,17 +59,17 @@ fn told(env: &TestEnv) -> String {
 }
 
 #[test]
-fn its_figures_are_named() {
+fn figures_can_be_set() {
     let env = taught();
     let updated = env.ok(["learnings", "update", ESTIMATE, "--iterations", "9", "--seconds", "90"]);
     assert_eq!(updated, format!("Learning updated: {ESTIMATE}\n"));
-    assert_snapshot!(told(&env), @"
+    assert_snapshot!(shown_estimate(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
     - (extracted) Similar tasks: ~9 iterations, ~90s per iteration
     ");
     env.ok(["learnings", "update", ESTIMATE, "--seconds", "30"]);
-    assert_snapshot!(told(&env), @"
+    assert_snapshot!(shown_estimate(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
     - (extracted) Similar tasks: ~9 iterations, ~30s per iteration
@@ -92,17 +92,17 @@ fn its_figures_are_named() {
 }
 
 #[test]
-fn its_text_has_its_figures() {
+fn text_has_the_figures() {
     let env = taught();
     let write = |text: &str| env.ok(["learnings", "update", ESTIMATE, "--content", text]);
     write("small faults: about 3 iterations, 2 min 05 s each");
-    assert_snapshot!(told(&env), @"
+    assert_snapshot!(shown_estimate(&env), @"
     - small faults: about 3 iterations, 2 min 05 s each
     learned     small faults: about 3 iterations, 2 min 05 s each
     - (extracted) Similar tasks: ~3 iterations, ~125s per iteration
     ");
     write("small faults of the parser");
-    assert_snapshot!(told(&env), @"
+    assert_snapshot!(shown_estimate(&env), @"
     - small faults of the parser: about 3 iterations, 2 min 05 s each
     learned     small faults of the parser: about 3 iterations, 2 min 05 s each
     - (extracted) Similar tasks: ~3 iterations, ~125s per iteration
@@ -110,9 +110,9 @@ fn its_text_has_its_figures() {
 }
 
 #[test]
-fn what_would_contradict_its_figures_is_refused() {
+fn conflicting_figures_are_refused() {
     let env = taught();
-    let before = told(&env);
+    let before = shown_estimate(&env);
     for text in [
         "bug-fix tasks take about 9 iterations",
         "bug-fix tasks take nine iterations",
@@ -125,19 +125,19 @@ fn what_would_contradict_its_figures_is_refused() {
             (refused.code, refused.stderr.as_str()),
             (
                 Some(1),
-                "Error: learn-00000002 is an estimate, and its figures cannot be read: end the text as in \": about 1 \
-                 iteration, 14 s\", and name no others in it\n\
-                 Hint: `ralph learnings update learn-00000002 --iterations N --seconds S` changes the figures alone\n"
+                "Error: learn-00000002 is an estimate whose figures cannot be read: end the text as in \": about 1 \
+                 iteration, 14 s\", without other figures in it\n\
+                 Hint: `ralph learnings update learn-00000002 --iterations N --seconds S` changes only the figures\n"
             ),
             "{text}"
         );
     }
-    assert_eq!(told(&env), before);
+    assert_eq!(shown_estimate(&env), before);
     let strategy = env.ralph(["learnings", "update", STRATEGY, "--iterations", "9"]).run();
     assert_snapshot!(strategy, @"
     exit 1
     --- stderr
-    Error: learn-00000001 is of the kind strategy and has no figures that could be changed
+    Error: learn-00000001 is of kind strategy and has no figures to change
     Hint: `ralph learnings update learn-00000001 --content TEXT` changes what it says
     ");
     for figure in [["--iterations", "0"], ["--seconds", "soon"]] {
@@ -146,7 +146,7 @@ fn what_would_contradict_its_figures_is_refused() {
     }
 }
 
-/// The estimate waits, and a person presses `e` with this editor.
+/// Presses `e` on the proposed estimate with this editor.
 fn edited(editor: &str, says: &str) -> TestEnv {
     let env = estimated(LearningStatus::Validated);
     let review = env.ralph(["review"]).env("NO_COLOR", "1").env("EDITOR", editor);
@@ -163,17 +163,17 @@ fn edited(editor: &str, says: &str) -> TestEnv {
 }
 
 #[test]
-fn the_review_offers_its_figures_and_reads_them_back() {
+fn review_edits_the_figures() {
     let env = edited(
         "sed -i 's/1 iteration, 14 s/9 iterations, 30 s each/'",
         "Learning promoted",
     );
-    assert_snapshot!(told(&env), @"
+    assert_snapshot!(shown_estimate(&env), @"
     - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
     - (extracted) Similar tasks: ~9 iterations, ~30s per iteration
     ");
-    let env = edited("sed -i 's/14 s/a while/'", "its figures cannot be read");
+    let env = edited("sed -i 's/14 s/a while/'", "whose figures cannot be read");
     assert_eq!(
         json(&env, &["learnings", "show", ESTIMATE, "--json"])["status"],
         "validated"

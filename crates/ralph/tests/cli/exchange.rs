@@ -1,4 +1,4 @@
-//! `ralph learnings import`, `export` and `merge`, and what doctor and init say of an earlier tool's learnings.
+//! `ralph learnings import`, `export` and `merge`, and another tool's learnings in `doctor` and `init`.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ const STORE: &str = ".aiwg/knowledge/ralph-learnings.json";
 const BACKUP: &str = ".aiwg/knowledge/ralph-learnings.json.bak";
 const STAGING: &str = ".aiwg/knowledge/staging.json";
 
-/// A file that the earlier tool wrote.
+/// A file written by the other tool.
 pub(crate) fn golden(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ralph-memory/tests/exchange");
     std::fs::read_to_string(folder.join("golden").join(name)).unwrap()
 }
 
-/// A project in which the earlier tool has worked.
+/// A project with the other tool's files.
 fn worked() -> TestEnv {
     let env = env();
     env.write(STORE, golden("plain.json"));
@@ -27,7 +27,7 @@ fn worked() -> TestEnv {
     env
 }
 
-/// The contents of the learnings, with how far they have come.
+/// Status and text of all learnings.
 fn learned(env: &TestEnv) -> Vec<String> {
     let listed = json(env, &["learnings", "list", "--all", "--limit", "0", "--json"]);
     let line = |learning: &serde_json::Value| {
@@ -40,22 +40,22 @@ fn learned(env: &TestEnv) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_of_the_earlier_tool_is_taken_over_once() {
+fn folder_is_imported_once() {
     let env = worked();
     let before = names(&env);
     assert_snapshot!(env.ralph(["learnings", "import", FOLDER, "--dry-run"]).run(), @r#"
     exit 0
     --- stdout
-    Would import 7 learnings: 7 new, 1 of them rejected
+    Would import 7 learnings: 7 new, 1 rejected
     --- stderr
     Rejected: "Hope for the best": Confidence too low (< 0.3).
-    Nothing was changed; without --dry-run it is imported.
+    Dry run: nothing was changed. Run without --dry-run to import.
     "#);
-    assert_eq!(names(&env), before, "trying changes nothing");
+    assert_eq!(names(&env), before, "a dry run changes nothing");
     assert_snapshot!(env.ralph(["learnings", "import", FOLDER]).run(), @r#"
     exit 0
     --- stdout
-    Imported 7 learnings: 7 new, 1 of them rejected
+    Imported 7 learnings: 7 new, 1 rejected
     --- stderr
     Rejected: "Hope for the best": Confidence too low (< 0.3).
     "#);
@@ -64,7 +64,7 @@ fn a_folder_of_the_earlier_tool_is_taken_over_once() {
         [
             "pending: Draw the interface first",
             "promoted: Avoid: editing generated files",
-            "promoted: Reproduce the fault before mending it",
+            "promoted: Reproduce the fault before fixing it",
             "promoted: Tests stand beside what they test",
             "promoted: test-fix tasks of medium complexity",
             "rejected: Hope for the best",
@@ -74,14 +74,18 @@ fn a_folder_of_the_earlier_tool_is_taken_over_once() {
     assert_snapshot!(env.ralph(["learnings", "import", FOLDER]).run(), @"
     exit 0
     --- stdout
-    Imported 7 learnings: 7 here already
+    Imported 7 learnings: 7 unchanged
     ");
-    assert_eq!(env.read(STORE), golden("plain.json"), "their files stay as they are");
+    assert_eq!(
+        env.read(STORE),
+        golden("plain.json"),
+        "the other tool's files are unchanged"
+    );
     assert_eq!(learned(&env).len(), 7);
 }
 
 #[test]
-fn what_nobody_changed_goes_back_to_the_byte() {
+fn unchanged_store_round_trips() {
     let env = worked();
     env.ok(["learnings", "import", STORE]);
     assert_eq!(
@@ -93,33 +97,33 @@ fn what_nobody_changed_goes_back_to_the_byte() {
     let part = |text: &str| text.split("\"learnings\"").nth(1).unwrap().to_owned();
     assert_eq!(part(&env.read("copy.json")), part(&golden("plain.json")));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ralph-memory/tests/exchange/verify.mjs");
-    if let Some(told) = node(&script, &[], &env.ok(["learnings", "export", "json"])) {
-        assert!(told.contains("\"totalLearnings\":4"), "{told}");
+    if let Some(printed) = node(&script, &[], &env.ok(["learnings", "export", "json"])) {
+        assert!(printed.contains("\"totalLearnings\":4"), "{printed}");
     }
 }
 
 #[test]
-fn a_store_whose_checksum_is_wrong_is_refused_unless_somebody_insists() {
+fn wrong_checksum_needs_force() {
     let env = env();
     env.write(STORE, golden("plain.json").replace("0.85", "0.95"));
     assert_snapshot!(env.ralph(["learnings", "import", STORE]).run(), @"
     exit 1
     --- stderr
-    Error: .aiwg/knowledge/ralph-learnings.json: its checksum does not fit what it holds, so something has changed it; it has no backup
-    Hint: `ralph learnings import FILE --force` takes it as it stands; look at it before
+    Error: .aiwg/knowledge/ralph-learnings.json: checksum mismatch; it has no backup
+    Hint: check the file, then import it with `ralph learnings import FILE --force`
     ");
-    assert_eq!(names(&env), [".aiwg/", ".aiwg/knowledge/", STORE], "nothing was made");
+    assert_eq!(names(&env), [".aiwg/", ".aiwg/knowledge/", STORE], "no files created");
     assert_snapshot!(env.ralph(["learnings", "import", STORE, "--force"]).run(), @"
     exit 0
     --- stdout
     Imported 4 learnings: 4 new
     --- stderr
-    Warning: .aiwg/knowledge/ralph-learnings.json: its checksum does not fit what it holds, so something has changed it; taken as it stands.
+    Warning: .aiwg/knowledge/ralph-learnings.json: checksum mismatch; used anyway.
     ");
 }
 
 #[test]
-fn a_broken_store_is_had_from_its_backup_and_said() {
+fn broken_store_is_recovered_from_backup() {
     let env = env();
     env.write(STORE, "{\"learnings\": [");
     env.write(BACKUP, golden("plain.json"));
@@ -128,28 +132,28 @@ fn a_broken_store_is_had_from_its_backup_and_said() {
     --- stdout
     Imported 4 learnings: 4 new
     --- stderr
-    Warning: .aiwg/knowledge/ralph-learnings.json: it is not JSON: line 1, column 16: it ends before a value; its backup .aiwg/knowledge/ralph-learnings.json.bak is good and was taken instead.
+    Warning: .aiwg/knowledge/ralph-learnings.json: it is not JSON: EOF while parsing a list at line 1 column 15; used its valid backup .aiwg/knowledge/ralph-learnings.json.bak instead.
     ");
     assert_eq!(env.read(BACKUP), golden("plain.json"));
     assert_eq!(learned(&env).len(), 4);
 }
 
 #[test]
-fn fault_24_corrupt_staging_is_an_error_that_names_the_file() {
+fn fault_24_corrupt_staging_is_an_error() {
     let env = worked();
     env.write(STAGING, "{\"staged\":");
     assert_snapshot!(env.ralph(["learnings", "import", FOLDER]).run(), @"
     exit 1
     --- stderr
-    Error: .aiwg/knowledge/staging.json: it is not JSON: line 1, column 11: it ends before a value; it has no backup
-    Hint: bring it back from a copy of yours; nothing was imported
+    Error: .aiwg/knowledge/staging.json: it is not JSON: EOF while parsing a value at line 1 column 10; it has no backup
+    Hint: restore it from a backup; nothing was imported
     ");
     assert_eq!(env.ok(["learnings", "list"]), "No learnings yet.\n", "all or nothing");
     assert_eq!(env.read(STAGING), "{\"staged\":");
 }
 
 #[test]
-fn bad_entries_are_named_and_the_rest_is_taken() {
+fn bad_entries_are_skipped() {
     let env = env();
     env.write(
         "odd.json",
@@ -163,51 +167,51 @@ fn bad_entries_are_named_and_the_rest_is_taken() {
     assert_snapshot!(env.ralph(["learnings", "import", "odd.json", "--force"]).run(), @r#"
     exit 0
     --- stdout
-    Imported 2 learnings: 2 new, 1 of them rejected
+    Imported 2 learnings: 2 new, 1 rejected
     --- stderr
-    Warning: odd.json: its checksum does not fit what it holds, so something has changed it; taken as it stands.
-    Warning: odd.json: entry 1 was left out: it is null instead of an object.
-    Warning: odd.json: entry 2 (a) was left out: Invalid type: hunch.
+    Warning: odd.json: checksum mismatch; used anyway.
+    Warning: odd.json: skipped entry 1: it is null instead of an object.
+    Warning: odd.json: skipped entry 2 (a): Invalid type: hunch.
     Rejected: "Hope": Confidence too low (< 0.3).
     "#);
-    let told = json(&env, &["learnings", "import", "odd.json", "--force", "--json"]);
+    let printed = json(&env, &["learnings", "import", "odd.json", "--force", "--json"]);
     assert_eq!(
-        told["left_out"],
+        printed["left_out"],
         json!([
             {"file": "odd.json", "entry": 1, "id": null, "why": "it is null instead of an object"},
             {"file": "odd.json", "entry": 2, "id": "a", "why": "Invalid type: hunch"},
         ])
     );
-    assert_eq!((&told["added"], &told["unchanged"]), (&json!(0), &json!(2)));
+    assert_eq!((&printed["added"], &printed["unchanged"]), (&json!(0), &json!(2)));
 }
 
 #[test]
-fn what_is_not_there_or_is_no_store_is_told() {
+fn missing_and_invalid_stores_are_errors() {
     let env = env();
     env.write("note.txt", "hello");
     std::fs::create_dir(env.path("empty")).unwrap();
     assert_snapshot!(env.ralph(["learnings", "import", "none.json"]).run(), @"
     exit 1
     --- stderr
-    Error: none.json is not there
+    Error: none.json does not exist
     ");
     assert_snapshot!(env.ralph(["learnings", "import", "note.txt", "--force"]).run(), @"
     exit 1
     --- stderr
-    Error: note.txt: it is not JSON: line 1, column 1: no value begins so; it has no backup
-    Hint: bring it back from a copy of yours; nothing was imported
+    Error: note.txt: it is not JSON: expected value at line 1 column 1; it has no backup
+    Hint: restore it from a backup; nothing was imported
     ");
     assert_snapshot!(env.ralph(["learnings", "import", "empty"]).run(), @"
     exit 1
     --- stderr
-    Error: empty holds neither ralph-learnings.json nor staging.json
-    Hint: name the file, or the folder that holds them
+    Error: empty contains neither ralph-learnings.json nor staging.json
+    Hint: name the file, or the folder that contains them
     ");
     assert_snapshot!(env.ralph(["learnings", "merge", "empty"]).run(), @"
     exit 1
     --- stderr
-    Error: empty holds neither ralph-learnings.json nor staging.json
-    Hint: name the file, or the folder that holds them
+    Error: empty contains neither ralph-learnings.json nor staging.json
+    Hint: name the file, or the folder that contains them
     ");
     assert_snapshot!(env.ralph(["learnings", "export", "xml"]).run(), @"
     exit 2
@@ -224,7 +228,7 @@ fn what_is_not_there_or_is_no_store_is_told() {
 }
 
 #[test]
-fn an_export_never_takes_the_place_of_what_is_there_without_keeping_it() {
+fn export_keeps_existing_files() {
     let env = env();
     env.ok([
         "learnings",
@@ -241,7 +245,7 @@ fn an_export_never_takes_the_place_of_what_is_there_without_keeping_it() {
     --- stdout
     Exported 1 learning to .aiwg/knowledge/ralph-learnings.json
     --- stderr
-    The store that was there is its backup now: .aiwg/knowledge/ralph-learnings.json.bak.
+    Moved the existing store to its backup: .aiwg/knowledge/ralph-learnings.json.bak.
     ");
     assert_eq!(env.read(BACKUP), golden("plain.json"));
     env.write(STORE, "broken");
@@ -250,7 +254,7 @@ fn an_export_never_takes_the_place_of_what_is_there_without_keeping_it() {
     --- stdout
     Exported 1 learning to .aiwg/knowledge/ralph-learnings.json
     --- stderr
-    Warning: What was there was no good store; it is kept as .aiwg/knowledge/ralph-learnings.json.broken.
+    Warning: The existing file was not a valid store; kept it as .aiwg/knowledge/ralph-learnings.json.broken.
     ");
     assert_eq!(env.read(BACKUP), golden("plain.json"), "a good backup stays");
     assert_eq!(env.read(&format!("{STORE}.broken")), "broken");
@@ -258,14 +262,14 @@ fn an_export_never_takes_the_place_of_what_is_there_without_keeping_it() {
     assert_snapshot!(env.ralph(["learnings", "export", "markdown", "--to", "page.md"]).run(), @"
     exit 1
     --- stderr
-    Error: page.md is there already, and was left as it is
-    Hint: name another file, or remove this one
+    Error: page.md already exists
+    Hint: choose another file, or remove this one
     ");
     assert_eq!(env.read("page.md"), "mine");
 }
 
 #[test]
-fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
+fn inactive_learnings_are_exported_only_with_all() {
     let env = worked();
     env.ok(["learnings", "import", FOLDER]);
     assert_snapshot!(env.ok(["learnings", "export", "csv"]), @"
@@ -280,7 +284,7 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
 
     ## Strategies
 
-    - Reproduce the fault before mending it (effectiveness: 85%)
+    - Reproduce the fault before fixing it (effectiveness: 85%)
       `learn-one` · bug-fix · confidence 0.85 · success 0.90 · used 5 times
     - Draw the interface first (effectiveness: 75%)
       `stage-1770000000000-0` · pending · feature · confidence 0.75 · success 0.75 · never used
@@ -306,7 +310,7 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
       Examples: a.mjs
       `stage-1770000000000-1` · validated · general · confidence 0.80 · success 1.00 · never used
     ");
-    // What waits elsewhere waits here, too.
+    // Statuses survive export and import.
     let other = env.beside("other");
     std::fs::create_dir(&other).unwrap();
     let store = other.join("store.json").to_string_lossy().into_owned();
@@ -324,11 +328,11 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
 }
 
 #[test]
-fn nothing_is_exported_as_an_empty_store() {
+fn empty_project_exports_an_empty_store() {
     let env = env();
     let store: serde_json::Value = serde_json::from_str(&env.ok(["learnings", "export", "json"])).unwrap();
     assert_eq!(store["learnings"], json!([]));
-    assert_eq!(names(&env), [] as [&str; 0], "asking makes nothing");
+    assert_eq!(names(&env), [] as [&str; 0], "no files created");
 }
 
 #[test]
@@ -364,7 +368,7 @@ fn learnings_of_another_project_are_merged() {
     --- stdout
     Merged 2 + 2 = 3 learnings
     --- stderr
-    Of those that came: 1 new, 1 known and surer now.
+    Of the merged ones: 1 new, 1 reinforced.
     ");
     let database = format!("{other}/.ralph/progress.db");
     assert_snapshot!(env.ralph(["learnings", "merge", &database]).run(), @"
@@ -372,12 +376,12 @@ fn learnings_of_another_project_are_merged() {
     --- stdout
     Merged 3 + 2 = 3 learnings
     --- stderr
-    Of those that came: 2 here already.
+    Of the merged ones: 2 unchanged.
     ");
     assert_snapshot!(env.ralph(["learnings", "merge", "."]).run(), @"
     exit 2
     --- stderr
-    Error: [TMP]/project is this project, so there is nothing to merge
+    Error: [TMP]/project is this project; nothing to merge
     ");
     env.write("store.json", golden("plain.json"));
     assert_snapshot!(env.ralph(["learnings", "merge", "store.json"]).run(), @"
@@ -385,35 +389,35 @@ fn learnings_of_another_project_are_merged() {
     --- stdout
     Merged 3 + 4 = 7 learnings
     --- stderr
-    Of those that came: 4 new.
+    Of the merged ones: 4 new.
     ");
 }
 
 #[test]
-fn doctor_and_init_name_the_command_until_it_was_run() {
+fn doctor_and_init_suggest_the_import() {
     let env = worked();
     let init = env.ralph(["init"]).run();
-    assert_snapshot!(init.stderr, @"An earlier tool has 7 learnings in .aiwg/knowledge: `ralph learnings import .aiwg/knowledge` takes them over.");
+    assert_snapshot!(init.stderr, @"An earlier tool has 7 learnings in .aiwg/knowledge: `ralph learnings import .aiwg/knowledge` imports them.");
     assert_snapshot!(found(&env), @"
-    note .aiwg/knowledge: an earlier tool has 7 learnings that are not here -> `ralph learnings import .aiwg/knowledge` takes them over
+    note .aiwg/knowledge: an earlier tool has 7 learnings that are not imported -> `ralph learnings import .aiwg/knowledge` imports them
     ");
     env.ok(["learnings", "import", FOLDER]);
     assert_snapshot!(found(&env), @"");
     assert!(!env.ralph(["init"]).run().stderr.contains("earlier tool"));
     env.write(STORE, "{}");
     assert_snapshot!(found(&env), @r#"
-    warning .aiwg/knowledge/ralph-learnings.json: it has no "learnings"; it has no backup -> bring it back from a copy of yours, or remove it
+    warning .aiwg/knowledge/ralph-learnings.json: it has no "learnings"; it has no backup -> restore it from your own copy, or remove it
     "#);
     env.write(BACKUP, golden("plain.json"));
     assert_snapshot!(found(&env), @r#"
-    warning .aiwg/knowledge/ralph-learnings.json: it has no "learnings"; its backup is good -> `ralph learnings import` takes the backup; the earlier tool needs it copied over the file
+    warning .aiwg/knowledge/ralph-learnings.json: it has no "learnings"; its backup is good -> `ralph learnings import` uses the backup; for the earlier tool, copy it over the file
     "#);
 }
 
-/// What doctor finds about the earlier tool.
+/// Doctor's findings about the other tool.
 fn found(env: &TestEnv) -> String {
-    let told = env.ralph(["doctor", "--json"]).run();
-    let findings: Vec<serde_json::Value> = serde_json::from_str(&told.stdout).unwrap();
+    let printed = env.ralph(["doctor", "--json"]).run();
+    let findings: Vec<serde_json::Value> = serde_json::from_str(&printed.stdout).unwrap();
     let of_tool = findings
         .into_iter()
         .filter(|finding| finding["check"] == "earlier tool");
@@ -431,7 +435,7 @@ fn found(env: &TestEnv) -> String {
 }
 
 #[test]
-fn what_was_staged_without_times_and_uses_is_exported_with_them() {
+fn export_fills_in_times_and_uses() {
     let env = env();
     let staged = r#"[{"id":"learn-bbbbbbbb","type":"strategy","taskType":"test-fix","content":{"description":"Run the migrations before the integration tests"},"confidence":0.9,"sourceLoops":["a"],"successRate":0.9,"mine":1}]"#;
     env.write("staged.json", staged);

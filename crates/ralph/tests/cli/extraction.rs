@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::past::{Worked, task, work};
 use crate::{DATABASE, env, json, names};
 
-/// A loop as another tool records it.
+/// A loop history in another tool's format.
 pub(crate) const STATE: &str = r#"{
   "loopId": "ralph-001",
   "objective": "Fix failing authentication tests",
@@ -36,7 +36,7 @@ pub(crate) const STATE: &str = r#"{
   ]
 }"#;
 
-/// Two runs of which the first is over: it failed twice in the same way before it was done.
+/// Two runs. The first has ended: two identical failures, then done.
 fn past() -> TestEnv {
     let env = env();
     let dates = task(&env, "Fix the failing tests of dates");
@@ -59,7 +59,7 @@ fn past() -> TestEnv {
         },
         ..Worked::default()
     };
-    let mended = Worked {
+    let fixed = Worked {
         task: &dates,
         notes: Some("Leap years: `is_leap` was wrong."),
         captured: Captured {
@@ -75,7 +75,7 @@ fn past() -> TestEnv {
     let mut store = work(
         &env,
         1,
-        &[refused("leap fails at line 4"), refused("leap fails at line 9"), mended],
+        &[refused("leap fails at line 4"), refused("leap fails at line 9"), fixed],
     );
     let now = "2025-01-25T10:00:00Z".parse().unwrap();
     store.end_run(&RunId::new(1), "Everything is done.", 0, now).unwrap();
@@ -99,7 +99,7 @@ fn refused(env: &TestEnv, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_loop_history_teaches_what_it_says() {
+fn loop_history_is_extracted() {
     let env = env();
     env.write("state.json", STATE);
     let before = names(&env);
@@ -111,9 +111,9 @@ fn a_loop_history_teaches_what_it_says() {
     convention   general   0.70                                    Tests in test/ directory
     convention   general   0.80                                    Modules are TypeScript (.ts)
 
-    5 learnings would be drawn
+    5 learnings would be extracted
     ");
-    assert_eq!(names(&env), before, "a look makes nothing");
+    assert_eq!(names(&env), before, "a dry run creates no files");
     env.write(".aiwg/ralph-external/state.json", STATE);
     let of_file = env.ok(["learnings", "extract", "--from", "state.json", "--dry-run"]);
     for folder in [".", ".aiwg", ".aiwg/ralph-external"] {
@@ -139,21 +139,24 @@ fn a_loop_history_teaches_what_it_says() {
         serde_json::json!({
             "run": "ralph-001", "extracted": 5, "validated": 0, "rejected": 0, "promoted": 0, "known": 0, "skipped": 5
         }),
-        "the same loop teaches nothing new"
+        "the same loop adds nothing"
     );
     let second = STATE.replace("ralph-001", "ralph-002");
     let again = env.ralph(["learnings", "extract", "--from", "-"]).input(second).run();
     assert!(
-        again.stdout.contains("Rejected:  0\nPromoted:  5 (4 known already)\n"),
+        again.stdout.contains("Rejected:  0\nPromoted:  5 (4 already known)\n"),
         "{again}"
     );
     let estimate = json(&env, &["learnings", "list", "--json", "--kind", "estimate"]);
     assert_eq!(estimate.as_array().unwrap().len(), 1, "{estimate}");
-    assert_eq!(estimate[0]["confidence"], 0.4, "two loops know more than one");
+    assert_eq!(
+        estimate[0]["confidence"], 0.4,
+        "two loops give more confidence than one"
+    );
 }
 
 #[test]
-fn what_is_handed_over_through_a_pipe_is_read() {
+fn pipes_are_read() {
     for script in [
         "cat state.json | \"$RALPH\" learnings extract --from /dev/stdin",
         "\"$RALPH\" learnings extract --from /dev/stdin < state.json",
@@ -180,7 +183,7 @@ fn what_is_handed_over_through_a_pipe_is_read() {
 }
 
 #[test]
-fn what_has_no_end_or_is_no_text_is_not_read() {
+fn endless_and_binary_input_is_refused() {
     let env = env();
     let refused = |source: &str| {
         let script = format!("ulimit -v 600000; {source}");
@@ -190,14 +193,14 @@ fn what_has_no_end_or_is_no_text_is_not_read() {
     assert_snapshot!(refused("RALPH /dev/zero"), @"
     exit 1
     --- stderr
-    Error: cannot read /dev/zero: it is neither a file nor a pipe
-    Hint: `-` reads standard input
+    Error: cannot read /dev/zero: not a file or a pipe
+    Hint: use `-` for standard input
     ");
     assert_snapshot!(refused("RALPH /dev/stdin < /dev/null"), @"
     exit 1
     --- stderr
-    Error: cannot read /dev/stdin: it is neither a file nor a pipe
-    Hint: `-` reads standard input
+    Error: cannot read /dev/stdin: not a file or a pipe
+    Hint: use `-` for standard input
     ");
     assert_snapshot!(refused("RALPH ."), @"
     exit 1
@@ -207,7 +210,7 @@ fn what_has_no_end_or_is_no_text_is_not_read() {
     assert_snapshot!(refused("cat /dev/zero | RALPH /dev/stdin"), @"
     exit 2
     --- stderr
-    Error: the input has more than 4194304 bytes, which is all that a note holds
+    Error: the input is longer than the limit of 4194304 bytes
     ");
     assert_snapshot!(refused("printf 'a\\377' | RALPH /dev/stdin"), @"
     exit 2
@@ -218,7 +221,7 @@ fn what_has_no_end_or_is_no_text_is_not_read() {
 }
 
 #[test]
-fn bad_histories_are_refused_in_a_line_and_nothing_changes() {
+fn bad_histories_change_nothing() {
     let env = env();
     env.write("bad.json", "{\"loopId\": \"a\"");
     env.write("list.json", "{\"loopId\": \"a\", \"iterations\": 3}");
@@ -227,19 +230,19 @@ fn bad_histories_are_refused_in_a_line_and_nothing_changes() {
     assert_eq!(
         refused(&env, &["learnings", "extract", "--from", "bad.json"]),
         format!(
-            "Some(1) Error: bad.json: it is no loop history: EOF while parsing an object at line 1 column 14\n{hint}"
+            "Some(1) Error: bad.json: invalid loop history: EOF while parsing an object at line 1 column 14\n{hint}"
         )
     );
     assert_eq!(
         refused(&env, &["learnings", "extract", "--from", "list.json"]),
         format!(
-            "Some(1) Error: list.json: it is no loop history: invalid type: integer `3`, expected a sequence at line 1 \
+            "Some(1) Error: list.json: invalid loop history: invalid type: integer `3`, expected a sequence at line 1 \
              column 31\n{hint}"
         )
     );
     assert_eq!(
         refused(&env, &["learnings", "extract", "--from", "none.json"]),
-        "Some(1) Error: there is no file none.json\n"
+        "Some(1) Error: file not found: none.json\n"
     );
     assert!(refused(&env, &["learnings", "extract"]).starts_with("Some(2)"));
     assert!(refused(&env, &["learnings", "extract", "run-00000001"]).contains("there is no run \"run-00000001\""));
@@ -247,7 +250,7 @@ fn bad_histories_are_refused_in_a_line_and_nothing_changes() {
 }
 
 #[test]
-fn a_run_on_record_teaches_once() {
+fn recorded_run_is_extracted_once() {
     let env = past();
     assert_snapshot!(env.ok(["learnings", "extract", "00000001", "--dry-run"]), @"
     KIND         WORK      CONFIDENCE  REJECTED                    LEARNING
@@ -257,7 +260,7 @@ fn a_run_on_record_teaches_once() {
     convention   general   0.80                                    Code is written in Rust
     convention   general   0.60                                    Rust files are named in snake_case
 
-    5 learnings would be drawn
+    5 learnings would be extracted
     ");
     assert!(
         env.ok(["learnings", "extract", "run-00000001"])
@@ -271,36 +274,36 @@ fn a_run_on_record_teaches_once() {
     );
     assert_eq!(all(), first, "fault 21: nothing is stored again");
     let again = env.ok(["learnings", "extract", "run-00000001", "--dry-run"]);
-    let skipped = "\n5 learnings; they were drawn before, and what is still known of them would be skipped\n";
+    let skipped = "\n5 learnings; already extracted before, so known ones would be skipped\n";
     assert!(again.ends_with(skipped), "{again}");
     let shown = json(&env, &["journal", "show", "run-00000001/3", "--json"]);
     assert_eq!(
         shown["learnings"].as_array().unwrap().len(),
         1,
-        "what the agent said: {shown}"
+        "the agent's learning: {shown}"
     );
     assert_eq!(
         refused(&env, &["learnings", "extract", "run-00000002"]),
-        "Some(1) Error: run-00000002 is not over\n\
-         Hint: its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them\n"
+        "Some(1) Error: run-00000002 has not ended\n\
+         Hint: learnings are extracted when the run ends, or by the next `ralph run` if it was killed; use --dry-run to preview\n"
     );
     assert!(refused(&env, &["learnings", "extract", "run-ffffffff"]).contains("there is no run \"run-ffffffff\""));
 }
 
 #[test]
-fn the_files_of_a_run_that_goes_on_teach_nothing_yet() {
+fn unfinished_run_is_not_extracted() {
     let env = past();
     env.ok(["journal", "export", "run-00000002", "--to", "out"]);
     let all = || json(&env, &["learnings", "list", "--json", "--all"]);
     let before = all();
     let from = ["learnings", "extract", "--from", "out/state.json"];
-    assert!(refused(&env, &from).starts_with("Some(1) Error: run-00000002 is not over\n"));
+    assert!(refused(&env, &from).starts_with("Some(1) Error: run-00000002 has not ended\n"));
     assert_eq!(all(), before);
     env.ok(from.into_iter().chain(["--dry-run"]));
 }
 
 #[test]
-fn a_run_is_exported_and_teaches_the_same_from_its_files() {
+fn exported_run_gives_the_same_learnings() {
     let env = past();
     assert_eq!(
         env.ok(["journal", "export", "00000001", "--format", "state", "--to", "out/run"]),
@@ -338,10 +341,10 @@ fn a_run_is_exported_and_teaches_the_same_from_its_files() {
 }
 
 #[test]
-fn a_run_that_a_limit_or_a_person_stopped_is_not_exported_as_completed() {
+fn stopped_run_is_not_exported_as_completed() {
     for (reason, code) in [
         ("The limit of 1 iteration is reached.", 4),
-        ("It stopped where you wanted it to: 2 tasks are left.", 0),
+        ("Stopped as requested. 2 tasks remain.", 0),
     ] {
         let env = past();
         let mut store = Store::open_existing(&env.path(DATABASE), Wait::Long).unwrap().unwrap();
@@ -358,13 +361,13 @@ fn a_run_that_a_limit_or_a_person_stopped_is_not_exported_as_completed() {
 }
 
 #[test]
-fn an_export_overwrites_nothing() {
+fn export_overwrites_nothing() {
     let env = past();
     env.write("out/iterations/iteration-002.json", "mine\n");
     let before = env.tree();
     let said = refused(&env, &["journal", "export", "run-00000001", "--to", "out"]);
     assert!(
-        said.contains("iteration-002.json is there already, and says something else"),
+        said.contains("iteration-002.json already exists with different content"),
         "{said}"
     );
     assert_eq!(env.read("out/iterations/iteration-002.json"), "mine\n");
@@ -373,6 +376,6 @@ fn an_export_overwrites_nothing() {
     let said = refused(&env, &["journal", "export", "run-00000001", "--to", "file"]);
     assert!(said.starts_with("Some(1) Error: "), "{said}");
     assert_eq!(env.read("file"), "mine\n");
-    assert!(refused(&env, &["journal", "export", "beef"]).contains("there is no run \"beef\""));
-    assert!(refused(&env, &["journal", "export", "run-beefbeef"]).contains("there is no run \"run-beefbeef\""));
+    assert!(refused(&env, &["journal", "export", "beef"]).contains("run not found: \"beef\""));
+    assert!(refused(&env, &["journal", "export", "run-beefbeef"]).contains("run not found: \"run-beefbeef\""));
 }

@@ -1,11 +1,11 @@
-//! Faults of earlier tools that show at the command; the others have their tests where they would arise.
+//! Faults of earlier tools that are visible in the CLI; the others are tested where they would occur.
 
 use std::os::unix::fs::MetadataExt;
 
 use crate::{MEMORIES, SAMPLE, add, env, ids, json, sample};
 
 #[test]
-fn fault_3_multi_byte_text_is_never_cut_inside_a_character() {
+fn fault_3_multi_byte_characters_are_not_split() {
     let env = env();
     let text = "é日👩\u{200d}🚀".repeat(40);
     env.ok(["memory", "add", &text, "--tags", &text]);
@@ -76,7 +76,7 @@ fn fault_15_delete_leaves_what_people_wrote() {
 }
 
 #[test]
-fn fault_16_a_malformed_block_gives_nothing_to_the_next() {
+fn fault_16_malformed_block_does_not_leak() {
     let env = env();
     env.write(
         MEMORIES,
@@ -103,7 +103,7 @@ fn fault_17_a_section_inside_a_memory_is_text() {
 }
 
 #[test]
-fn fault_18_filters_of_the_configuration_really_filter() {
+fn fault_18_configured_filters_apply() {
     let env = sample();
     for (settings, expected) in [
         ("filter.types = [\"fix\"]", vec!["e5f6"]),
@@ -132,7 +132,7 @@ fn fault_19_the_file_is_never_rewritten_in_place() {
     let env = sample();
     let inode = || std::fs::metadata(env.path(MEMORIES)).unwrap().ino();
     let mut before = inode();
-    // Whoever has the old file open still reads all of it.
+    // A reader with the old file open still reads all of it.
     let mut reader = std::fs::File::open(env.path(MEMORIES)).unwrap();
     for command in [
         vec!["memory", "add", "x"],
@@ -184,7 +184,7 @@ fn fault_19_no_concurrent_write_is_lost() {
 }
 
 #[test]
-fn fault_20_a_budget_starves_no_kind_is_blocked_by_no_entry_and_deletes_nothing() {
+fn fault_20_budget_is_shared_and_deletes_nothing() {
     let env = env();
     for number in 0..30 {
         env.ok(["memory", "add", &format!("pattern number {number}"), "-t", "pattern"]);

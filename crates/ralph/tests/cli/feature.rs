@@ -1,4 +1,4 @@
-//! `ralph feature`, and what other commands know of features.
+//! `ralph feature`, and features in other commands.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -36,22 +36,22 @@ fn sample() -> TestEnv {
 }
 
 #[test]
-fn a_feature_is_made_with_files_to_write_in() {
+fn create_writes_templates() {
     let env = env();
     assert_snapshot!(env.ralph(["feature", "create", "search"]).run(), @"
     exit 0
     --- stdout
     f-025cc1
     --- stderr
-    Write what is wanted in .ralph/features/search/spec.md.
-    Write how it is to be built in .ralph/features/search/plan.md.
+    Write the specification in .ralph/features/search/spec.md.
+    Write the plan in .ralph/features/search/plan.md.
     ");
     assert!(env.read(".ralph/features/search/spec.md").starts_with("# search\n\n"));
     let before = env.tree();
     assert_snapshot!(env.ralph(["feature", "create", "Search"]).run(), @"
     exit 1
     --- stderr
-    Error: there is a feature search already: f-025cc1
+    Error: feature search already exists: f-025cc1
     Hint: `ralph feature show search` shows it
     ");
     assert_eq!(changes(&before, &env.tree()), Vec::<String>::new());
@@ -60,23 +60,23 @@ fn a_feature_is_made_with_files_to_write_in() {
     --- stdout
     f-025cc1  search
     status: pending (no tasks yet)
-    spec: .ralph/features/search/spec.md, where nothing is written yet
-    plan: .ralph/features/search/plan.md, where nothing is written yet
+    spec: .ralph/features/search/spec.md (not written yet)
+    plan: .ralph/features/search/plan.md (not written yet)
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-20T11:20:00Z
     --- stderr
-    Hint: `ralph task import --feature search` makes tasks of its plan, `ralph task add TEXT --feature search` adds one.
+    Hint: import tasks from its plan with `ralph task import --feature search`, or add one with `ralph task add TEXT --feature search`
     ");
     assert_snapshot!(env.ralph(["task", "import", "--feature", "search"]).run(), @"
     exit 1
     --- stderr
     Error: .ralph/features/search/plan.md has no tasks yet
-    Hint: write its tasks there as lines like `- [ ] Let users log in`, or name another file
+    Hint: write tasks there as lines like `- [ ] Let users log in`, or name another file
     ");
 }
 
 #[test]
-fn what_is_written_is_copied_as_it_is_and_what_is_there_stays() {
+fn given_files_are_copied_and_existing_ones_kept() {
     let env = env();
     env.write("spec.txt", "\u{feff}# Größe\r\n\r\nlast line");
     env.write(".ralph/features/search/plan.md", "mine");
@@ -88,14 +88,14 @@ fn what_is_written_is_copied_as_it_is_and_what_is_there_stays() {
     --- stdout
     f-025cc1
     --- stderr
-    Warning: .ralph/features/search/plan.md was there already, and is taken as it is; the given file was not copied.
+    Warning: .ralph/features/search/plan.md already exists; kept it and did not copy the given file.
     ");
     assert_eq!(
         env.read(".ralph/features/search/spec.md"),
         "\u{feff}# Größe\r\n\r\nlast line"
     );
     assert_eq!(env.read(".ralph/features/search/plan.md"), "mine");
-    // Files that a killed command has left are its own.
+    // Files left by a killed command are adopted.
     env.write(".ralph/features/other/spec.md", SPEC);
     env.write("spec.txt", SPEC);
     let made = env.ralph(["feature", "create", "other", "--spec", "spec.txt"]).run();
@@ -104,13 +104,13 @@ fn what_is_written_is_copied_as_it_is_and_what_is_there_stays() {
     --- stdout
     f-8eec67
     --- stderr
-    .ralph/features/other/spec.md was there already, and is taken as it is.
-    Write how it is to be built in .ralph/features/other/plan.md.
+    .ralph/features/other/spec.md already exists; kept it.
+    Write the plan in .ralph/features/other/plan.md.
     ");
 }
 
 #[test]
-fn a_name_or_a_file_that_will_not_do_changes_nothing() {
+fn invalid_names_and_files_change_nothing() {
     let env = env();
     env.write("latin.md", b"Gr\xf6\xdfe");
     env.write("empty.md", "\n");
@@ -128,25 +128,25 @@ fn a_name_or_a_file_that_will_not_do_changes_nothing() {
         said.push_str(&format!("{} {}", refused.code.unwrap(), refused.stderr));
     }
     assert_snapshot!(said, @r#"
-    2 Error: a feature needs a name
-    2 Error: "a b" is no name for a feature: ' ' may not stand in it, only letters, digits, `-`, `_` and `.`
-    2 Error: "../up" is no name for a feature: '/' may not stand in it, only letters, digits, `-`, `_` and `.`
-    2 Error: ".git" is no name for a feature: it begins with '.'
-    2 Error: "t-1a2b3c" is no name for a feature: it looks like the id of a task
-    2 Error: the name of a feature has at most 64 bytes, this one has 65
-    2 Error: "a\u{301}" is no name for a feature: '\u{301}' may not stand in it, only letters, digits, `-`, `_` and `.`
+    2 Error: a feature name cannot be empty
+    2 Error: invalid feature name "a b": ' ' is not allowed; use letters, digits, `-`, `_` and `.`
+    2 Error: invalid feature name "../up": '/' is not allowed; use letters, digits, `-`, `_` and `.`
+    2 Error: invalid feature name ".git": it cannot begin with '.'
+    2 Error: invalid feature name "t-1a2b3c": it looks like a task id
+    2 Error: the feature name is 65 bytes long; the maximum is 64
+    2 Error: invalid feature name "a\u{301}": '\u{301}' is not allowed; use letters, digits, `-`, `_` and `.`
     1 Error: latin.md is not UTF-8 text (byte 2)
-    2 Error: empty.md: the text is blank, so there is nothing to store
-    2 Error: secret.md: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored
-    Hint: take it out, or pass --allow-secret if it is none
-    2 Error: large.md has 1048577 bytes; what is written about a feature has at most 1048576
-    1 Error: there is no file missing.md
+    2 Error: empty.md: the text is blank
+    2 Error: secret.md: line 1 of the text looks like a secret (GitHub token); nothing was stored
+    Hint: remove it, or pass --allow-secret if it is not a secret
+    2 Error: large.md has 1048577 bytes; the limit for a specification or plan is 1048576
+    1 Error: file not found: missing.md
     "#);
     assert_eq!(changes(&before, &env.tree()), Vec::<String>::new());
 }
 
 #[test]
-fn without_a_database_nothing_is_made_for_a_question() {
+fn reading_creates_no_database() {
     let env = env();
     assert_eq!(env.ok(["feature", "list"]), "No features yet.\n");
     assert_eq!(json(&env, &["feature", "list", "--json"]), serde_json::json!([]));
@@ -162,7 +162,7 @@ fn without_a_database_nothing_is_made_for_a_question() {
             (refused.code, refused.stderr.as_str()),
             (
                 Some(1),
-                "Error: there is no feature x\nHint: `ralph feature list` shows what there is\n"
+                "Error: there is no feature x\nHint: `ralph feature list` lists all features\n"
             )
         );
     }
@@ -170,7 +170,7 @@ fn without_a_database_nothing_is_made_for_a_question() {
 }
 
 #[test]
-fn a_text_that_is_too_long_for_a_prompt_is_said_to_be() {
+fn show_reports_tokens_in_prompts() {
     let env = sample();
     let section = |number: u32| format!("## Part {number}\n\n{}\n\n", "word ".repeat(197));
     env.write(
@@ -178,7 +178,7 @@ fn a_text_that_is_too_long_for_a_prompt_is_said_to_be() {
         (1..=30).map(section).collect::<String>(),
     );
     let shown = env.ok(["feature", "show", "search"]);
-    let line = "spec: .ralph/features/search/spec.md (7491 tokens, of which a prompt holds 3744)\n";
+    let line = "spec: .ralph/features/search/spec.md (7491 tokens, 3744 in prompts)\n";
     assert!(shown.contains(line), "{shown}");
     let whole = json(&env, &["feature", "show", "search", "--json"]);
     assert_eq!(whole["spec"]["tokens_in_prompt"], 3744);
@@ -186,14 +186,14 @@ fn a_text_that_is_too_long_for_a_prompt_is_said_to_be() {
 }
 
 #[test]
-fn the_boxes_of_a_plan_become_tasks_once() {
+fn plan_is_imported_once() {
     let env = sample();
     assert_snapshot!(env.ralph(["task", "import", "--feature", "SEARCH"]).run(), @"
     exit 0
     --- stdout
     Imported 0 tasks
     --- stderr
-    5 tasks were there already.
+    5 tasks already known.
     ");
     assert_snapshot!(env.ok(["feature", "show", "search"]), @"
     f-025cc1  search
@@ -210,7 +210,7 @@ fn the_boxes_of_a_plan_become_tasks_once() {
       ○ t-42c90b  Rank what was found
       ✓ t-01b5b9  Choose a stemmer
     ");
-    // Another file, of the same titles, is another feature's.
+    // A list with the same titles belongs to another feature.
     env.ok(["feature", "create", "other"]);
     let printed = env.ok(["task", "import", "plan.md", "--feature", "other"]);
     assert_eq!(printed, "Imported 5 tasks\n");
@@ -231,7 +231,7 @@ fn the_boxes_of_a_plan_become_tasks_once() {
 }
 
 #[test]
-fn a_feature_follows_its_tasks() {
+fn status_follows_the_tasks() {
     let env = sample();
     let status = || {
         let shown = json(&env, &["feature", "show", "search", "--json"]);
@@ -248,13 +248,13 @@ fn a_feature_follows_its_tasks() {
     assert_eq!(status(), "failed");
     assert_snapshot!(env.ok(["status"]), @"
     Project  [TMP]/project
-    Waiting  1 task waits for you
+    Waiting  1 task needs your attention
                t-42c90b  Rank what was found
-                 Failed: a person gave it up.
+                 Failed: given up by a person.
     Tasks    1 failed, 3 done
     Features search: 3 of 4 done, failed
     Notes    none yet
-    Next     ralph review    # why it failed, and what helps
+    Next     ralph review    # see why it failed and what helps
     ");
     env.ok(["task", "delete", "t-42c90b"]);
     assert_eq!(status(), "done");
@@ -267,7 +267,7 @@ fn a_feature_follows_its_tasks() {
 }
 
 #[test]
-fn tasks_are_put_into_a_feature_and_taken_out() {
+fn tasks_are_added_to_and_removed_from_features() {
     let env = sample();
     let alone = env
         .ok(["task", "add", "Alone", "--after", "t-42c90b"])
@@ -299,7 +299,7 @@ fn tasks_are_put_into_a_feature_and_taken_out() {
 }
 
 #[test]
-fn a_deleted_feature_leaves_its_tasks_and_what_a_person_wrote() {
+fn delete_keeps_tasks_and_edited_files() {
     let env = sample();
     env.ok(["feature", "create", "empty"]);
     assert_snapshot!(env.ralph(["feature", "delete", "empty"]).run(), @"
@@ -313,8 +313,8 @@ fn a_deleted_feature_leaves_its_tasks_and_what_a_person_wrote() {
     --- stdout
     Feature deleted: f-025cc1
     --- stderr
-    5 tasks of it stay and belong to no feature.
-    What is written about it stays in .ralph/features/search.
+    Kept 5 tasks, without a feature.
+    Kept the files in .ralph/features/search.
     ");
     assert_eq!(env.read(".ralph/features/search/spec.md"), SPEC);
     assert_eq!(
@@ -331,8 +331,8 @@ fn a_deleted_feature_leaves_its_tasks_and_what_a_person_wrote() {
     --- stdout
     Feature deleted: f-025cc1
     --- stderr
-    With 3 tasks of it.
-    What is written about it stays in .ralph/features/search.
+    Also deleted 3 tasks.
+    Kept the files in .ralph/features/search.
     ");
     assert_eq!(
         json(&env, &["task", "list", "--all", "--json"])
@@ -344,7 +344,7 @@ fn a_deleted_feature_leaves_its_tasks_and_what_a_person_wrote() {
 }
 
 #[test]
-fn a_template_with_a_word_of_a_persons_in_it_is_kept() {
+fn edited_template_is_kept() {
     let env = env();
     env.ok(["feature", "create", "search"]);
     let plan = env.read(".ralph/features/search/plan.md") + "- [ ] one\n";
@@ -355,7 +355,7 @@ fn a_template_with_a_word_of_a_persons_in_it_is_kept() {
 }
 
 #[test]
-fn a_feature_that_a_run_works_on_is_not_deleted() {
+fn claimed_feature_is_not_deleted() {
     let env = sample();
     claim(&env, 7, "t-42c90b", "elsewhere");
     let before = env.tree();
@@ -363,8 +363,8 @@ fn a_feature_that_a_run_works_on_is_not_deleted() {
     assert_snapshot!(refused, @"
     exit 1
     --- stderr
-    Error: t-42c90b is claimed by run-00000007, which works on it
-    Hint: stop that run, or wait until it is through with it
+    Error: t-42c90b is claimed by run-00000007, which is working on it
+    Hint: stop that run, or wait until it has finished the task
     ");
     let changed = changes(&before, &env.tree());
     assert!(changed.iter().all(|name| name.contains("progress.db")), "{changed:?}");
@@ -375,7 +375,7 @@ fn a_feature_that_a_run_works_on_is_not_deleted() {
 }
 
 #[test]
-fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
+fn worktrees_share_records_but_not_files() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.git(["commit", "--quiet", "--allow-empty", "--message", "first"]);
@@ -387,7 +387,7 @@ fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
     assert!(
         shown
             .stdout
-            .contains("\nspec: .ralph/features/search/spec.md is not there\n"),
+            .contains("\nspec: .ralph/features/search/spec.md is missing\n"),
         "{shown}"
     );
     let added = env
@@ -403,15 +403,15 @@ fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
 }
 
 #[test]
-fn a_slip_in_a_features_name_is_no_text() {
+fn misspelled_feature_name_is_not_a_task() {
     let env = env();
     env.ok(["feature", "create", "search"]);
     env.ok(["feature", "create", "BILLS"]);
     for (slip, meant) in [("serach", "search"), ("SERCH", "search"), ("bils", "BILLS")] {
         let ran = env.ralph(["run", slip, "--agent", "true", "--trust"]).run();
         let expected = format!(
-            "Error: there is no feature {slip:?}; {meant} is nearly that\n\
-             Hint: if it is a text, say in more words what is to be done\n"
+            "Error: feature not found: {slip:?}; did you mean {meant}?\n\
+             Hint: if it is a task, describe it in more words\n"
         );
         assert_eq!((ran.code, ran.stderr), (Some(2), expected));
     }
@@ -419,18 +419,18 @@ fn a_slip_in_a_features_name_is_no_text() {
 }
 
 #[test]
-fn in_a_fresh_clone_what_is_written_is_taken_up() {
+fn fresh_clone_adopts_feature_files() {
     let env = env();
     env.write(".ralph/features/search/spec.md", SPEC);
     env.write(".ralph/features/notes.txt", "no feature");
-    let hint = "Hint: `ralph feature create search` takes up what is written in .ralph/features/search";
-    assert_eq!(env.ralph(["feature", "list"]).run().stderr, format!("{hint}.\n"));
+    let hint = "Hint: adopt the files in .ralph/features/search with `ralph feature create search`";
+    assert_eq!(env.ralph(["feature", "list"]).run().stderr, format!("{hint}\n"));
     let shown = env.ralph(["feature", "show", "search"]).run();
     assert_eq!(
         (shown.code, shown.stderr),
         (Some(1), format!("Error: there is no feature search\n{hint}\n"))
     );
-    // It is no text that a task is made of, either.
+    // `run` does not take the name as task text either.
     let before = env.tree();
     for name in ["search", "Search"] {
         for dry_run in [&[][..], &["--dry-run"]] {
@@ -446,20 +446,20 @@ fn in_a_fresh_clone_what_is_written_is_taken_up() {
     assert_eq!(env.read(".ralph/features/search/spec.md"), SPEC);
     assert_eq!(env.ralph(["feature", "list"]).run().stderr, "");
     assert_eq!(env.ok(["task", "list", "--all", "--json"]).trim(), "[]");
-    // Nor is it one after its record was deleted, and its files were not.
+    // Nor after the record was deleted and the files remain.
     env.ok(["feature", "delete", "search"]);
     let ran = env.ralph(["run", "search", "--agent", "true", "--trust"]).run();
     assert!(ran.stderr.contains(hint), "{ran}");
 }
 
 #[test]
-fn what_cannot_be_shown_to_an_agent_is_said() {
+fn unreadable_spec_is_warned_about() {
     let env = sample();
     env.write(".ralph/features/search/spec.md", b"Gr\xf6\xdfe");
     let prompt = env.ralph(["prompt", "t-42c90b"]).run();
     assert!(
         prompt.stderr.starts_with(
-            "Warning: .ralph/features/search/spec.md is not UTF-8 text (byte 2), so no agent is shown it.\n"
+            "Warning: .ralph/features/search/spec.md is not UTF-8 text (byte 2), so agents do not get it.\n"
         ),
         "{prompt}"
     );

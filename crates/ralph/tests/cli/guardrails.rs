@@ -1,4 +1,4 @@
-//! `ralph guardrails`: the verbs of every shelf, in the words of this one.
+//! `ralph guardrails`: the shared note commands.
 
 use insta::assert_snapshot;
 
@@ -7,7 +7,7 @@ use crate::{GUARDRAILS, MEMORIES, changes, env, ids, json, names};
 const FIX: &str = "fix-1737372000-910a";
 
 #[test]
-fn a_guardrail_is_kept_listed_shown_changed_deleted_and_brought_back() {
+fn guardrail_commands_work_end_to_end() {
     let env = env();
     let added = env
         .ralph([
@@ -58,36 +58,36 @@ fn a_guardrail_is_kept_listed_shown_changed_deleted_and_brought_back() {
 
     Showing 2 versions
     ");
-    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md is fine: 1 guardrail.");
+    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md is valid: 1 guardrail.");
     assert_snapshot!(env.ok(["guardrails", "delete", FIX]), @"Guardrail deleted: fix-1737372000-910a");
     assert_snapshot!(env.ok(["guardrails", "restore", "--list"]), @"
-    ID                   GONE SINCE            HOW      GUARDRAIL
+    ID                   REMOVED               HOW      GUARDRAIL
     fix-1737372000-910a  2025-01-20T11:20:00Z  deleted  run npm ci first
 
     Showing 1 guardrail
     ");
     assert_snapshot!(env.ok(["guardrails", "restore", FIX]), @"Guardrail restored: fix-1737372000-910a");
     assert_eq!(ids(&env, &["guardrails", "list"]), [FIX]);
-    assert!(!env.path(MEMORIES).exists(), "the shelves are strangers");
+    assert!(!env.path(MEMORIES).exists(), "memories are not touched");
 }
 
 #[test]
-fn a_project_without_guardrails_says_so() {
+fn empty_project_has_messages() {
     let env = env();
     assert_snapshot!(env.ok(["guardrails", "list"]), @"No guardrails yet.");
     assert_snapshot!(env.ok(["guardrails", "search", "x"]), @"No matching guardrails found");
     assert_eq!(json(&env, &["guardrails", "list", "--json"]), serde_json::json!([]));
-    assert_snapshot!(env.ok(["guardrails", "validate"]), @"There is no .agent/guardrails.md yet.");
+    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md does not exist yet.");
     assert_eq!(names(&env), [""; 0]);
 }
 
 #[test]
-fn kinds_that_guardrails_do_not_have_are_usage_errors_that_name_those_they_have() {
+fn unknown_kinds_are_usage_errors() {
     let env = env();
     assert_snapshot!(env.ralph(["guardrails", "add", "x", "--type", "context"]).run(), @r#"
     exit 2
     --- stderr
-    error: invalid value 'context' for '--type <KIND>': "context" is no kind of guardrail; there are fix, decision and pattern
+    error: invalid value 'context' for '--type <KIND>': unknown guardrail type "context"; use fix, decision or pattern
 
     For more information, try '--help'.
     "#);
@@ -98,10 +98,7 @@ fn kinds_that_guardrails_do_not_have_are_usage_errors_that_name_those_they_have(
     ] {
         let refused = env.ralph(arguments).run();
         assert_eq!(refused.code, Some(2), "{refused}");
-        assert!(
-            refused.stderr.contains("there are fix, decision and pattern"),
-            "{refused}"
-        );
+        assert!(refused.stderr.contains("use fix, decision or pattern"), "{refused}");
     }
     env.ok(["guardrails", "add", "x"]);
     let before = env.tree();
@@ -111,19 +108,19 @@ fn kinds_that_guardrails_do_not_have_are_usage_errors_that_name_those_they_have(
 }
 
 #[test]
-fn hints_and_warnings_name_the_command_of_the_shelf() {
+fn messages_name_the_guardrails_command() {
     let env = env();
     assert_snapshot!(env.ralph(["guardrails", "delete", "fix-1-0000"]).run(), @"
     exit 1
     --- stderr
     Error: Guardrail not found: fix-1-0000
-    Hint: `ralph guardrails list` shows what there is, `ralph guardrails restore --list` what is gone
+    Hint: `ralph guardrails list` shows all entries, `ralph guardrails restore --list` deleted ones
     ");
     env.ok(["guardrails", "add", "kept", "-t", "decision"]);
     assert_snapshot!(env.ralph(["guardrails", "restore", "decision-"]).run(), @"
     exit 1
     --- stderr
-    Error: decision-1737372000-910a is not gone; name a version to go back to one
+    Error: decision-1737372000-910a is not deleted; name a version to go back to
     Hint: `ralph guardrails show ID --history` lists the versions
     ");
     env.write(
@@ -139,28 +136,28 @@ fn hints_and_warnings_name_the_command_of_the_shelf() {
     Warning: .agent/guardrails.md:4: "fix-b" is not a valid id, so this block is not read.
     Warning: .agent/guardrails.md:6: "fix-c" is not a valid id, so this block is not read.
     Warning: .agent/guardrails.md has 1 more problem; `ralph guardrails validate` lists all.
-    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
+    Warning: 1 note is missing from .agent/guardrails.md but not deleted; an older version of the file may have been saved over it.
       decision-1737372000-910a  kept
-    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
+    Hint: `ralph guardrails restore ID` restores one, `ralph guardrails restore --list` lists them.
     "#);
 }
 
 #[test]
-fn every_help_text_speaks_of_this_shelf() {
+fn help_texts_are_about_guardrails() {
     let env = env();
     for verb in ["add", "search", "list", "show", "edit", "delete", "restore", "validate"] {
         let help = env.ok(["guardrails", verb, "--help"]);
         let about_memories = ["memory", "memories", "mem-", "context"];
         for word in about_memories {
-            assert!(!help.contains(word), "{verb} speaks of {word}:\n{help}");
+            assert!(!help.contains(word), "{verb} mentions {word}:\n{help}");
         }
     }
     assert!(
         env.ok(["guardrails", "add", "--help"])
-            .contains("What it is about: fix, decision, pattern")
+            .contains("Kind: fix, decision, pattern")
     );
     assert!(
         env.ok(["memory", "add", "--help"])
-            .contains("What it is about: pattern, decision, fix, context")
+            .contains("Kind: pattern, decision, fix, context")
     );
 }

@@ -1,4 +1,4 @@
-//! `ralph import`.
+//! Tests of `ralph import`.
 
 mod orchestrator;
 mod refound;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use crate::DATABASE;
 
-/// What makes a database of RefoundAI's ralph, a file a format, and sample rows; the store's own tests use the same.
+/// Scripts that create a database of RefoundAI's ralph, one per format, and sample rows; shared with the store's tests.
 const REFOUND: [&str; 4] = [
     include_str!("../../../ralph-store/tests/takeover/refound_3.sql"),
     include_str!("../../../ralph-store/tests/takeover/refound_4.sql"),
@@ -18,7 +18,7 @@ const REFOUND: [&str; 4] = [
     include_str!("../../../ralph-store/tests/takeover/refound_rows.sql"),
 ];
 
-/// A project whose database is of RefoundAI's ralph, with rows in it.
+/// A project with a database of RefoundAI's ralph.
 fn refound_project() -> TestEnv {
     let env = crate::env();
     std::fs::create_dir(env.path(".ralph")).unwrap();
@@ -26,7 +26,7 @@ fn refound_project() -> TestEnv {
     env
 }
 
-/// A database of RefoundAI's ralph, with rows in it, as that tool leaves it when it ends.
+/// Creates a database of RefoundAI's ralph with rows, as that tool leaves it on exit.
 fn refound(path: &Path) {
     let database = connect(path);
     database.execute_batch("PRAGMA journal_mode = WAL").unwrap();

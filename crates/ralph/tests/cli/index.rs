@@ -1,4 +1,4 @@
-//! The index on disk: whatever becomes of it, commands answer as from the files, and say nothing about it.
+//! Tests of the index on disk: whatever happens to it, commands answer as the files do, without messages.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -12,7 +12,7 @@ const SEAL: &str = ".ralph/index.db.seal";
 const LOCK: &str = ".ralph/index.db.lock";
 const SIGN: &str = "### Sign: Database\n- **Trigger**: the database is down\n- **Instruction**: start docker\n";
 
-/// Everything that asks the index.
+/// Commands that use the index.
 const QUESTIONS: [&[&str]; 9] = [
     &["memory", "list", "--json"],
     &["memory", "list", "--last", "2"],
@@ -48,8 +48,7 @@ fn remove_index(env: &TestEnv) {
     }
 }
 
-/// Every question is answered as with an index that is made anew, twice: by whoever finds the damage and whoever comes
-/// after.
+/// Every command answers as with a new index, both when the damage is found and afterwards.
 #[track_caller]
 fn assert_answers(env: &TestEnv, what: &str) {
     let found = ask_all(env);
@@ -65,7 +64,7 @@ fn assert_answers(env: &TestEnv, what: &str) {
 }
 
 #[test]
-fn whatever_becomes_of_its_bytes_the_answers_are_those_of_the_files() {
+fn damaged_bytes_do_not_change_answers() {
     type Damage = fn(&mut Vec<u8>);
     let damages: [(&str, Damage); 9] = [
         ("nothing", |_| {}),
@@ -92,7 +91,7 @@ fn whatever_becomes_of_its_bytes_the_answers_are_those_of_the_files() {
 }
 
 #[test]
-fn whatever_becomes_of_its_files_the_answers_are_those_of_the_notes() {
+fn damaged_files_do_not_change_answers() {
     type Damage = fn(&TestEnv);
     let damages: [(&str, Damage); 8] = [
         ("deleted", remove_index),
@@ -119,7 +118,7 @@ fn whatever_becomes_of_its_files_the_answers_are_those_of_the_notes() {
 }
 
 #[test]
-fn a_folder_or_another_tools_database_in_its_place_is_left_alone() {
+fn a_folder_or_foreign_database_is_not_touched() {
     let env = indexed();
     remove_index(&env);
     env.write(INDEX, foreign_database());
@@ -136,7 +135,7 @@ fn a_folder_or_another_tools_database_in_its_place_is_left_alone() {
 }
 
 #[test]
-fn an_index_in_a_project_that_cannot_be_written_is_done_without() {
+fn a_read_only_project_works_without_an_index() {
     let env = indexed();
     let expected = ask_all(&env);
     for damaged in [false, true] {
@@ -161,7 +160,7 @@ fn an_index_in_a_project_that_cannot_be_written_is_done_without() {
 }
 
 #[test]
-fn what_root_makes_in_anothers_project_is_the_others_and_is_not_made_again_each_time() {
+fn an_index_made_by_root_belongs_to_the_user() {
     let env = indexed();
     env.give_to_plain_user(".ralph");
     if std::fs::metadata(env.path(".ralph")).unwrap().uid() == 0 {
@@ -182,7 +181,7 @@ fn what_root_makes_in_anothers_project_is_the_others_and_is_not_made_again_each_
 }
 
 #[test]
-fn each_worktree_has_an_index_and_answers_of_its_own() {
+fn each_worktree_has_its_own_index() {
     let env = sample();
     env.git(["init", "--quiet"]);
     env.git(["add", "--all"]);
@@ -205,7 +204,7 @@ fn each_worktree_has_an_index_and_answers_of_its_own() {
 }
 
 #[test]
-fn a_file_of_guardrails_that_cannot_be_read_does_not_hide_the_memories() {
+fn unreadable_guardrails_do_not_hide_memories() {
     let env = indexed();
     let expected = env.ok(["memory", "list"]);
     std::fs::remove_file(env.path(GUARDRAILS)).unwrap();
@@ -217,7 +216,7 @@ fn a_file_of_guardrails_that_cannot_be_read_does_not_hide_the_memories() {
 }
 
 #[test]
-fn many_readers_and_writers_at_once_see_notes_and_no_errors() {
+fn concurrent_readers_and_writers_see_no_errors() {
     let env = indexed();
     let workers = 20;
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! `ralph init`.
+//! Tests of `ralph init`.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -61,7 +61,7 @@ fn a_new_project_has_everything() {
 }
 
 #[test]
-fn the_second_time_everything_is_in_place_and_no_byte_changes() {
+fn a_second_init_changes_nothing() {
     let env = env();
     env.ok(["init"]);
     add(&env, "a note");
@@ -78,7 +78,7 @@ fn the_second_time_everything_is_in_place_and_no_byte_changes() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_kept() {
     let env = sample();
     env.write(".ralph.toml", "# mine\n");
     env.write(".gitignore", "target\r\n/.ralph/runs/\r\nlast");
@@ -118,16 +118,16 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore, .gitattributes, git config
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
-    Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
-    Warning: the line ".agent/*.md" of .gitignore keeps guardrails out of git; they are meant to be in it.
+    Warning: the line ".ralph/" in .gitignore keeps knowledge files out of git, but they should be committed.
+    Warning: the line ".agent/*.md" in .gitignore keeps memories out of git, but they should be committed.
+    Warning: the line ".agent/*.md" in .gitignore keeps guardrails out of git, but they should be committed.
     "#);
     env.write(".gitignore", ".agent/*\n!.agent/memories.md\n!.agent/guardrails.md\n");
     assert_eq!(env.ralph(["init"]).run().stderr, "");
 }
 
 #[test]
-fn an_ignore_line_above_the_project_is_told_with_its_file() {
+fn an_ignore_line_above_the_project_is_reported() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write(".gitignore", ".ralph/\n");
@@ -135,13 +135,13 @@ fn an_ignore_line_above_the_project_is_told_with_its_file() {
     env.write("part/.gitignore", "memories.md\n");
     let done = env.ralph(["init"]).folder(&env.path("part")).run();
     assert_snapshot!(done.to_string().split_once("--- stderr\n").unwrap().1, @r#"
-    Warning: the line ".ralph/" of [TMP]/project/.gitignore keeps knowledge files out of git; they are meant to be in it.
-    Warning: the line "memories.md" of .gitignore keeps memories out of git; they are meant to be in it.
+    Warning: the line ".ralph/" in [TMP]/project/.gitignore keeps knowledge files out of git, but they should be committed.
+    Warning: the line "memories.md" in .gitignore keeps memories out of git, but they should be committed.
     "#);
 }
 
 #[test]
-fn old_skills_are_moved_and_never_over_new_ones() {
+fn old_skills_never_overwrite_new_ones() {
     let env = env();
     env.write(".ralph/skills/deploy/SKILL.md", "old deploy");
     env.write(".ralph/skills/test/SKILL.md", "old test");
@@ -155,7 +155,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
            moved .ralph/skills/deploy to .claude/skills/
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: .ralph/skills/test stays where it is: .claude/skills has one of that name.
+    Warning: .ralph/skills/test was not moved: .claude/skills already has that name.
     "#);
     assert_eq!(env.read(".claude/skills/deploy/SKILL.md"), "old deploy");
     assert_eq!(env.read(".claude/skills/test/SKILL.md"), "new test");
@@ -174,7 +174,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert!(!env.path(".ralph/skills").exists(), "it goes once it is empty");
 }
 
-/// What init says of skills: what it has done to them, and what it warns of.
+/// Init's messages and warnings about skills.
 fn said_of_skills(env: &TestEnv) -> String {
     let done = env.ralph(["init"]).run();
     assert_eq!(done.code, Some(0), "{done}");
@@ -184,7 +184,7 @@ fn said_of_skills(env: &TestEnv) -> String {
 }
 
 #[test]
-fn skills_that_are_not_the_projects_own_stay_where_they_are() {
+fn skills_outside_the_project_are_not_moved() {
     let env = env();
     let shared = env.beside("shared");
     std::fs::create_dir_all(shared.join("deploy")).unwrap();
@@ -192,7 +192,7 @@ fn skills_that_are_not_the_projects_own_stay_where_they_are() {
     symlink(&shared, env.path(".ralph/skills")).unwrap();
     assert_eq!(said_of_skills(&env), "", "nothing here uses Claude Code");
     env.write("CLAUDE.md", "mine");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills stays where it is: it leads elsewhere, where others may need it; copy what this project needs.");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills was not moved: it is a link to another place; copy what this project needs.");
     assert!(shared.join("deploy").is_dir());
 
     std::fs::remove_file(env.path(".ralph/skills")).unwrap();
@@ -203,7 +203,7 @@ fn skills_that_are_not_the_projects_own_stay_where_they_are() {
 }
 
 #[test]
-fn of_several_skills_those_that_can_be_moved_are() {
+fn movable_skills_are_moved() {
     let env = env();
     env.write(".ralph/skills/a/SKILL.md", "a");
     env.write(".ralph/skills/c/SKILL.md", "c");
@@ -219,9 +219,9 @@ fn of_several_skills_those_that_can_be_moved_are() {
            moved .ralph/skills/a to .claude/skills/
            moved .ralph/skills/c to .claude/skills/
            moved .ralph/skills/d to .claude/skills/
-    Warning: .ralph/skills/b stays where it is: it is a link that would not lead to the same place from there.
-    Warning: .ralph/skills/e stays where it is: it is a link that would not lead to the same place from there.
-    Warning: .ralph/skills/f stays where it is: .claude/skills has one of that name.
+    Warning: .ralph/skills/b was not moved: it is a relative link that would break.
+    Warning: .ralph/skills/e was not moved: it is a relative link that would break.
+    Warning: .ralph/skills/f was not moved: .claude/skills already has that name.
     ");
     assert_eq!(env.read(".claude/skills/d/SKILL.md"), "elsewhere");
     assert_eq!(env.read(".ralph/skills/b/SKILL.md"), "shared");
@@ -235,11 +235,11 @@ fn of_several_skills_those_that_can_be_moved_are() {
 }
 
 #[test]
-fn what_stands_in_the_way_of_skills_keeps_nothing_else_from_being_made() {
+fn an_obstacle_to_skills_does_not_stop_init() {
     let env = env();
     env.write(".claude/skills", "a file");
     env.write(".ralph/skills/a/SKILL.md", "a");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .claude/skills cannot be made: File exists (os error 17).");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .claude/skills cannot be created: File exists (os error 17).");
     assert_eq!(env.read(".claude/skills"), "a file");
     assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
     assert!(env.path(MEMORIES).exists());
@@ -247,11 +247,11 @@ fn what_stands_in_the_way_of_skills_keeps_nothing_else_from_being_made() {
     let env = crate::env();
     env.write(".ralph/skills", "a file");
     env.write("CLAUDE.md", "mine");
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills stays where it is: it cannot be read: Not a directory (os error 20).");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills was not moved: it cannot be read: Not a directory (os error 20).");
 }
 
 #[test]
-fn skills_on_another_file_system_are_named_and_stay() {
+fn skills_on_another_file_system_are_not_moved() {
     let env = env();
     let Some(elsewhere) = another_file_system(&env.project()) else {
         return;
@@ -267,11 +267,11 @@ fn skills_on_another_file_system_are_named_and_stay() {
     );
     let allowed = format!("[paths]\nallow_outside = [{:?}]\n", folder.path());
     env.write("../home/.config/ralph/config.toml", allowed);
-    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills/a stays where it is: .claude/skills is on another file system; move it by hand.");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills/a was not moved: .claude/skills is on another file system; move it by hand.");
     assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
 }
 
-/// A folder on another file system than this one, where the machine has one that can be written.
+/// A writable folder on another file system, if the machine has one.
 fn another_file_system(than: &std::path::Path) -> Option<&'static str> {
     let device = |path: &std::path::Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     let others = ["/dev/shm", "/run", "/tmp", "/var/tmp"];
@@ -281,7 +281,7 @@ fn another_file_system(than: &std::path::Path) -> Option<&'static str> {
 }
 
 #[test]
-fn the_agents_own_files_are_neither_made_nor_changed() {
+fn the_agents_own_files_are_not_touched() {
     let env = env();
     env.ok(["init"]);
     assert!(!env.path("CLAUDE.md").exists() && !env.path("AGENTS.md").exists());
@@ -296,7 +296,7 @@ fn the_agents_own_files_are_neither_made_nor_changed() {
 }
 
 #[test]
-fn a_foreign_database_is_named_once_and_left_alone() {
+fn a_foreign_database_is_reported_and_not_touched() {
     let env = env();
     env.write(DATABASE, foreign_database());
     assert_snapshot!(env.ralph(["init"]).run(), @r#"
@@ -307,15 +307,15 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     Wrote  .ralph.toml, .agent/, .ralph/, .gitignore
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
-    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph.
+    Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but have no history.
+    Hint: If it belongs to RefoundAI's ralph, run `ralph import refound`.
     "#);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());
     assert!(env.path(MEMORIES).exists());
 }
 
 #[test]
-fn files_in_their_other_places_are_not_made_twice() {
+fn files_in_other_places_are_not_created_again() {
     let env = env();
     env.write("memories.md", SAMPLE);
     env.ok(["init"]);
@@ -325,7 +325,7 @@ fn files_in_their_other_places_are_not_made_twice() {
 }
 
 #[test]
-fn ignore_lines_hold_for_their_files_and_no_others() {
+fn ignore_lines_match_only_their_files() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write(".ralph.toml", "[memories]\npath = \"a[1]/my *.md\"\n");
@@ -339,22 +339,22 @@ fn ignore_lines_hold_for_their_files_and_no_others() {
     ];
     let others = ["docs/scratchpad.md", "a1/my x.md.lock", "a[1]/my x.md.lock"];
     let names = ignored.into_iter().chain(others);
-    let told = env.git(["check-ignore", "--no-index"].into_iter().chain(names));
-    assert_eq!(told.lines().collect::<Vec<_>>(), ignored);
+    let answer = env.git(["check-ignore", "--no-index"].into_iter().chain(names));
+    assert_eq!(answer.lines().collect::<Vec<_>>(), ignored);
 }
 
 #[test]
-fn attributes_that_come_from_a_pipe_are_not_waited_for() {
+fn a_pipe_as_gitattributes_does_not_block() {
     let env = env();
     env.git(["init", "--quiet"]);
     let done = env.sh("mkfifo .gitattributes && timeout 20 $RALPH init").run();
     assert_eq!(done.code, Some(0), "{done}");
-    let warning = "Warning: git was not told to merge notes through ralph: .gitattributes is not a file.\n";
+    let warning = "Warning: git was not set up to merge notes through ralph: .gitattributes is not a file.\n";
     assert!(done.stderr.contains(warning), "{done}");
 }
 
 #[test]
-fn agent_and_gates_are_found_and_nothing_else_is_switched_on() {
+fn only_agent_and_gates_are_configured() {
     let env = env();
     let bin = env.beside("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -376,7 +376,7 @@ fn agent_and_gates_are_found_and_nothing_else_is_switched_on() {
 }
 
 #[test]
-fn an_agent_of_an_unknown_name_is_started_once_to_see_what_it_speaks() {
+fn an_unknown_agent_is_probed_once() {
     let env = env();
     let agent = Script::new()
         .speaking_acp()
@@ -396,7 +396,7 @@ fn an_agent_of_an_unknown_name_is_started_once_to_see_what_it_speaks() {
         "exit 2\n--- stderr\nError: --agent \"no-such-agent\": no-such-agent is not on the PATH\n"
     );
     assert_eq!(env.read(".ralph.toml"), config);
-    // A file that is there keeps the rest.
+    // The rest of an existing file is kept.
     env.write(".ralph.toml", "# mine\n[agent]\ncommand = \"x\"\n");
     env.ok(["init", "--agent", "/bin/true --bare"]);
     assert_eq!(
@@ -406,7 +406,7 @@ fn an_agent_of_an_unknown_name_is_started_once_to_see_what_it_speaks() {
 }
 
 #[test]
-fn what_checkouts_need_is_proposed_for_the_ecosystem_that_is_found() {
+fn checkout_settings_match_the_ecosystem() {
     let env = env();
     env.write("Cargo.toml", "");
     env.write("package-lock.json", "{}");

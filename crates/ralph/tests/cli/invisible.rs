@@ -1,4 +1,4 @@
-//! Characters that nobody sees: stored as people wrote them, warned about, shown on terminals, removed from agents' text.
+//! Invisible characters are stored as given with a warning, made visible on terminals and removed from agents' text.
 
 use crate::terminal::at_terminal;
 use crate::{GUARDRAILS, MEMORIES, env};
@@ -7,7 +7,7 @@ const HIDDEN: &str = "user\u{202e}nimda\u{e0041}\u{200b}.";
 const WARNING: &str = "Warning: The text has 3 invisible characters (<U+202E>, <U+E0041>, <U+200B>), stored as given.";
 
 #[test]
-fn what_a_person_writes_is_stored_exactly_with_a_warning() {
+fn person_text_is_stored_exactly_with_a_warning() {
     let env = env();
     for (arguments, file) in [
         (&["memory", "add", HIDDEN][..], MEMORIES),
@@ -31,7 +31,7 @@ fn what_a_person_writes_is_stored_exactly_with_a_warning() {
 }
 
 #[test]
-fn data_is_exact_in_a_pipe_and_visible_on_a_terminal() {
+fn characters_are_visible_only_on_terminals() {
     let env = env();
     env.ok(["memory", "add", HIDDEN]);
     assert!(env.ok(["memory", "list", "--json"]).contains(HIDDEN));
@@ -57,7 +57,7 @@ fn validate_lists_invisible_characters_in_files() {
 }
 
 #[test]
-fn a_session_gets_them_visibly() {
+fn session_start_makes_them_visible() {
     let env = env();
     env.ok(["memory", "add", HIDDEN]);
     let hook = env.ralph(["hook", "session-start"]).input("{}").run();

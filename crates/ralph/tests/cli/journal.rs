@@ -1,4 +1,4 @@
-//! `ralph journal`.
+//! Tests of `ralph journal`.
 
 use insta::assert_snapshot;
 use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, ErrorCategory, FailureReport, Outcome};
@@ -54,9 +54,9 @@ fn iterations_are_listed_newest_first() {
     assert_eq!(ids(&["--run", "00000001"]), [2, 1]);
     assert_eq!(ids(&["--run", "run-00000002"]), [3]);
     for (beginning, why) in [
-        ("run-", "there is no run \"run-\""),
-        ("beef", "there is no run \"beef\""),
-        ("0", "0 is the beginning of several ids: run-00000001, run-00000002"),
+        ("run-", "run not found: \"run-\""),
+        ("beef", "run not found: \"beef\""),
+        ("0", "0 matches several ids: run-00000001, run-00000002"),
     ] {
         let refused = env.ralph(["journal", "list", "--run", beginning]).run();
         assert_eq!(refused.code, Some(1), "{refused}");
@@ -94,7 +94,7 @@ fn iterations_are_listed_newest_first() {
 }
 
 #[test]
-fn an_iteration_is_shown_whole() {
+fn show_prints_all_details() {
     let env = past();
     assert_snapshot!(env.ok(["journal", "show", "1"]), @"
     Iteration 1 of run-00000001 [retried]
@@ -108,7 +108,7 @@ fn an_iteration_is_shown_whole() {
     duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500
     files       src/part_1.rs
-    folder      .ralph/runs/run-00000001/001 (pruned, or of another worktree)
+    folder      .ralph/runs/run-00000001/001 (pruned or in another worktree)
     ");
     env.write(".ralph/runs/run-00000001/002/prompt.md", "x");
     assert_snapshot!(env.ok(["journal", "show", "run-00000001/2"]), @"
@@ -140,7 +140,7 @@ fn fault_2_iterations_are_found_by_any_text() {
     "#);
     let found = json(&env, &["journal", "search", "is_leap", "--json"]);
     let ids: Vec<_> = found.as_array().unwrap().iter().map(|row| row["id"].as_i64()).collect();
-    assert_eq!(ids, [Some(2), Some(1)], "what says it best is the first");
+    assert_eq!(ids, [Some(2), Some(1)], "the best match comes first");
     assert!(found[0]["score"].as_f64().unwrap() > 0.0);
     assert_snapshot!(env.ok(["journal", "search", "cargo test"]), @"
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
@@ -155,7 +155,7 @@ fn fault_2_iterations_are_found_by_any_text() {
 }
 
 #[test]
-fn without_a_past_there_is_nothing_and_nothing_is_made() {
+fn empty_project_has_no_journal_and_creates_none() {
     let env = env();
     assert_eq!(env.ok(["journal", "list"]), "No iterations found\n");
     assert_eq!(env.ok(["journal", "list", "--json"]), "[]\n");
@@ -164,13 +164,13 @@ fn without_a_past_there_is_nothing_and_nothing_is_made() {
     exit 1
     --- stderr
     Error: the journal is empty
-    Hint: `ralph run` fills it
+    Hint: run `ralph run` to start
     ");
     assert_eq!(names(&env), [] as [&str; 0]);
 }
 
 #[test]
-fn what_names_no_iteration_is_refused_in_a_line() {
+fn invalid_iterations_are_refused() {
     let env = past();
     for (arguments, code) in [
         (vec!["journal", "show", "x"], 2),
@@ -188,19 +188,19 @@ fn what_names_no_iteration_is_refused_in_a_line() {
     assert_snapshot!(env.ralph(["journal", "show", "run-00000001/7"]).run(), @"
     exit 1
     --- stderr
-    Error: there is no iteration run-00000001/7 in the journal
-    Hint: `ralph journal list` shows what there is
+    Error: iteration not found: run-00000001/7
+    Hint: list iterations with `ralph journal list`
     ");
     assert_snapshot!(env.ralph(["journal", "show", "first"]).run(), @r#"
     exit 2
     --- stderr
-    Error: "first" names no iteration
-    Hint: give its number in the journal, as in 12, or its run and number there, as in run-1a2b3c4d/3
+    Error: "first" is not an iteration
+    Hint: give a journal number like 12, or a run and iteration like run-1a2b3c4d/3
     "#);
 }
 
 #[test]
-fn all_that_the_agent_said_for_later_is_shown() {
+fn captures_of_the_agent_are_shown() {
     let env = env();
     let task = task(&env, "Parse dates");
     let captured = Captured {
@@ -236,10 +236,10 @@ fn all_that_the_agent_said_for_later_is_shown() {
     };
     work(&env, 1, &[worked]);
     let shown = env.ok(["journal", "show"]);
-    let (_, told) = shown.split_once("another worktree)\n").unwrap();
-    assert_snapshot!(told, @"
-    malformed   1 tag could not be read
-    report      in the agent's words
+    let (_, captured) = shown.split_once("another worktree)\n").unwrap();
+    assert_snapshot!(captured, @"
+    malformed   could not parse 1 tag
+    report      written by the agent
     tried       a table
     failed      too slow
     about       src/a.rs
@@ -247,16 +247,16 @@ fn all_that_the_agent_said_for_later_is_shown() {
     output      test leap ... FAILED
     suggestion  try a map
     learned     [pitfall] 1900 is no leap year. (dates)
-    long note   Calendars (dates)
+    knowledge   Calendars (dates)
                 There are two.
     ");
-    let told = json(&env, &["journal", "show", "--json"]);
-    assert_eq!(told["report"]["what_tried"], "a table");
-    assert_eq!(told["report"]["origin"], "agent");
+    let shown = json(&env, &["journal", "show", "--json"]);
+    assert_eq!(shown["report"]["what_tried"], "a table");
+    assert_eq!(shown["report"]["origin"], "agent");
     assert_eq!(
-        (&told["report"]["gate"], &told["signature"]),
+        (&shown["report"]["gate"], &shown["signature"]),
         (&serde_json::Value::Null, &serde_json::Value::Null)
     );
-    assert_eq!(told["learnings"][0]["category"], "pitfall");
-    assert_eq!((&told["id"], &told["suggestion"]), (&1.into(), &"try a map".into()));
+    assert_eq!(shown["learnings"][0]["category"], "pitfall");
+    assert_eq!((&shown["id"], &shown["suggestion"]), (&1.into(), &"try a map".into()));
 }

@@ -1,4 +1,4 @@
-//! Moments in JSON: of one width, so that they sort as texts and can be compared with those in the database.
+//! Timestamps in JSON have a fixed width, so that they sort as text and compare with those in the database.
 
 use ralph_model::Outcome;
 use serde_json::Value;
@@ -6,18 +6,18 @@ use serde_json::Value;
 use crate::past::{Worked, task, work};
 use crate::{env, json};
 
-/// Every text in a value that is a moment.
-fn moments(value: &Value, found: &mut Vec<String>) {
+/// Collects all timestamps in a value.
+fn timestamps(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => found.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| moments(value, found)),
-        Value::Object(entries) => entries.values().for_each(|value| moments(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| timestamps(value, found)),
+        Value::Object(entries) => entries.values().for_each(|value| timestamps(value, found)),
         _ => {}
     }
 }
 
 #[test]
-fn moments_in_json_are_of_one_width() {
+fn timestamps_have_fixed_width() {
     let env = env();
     let done = |arguments: &[&str]| {
         let finished = env
@@ -65,9 +65,9 @@ fn moments_in_json_are_of_one_width() {
         &["why"],
     ] {
         let mut found = Vec::new();
-        let told = json(&env, &[arguments, &["--json"]].concat());
-        moments(&told, &mut found);
-        assert!(!found.is_empty(), "{arguments:?}: {told}");
+        let printed = json(&env, &[arguments, &["--json"]].concat());
+        timestamps(&printed, &mut found);
+        assert!(!found.is_empty(), "{arguments:?}: {printed}");
         let width = "2025-01-20T12:00:00.140Z".len();
         assert!(
             found.iter().all(|moment| moment.len() == width),

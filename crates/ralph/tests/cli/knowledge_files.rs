@@ -1,4 +1,4 @@
-//! `ralph knowledge add|list|show|delete|graph`: long notes as a person meets them.
+//! `ralph knowledge add|list|show|delete|restore|graph`.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -18,7 +18,7 @@ fn file(env: &TestEnv, name: &str) -> String {
     env.read(&format!("{FOLDER}/{name}"))
 }
 
-/// Three notes that link to one another, and to one that is not there.
+/// Three linked entries, one with a link to a missing title.
 fn linked() -> TestEnv {
     let env = env();
     add(
@@ -38,7 +38,7 @@ fn linked() -> TestEnv {
 }
 
 #[test]
-fn a_note_becomes_a_file_with_its_title_and_tags_in_front() {
+fn entry_is_a_file_with_frontmatter() {
     let env = env();
     let arguments = [
         "knowledge",
@@ -55,7 +55,7 @@ fn a_note_becomes_a_file_with_its_title_and_tags_in_front() {
     --- stdout
     Knowledge stored: .ralph/knowledge/cargo-bench-nightly.md
     --- stderr
-    Line breaks were turned into LF.
+    Converted line breaks to LF.
     ");
     assert_snapshot!(file(&env, "cargo-bench-nightly.md"), @r#"
     ---
@@ -72,7 +72,7 @@ fn a_note_becomes_a_file_with_its_title_and_tags_in_front() {
 }
 
 #[test]
-fn the_same_note_is_brought_up_to_date() {
+fn entry_with_same_title_is_updated() {
     let env = env();
     add(&env, "WAL mode", "sqlite,wal", "Old.");
     assert_eq!(
@@ -113,7 +113,7 @@ fn the_same_note_is_brought_up_to_date() {
 }
 
 #[test]
-fn a_former_text_of_an_entry_can_be_restored() {
+fn earlier_text_can_be_restored() {
     let env = env();
     let mine = "---\ntitle: Docker\ntags: [docker, ci]\n---\nFour hundred words of mine.\n";
     env.write(&format!("{FOLDER}/docker.md"), mine);
@@ -149,7 +149,7 @@ fn a_former_text_of_an_entry_can_be_restored() {
 }
 
 #[test]
-fn the_text_comes_from_the_line_a_file_or_the_input() {
+fn text_is_read_from_argument_file_or_input() {
     let env = env();
     env.write("notes.md", "From a file.\n");
     env.ok(["knowledge", "add", "A", "--tags", "a", "--file", "notes.md"]);
@@ -165,7 +165,7 @@ fn the_text_comes_from_the_line_a_file_or_the_input() {
 }
 
 #[test]
-fn a_text_of_too_many_words_is_cut_and_that_is_said() {
+fn long_text_is_cut_with_a_warning() {
     let env = env();
     let long = "word\n".repeat(501);
     let added = env.ralph(["knowledge", "add", "Long", &long, "--tags", "x"]).run();
@@ -174,13 +174,13 @@ fn a_text_of_too_many_words_is_cut_and_that_is_said() {
     --- stdout
     Knowledge stored: .ralph/knowledge/long.md
     --- stderr
-    Warning: The text has more than 500 words; what follows them was cut.
+    Warning: The text was cut after 500 words.
     ");
     let text = file(&env, "long.md");
     assert!(text.ends_with(&format!("---\n\n{} [truncated]\n", "word\n".repeat(500).trim_end())));
 }
 
-/// Refused are these arguments, with one line and this exit code, and nothing changes.
+/// Checks that `knowledge add` fails with this exit code and message and changes nothing.
 #[track_caller]
 fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, said: &str) {
     let before = env.tree();
@@ -193,33 +193,23 @@ fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, said: &str) {
 }
 
 #[test]
-fn fault_7_what_cannot_be_a_note_is_refused_with_one_line_and_nothing_changes() {
+fn fault_7_invalid_entries_are_refused() {
     let env = env();
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let long = "x".repeat(300);
-    let one_line = "Error: the title holds a line break or another control character; it is one line of plain text";
-    let secret = "line 1 of the text looks like it holds a secret (GitHub token), so it was not stored";
+    let one_line = "Error: the title must be one line without control characters";
+    let secret = "line 1 of the text looks like a secret (GitHub token); nothing was stored";
     for (title, text, tags, said) in [
-        ("A", " ", "a", "Error: the text is blank, so there is nothing to store"),
-        (
-            " ",
-            "b",
-            "a",
-            "Error: the title: the text is blank, so there is nothing to store",
-        ),
+        ("A", " ", "a", "Error: the text is blank"),
+        (" ", "b", "a", "Error: the title: the text is blank"),
         ("a\nb", "b", "a", one_line),
         (
             &long,
             "b",
             "a",
-            "Error: the title has 300 characters; it may have at most 200",
+            "Error: the title has 300 characters; the maximum is 200",
         ),
-        (
-            "A",
-            "b",
-            ",",
-            "Error: there is no tag; a note has at least one, by which it is found again",
-        ),
+        ("A", "b", ",", "Error: at least one tag is required"),
         ("A", "b", &long, "Error: the tag"),
         ("A", &token, "a", &format!("Error: {secret}")),
         ("A", "b", &token, &format!("Error: the tag: {secret}")),
@@ -234,14 +224,14 @@ fn fault_7_what_cannot_be_a_note_is_refused_with_one_line_and_nothing_changes() 
         .run();
     assert!(
         nul.stderr
-            .starts_with("Error: the text holds a NUL character at byte 1"),
+            .starts_with("Error: the text contains a NUL character at byte 1"),
         "{nul}"
     );
     env.ok(["knowledge", "add", "A", &token, "--tags", "a", "--allow-secret"]);
 }
 
 #[test]
-fn a_text_that_is_not_there_is_said() {
+fn missing_text_is_an_error() {
     let env = env();
     env.write("latin.md", b"caf\xe9");
     let missing = "error: the following required arguments were not provided";
@@ -251,14 +241,14 @@ fn a_text_that_is_not_there_is_said() {
         &env,
         &["A", "--tags", "a", "--file", "none.md"],
         1,
-        "Error: there is no file none.md",
+        "Error: file not found: none.md",
     );
     let latin = "Error: latin.md is not UTF-8 text (byte 3)";
     check_refused(&env, &["A", "--tags", "a", "--file", "latin.md"], 1, latin);
 }
 
 #[test]
-fn fault_7_hostile_titles_are_listed_as_they_were_given() {
+fn fault_7_hostile_titles_round_trip() {
     let env = env();
     let titles = [
         "\"quoted\"",
@@ -305,7 +295,7 @@ fn fault_7_hostile_titles_are_listed_as_they_were_given() {
 }
 
 #[test]
-fn notes_are_listed_by_their_files() {
+fn entries_are_listed_by_file_name() {
     let env = env();
     assert_eq!(env.ok(["knowledge", "list"]), "No knowledge yet.\n");
     assert_eq!(env.ok(["knowledge", "list", "--json"]), "[]\n");
@@ -327,7 +317,7 @@ fn notes_are_listed_by_their_files() {
     toolchains.md   2025-01-20             rust            Toolchains
     uploads.md      2025-01-20  Big Files  io              Uploads
 
-    Showing 4 notes
+    Showing 4 entries
     ");
     assert_eq!(
         env.ok(["knowledge", "list", "--tag", "CI,rust", "--format", "quiet"]),
@@ -361,11 +351,11 @@ fn notes_are_listed_by_their_files() {
 }
 
 #[test]
-fn files_without_valid_frontmatter_are_skipped_and_listing_says_so() {
+fn files_without_valid_frontmatter_are_skipped() {
     let env = linked();
     env.write(&format!("{FOLDER}/bad.md"), "# Just a heading\n");
     env.write(&format!("{FOLDER}/untagged.md"), "---\ntitle: A\n---\n");
-    env.write(&format!("{FOLDER}/image.png"), "no Markdown, no word about it");
+    env.write(&format!("{FOLDER}/image.png"), "not Markdown, so not reported");
     let listed = env.ralph(["knowledge", "list", "--format", "quiet"]).run();
     assert_snapshot!(listed, @"
     exit 0
@@ -374,19 +364,19 @@ fn files_without_valid_frontmatter_are_skipped_and_listing_says_so() {
     docker.md
     toolchains.md
     --- stderr
-    Warning: .ralph/knowledge/bad.md is skipped: it does not begin with frontmatter between two lines `---`.
-    Warning: .ralph/knowledge/untagged.md is skipped: its frontmatter has no tags.
+    Warning: Skipped .ralph/knowledge/bad.md: it does not start with frontmatter between `---` lines.
+    Warning: Skipped .ralph/knowledge/untagged.md: its frontmatter has no tags.
     ");
     assert_snapshot!(env.ralph(["knowledge", "show", "bad"]).run(), @"
     exit 1
     --- stderr
     Error: Knowledge not found: bad
-    Hint: .ralph/knowledge/bad.md is there, but it is no note: it does not begin with frontmatter between two lines `---`
+    Hint: .ralph/knowledge/bad.md exists but is not a valid entry: it does not start with frontmatter between `---` lines
     ");
 }
 
 #[test]
-fn a_note_is_shown_with_its_links_in_both_directions() {
+fn links_are_shown_in_both_directions() {
     let env = linked();
     assert_snapshot!(env.ok(["knowledge", "show", "cargo-bench"]), @"
     Cargo bench
@@ -398,7 +388,7 @@ fn a_note_is_shown_with_its_links_in_both_directions() {
 
     Links to
       Toolchains (toolchains.md)
-      The release (there is no such note)
+      The release (no such entry)
     ");
     assert_snapshot!(env.ok(["knowledge", "show", "TOOLCHAINS"]), @"
     Toolchains
@@ -432,7 +422,7 @@ fn a_note_is_shown_with_its_links_in_both_directions() {
 }
 
 #[test]
-fn a_note_is_named_by_its_file_its_title_or_the_beginning_of_either() {
+fn entry_is_found_by_file_title_or_prefix() {
     let env = env();
     for (title, tag) in [
         ("Ports of the proxy", "a"),
@@ -461,23 +451,23 @@ fn a_note_is_named_by_its_file_its_title_or_the_beginning_of_either() {
     for (name, said) in [
         (
             "ports-of",
-            "Error: \"ports-of\" names several notes: ports-of-the-proxy.md, ports-of-the-server.md\nHint: give the file's name\n",
+            "Error: \"ports-of\" matches several entries: ports-of-the-proxy.md, ports-of-the-server.md\nHint: use the file name\n",
         ),
         (
             "prots",
-            "Error: Knowledge not found: prots\nHint: ports may have been meant\n",
+            "Error: Knowledge not found: prots\nHint: did you mean ports?\n",
         ),
         (
             "the server",
-            "Error: Knowledge not found: the server\nHint: ports-of-the-server.md may have been meant\n",
+            "Error: Knowledge not found: the server\nHint: did you mean ports-of-the-server.md?\n",
         ),
         (
             "quite another",
-            "Error: Knowledge not found: quite another\nHint: `ralph knowledge list` shows what there is\n",
+            "Error: Knowledge not found: quite another\nHint: list entries with `ralph knowledge list`\n",
         ),
         (
             "../../etc/passwd",
-            "Error: Knowledge not found: ../../etc/passwd\nHint: `ralph knowledge list` shows what there is\n",
+            "Error: Knowledge not found: ../../etc/passwd\nHint: list entries with `ralph knowledge list`\n",
         ),
     ] {
         for verb in ["show", "delete"] {
@@ -489,7 +479,7 @@ fn a_note_is_named_by_its_file_its_title_or_the_beginning_of_either() {
 }
 
 #[test]
-fn a_deleted_entry_is_in_no_list_and_can_be_restored() {
+fn deleted_entry_can_be_restored() {
     let env = linked();
     assert_snapshot!(env.ralph(["knowledge", "delete", "toolchains"]).run(), @"
     exit 0
@@ -503,11 +493,11 @@ fn a_deleted_entry_is_in_no_list_and_can_be_restored() {
     assert_eq!(env.ralph(["knowledge", "delete", "toolchains"]).run().code, Some(1));
     assert!(
         env.ok(["knowledge", "show", "docker"])
-            .contains("toolchains (there is no such note)")
+            .contains("toolchains (no such entry)")
     );
-    let gone = json(&env, &["knowledge", "restore", "--list", "--json"]);
+    let missing = json(&env, &["knowledge", "restore", "--list", "--json"]);
     assert_eq!(
-        (&gone[0]["file"], &gone[0]["how"]),
+        (&missing[0]["file"], &missing[0]["how"]),
         (&"toolchains.md".into(), &"deleted".into())
     );
     env.ok(["knowledge", "restore", "toolchains"]);
@@ -520,7 +510,7 @@ fn a_deleted_entry_is_in_no_list_and_can_be_restored() {
 }
 
 #[test]
-fn the_graph_of_links_can_be_drawn() {
+fn links_are_printed_as_a_graph() {
     let env = linked();
     assert_snapshot!(env.ok(["knowledge", "graph"]), @r#"
     digraph knowledge {
@@ -554,7 +544,7 @@ fn the_graph_of_links_can_be_drawn() {
 }
 
 #[test]
-fn a_look_makes_nothing() {
+fn reading_creates_no_files() {
     let env = env();
     for arguments in [&["list"][..], &["graph"], &["list", "--json"]] {
         env.ok(["knowledge"].into_iter().chain(arguments.iter().copied()));
@@ -564,7 +554,7 @@ fn a_look_makes_nothing() {
 }
 
 #[test]
-fn of_very_many_files_that_are_no_notes_only_the_first_are_named() {
+fn only_first_skipped_files_are_listed() {
     let env = env();
     for number in 0..100 {
         env.write(&format!("{FOLDER}/bad-{number:03}.md"), "x");
@@ -572,16 +562,14 @@ fn of_very_many_files_that_are_no_notes_only_the_first_are_named() {
     let listed = env.ralph(["knowledge", "list"]).run();
     assert_eq!(listed.stderr.lines().count(), 21, "{listed}");
     assert!(
-        listed
-            .stderr
-            .ends_with("80 more files are skipped in .ralph/knowledge.\n"),
+        listed.stderr.ends_with("Skipped 80 more files in .ralph/knowledge.\n"),
         "{listed}"
     );
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_whose_name_is_no_text_is_said_to_be_skipped() {
+fn file_name_that_is_not_utf8_is_skipped() {
     use std::os::unix::ffi::OsStrExt;
     let env = env();
     env.write(&format!("{FOLDER}/a.md"), "---\ntitle: A\ntags: [a]\n---\n");
@@ -592,7 +580,7 @@ fn a_file_whose_name_is_no_text_is_said_to_be_skipped() {
         assert_eq!(listed.stdout, "a.md\n");
         assert_eq!(
             listed.stderr,
-            "Warning: .ralph/knowledge/caf\u{fffd}.md is skipped: its name is not UTF-8.\n"
+            "Warning: Skipped .ralph/knowledge/caf\u{fffd}.md: its name is not UTF-8.\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `ralph knowledge search`, and long notes where everything is looked for, in prompts and in what is told about them.
+//! `ralph knowledge search`, and knowledge entries in `recall`, prompts and `why`.
 
 use insta::assert_snapshot;
 use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
@@ -35,15 +35,15 @@ fn noted() -> TestEnv {
 }
 
 #[test]
-fn long_notes_are_searched_alone_and_beside_the_others() {
+fn knowledge_is_searched_alone_and_with_other_notes() {
     let env = noted();
     assert_snapshot!(env.ralph(["knowledge", "search", "connections"]).run(), @"
     exit 0
     --- stdout
-    ID                       TYPE       CREATED     TAGS                NOTE
+    ID                       TYPE       CREATED     TAGS                ENTRY
     connection-pool-size.md  knowledge  2026-02-17  database, postgres  Connection pool: size: Ten connections are enough.
 
-    Showing 1 note
+    Showing 1 entry
     ");
     assert_snapshot!(env.ralph(["recall", "connections", "--format", "quiet"]).run(), @"
     exit 0
@@ -54,7 +54,7 @@ fn long_notes_are_searched_alone_and_beside_the_others() {
     assert_snapshot!(env.ralph(["knowledge", "search", "zebra"]).run(), @"
     exit 0
     --- stdout
-    No matching notes found
+    No matching entries found
     ");
     assert_eq!(
         json(&env, &["knowledge", "search", "zebra", "--json"]),
@@ -78,7 +78,7 @@ fn long_notes_are_searched_alone_and_beside_the_others() {
 }
 
 #[test]
-fn as_json_a_long_note_has_the_keys_of_a_memory_and_its_own() {
+fn json_has_memory_keys_and_its_own() {
     let env = noted();
     let found = json(&env, &["recall", "postgres", "--json"]);
     assert_eq!(
@@ -106,7 +106,7 @@ fn as_json_a_long_note_has_the_keys_of_a_memory_and_its_own() {
 }
 
 #[test]
-fn ten_are_shown_unless_all_are_wanted() {
+fn ten_results_without_all() {
     let env = env();
     for number in 0..12 {
         let text = format!("---\ntitle: Pool {number}\ntags: [db]\n---\n\nNumber {number} of the pool.\n");
@@ -121,7 +121,7 @@ fn ten_are_shown_unless_all_are_wanted() {
 }
 
 #[test]
-fn a_folder_that_is_none_is_told_in_one_line() {
+fn file_in_place_of_the_folder_is_an_error() {
     let env = env();
     env.write(".ralph/knowledge", "a file");
     for words in [&["knowledge", "search", "x"][..], &["recall", "x"]] {
@@ -133,12 +133,12 @@ fn a_folder_that_is_none_is_told_in_one_line() {
     assert_eq!(
         env.ralph(["memory", "search", "x"]).run().code,
         Some(0),
-        "nobody asked for long notes"
+        "`memory search` does not read knowledge"
     );
 }
 
 #[test]
-fn a_prompt_holds_the_long_notes_of_its_task() {
+fn prompt_contains_relevant_knowledge() {
     let env = noted();
     let task = task(&env, "Look at the database.");
     let said = env.ralph(["prompt", task.as_str()]).run();
@@ -163,7 +163,7 @@ fn a_prompt_holds_the_long_notes_of_its_task() {
 }
 
 #[test]
-fn the_words_of_a_tag_that_was_like_what_was_looked_for_are_named() {
+fn fuzzy_matches_are_reported() {
     let env = env();
     env.ok([
         "knowledge",
@@ -184,13 +184,13 @@ fn the_words_of_a_tag_that_was_like_what_was_looked_for_are_named() {
         } else {
             "zebra"
         };
-        let said = format!("looked for words like them: {word}.\n");
-        assert!(found.stderr.ends_with(&said), "{found}");
+        let message = format!("showing results for similar words: {word}.\n");
+        assert!(found.stderr.ends_with(&message), "{found}");
     }
 }
 
 #[test]
-fn why_tells_of_long_notes_by_their_titles() {
+fn why_shows_knowledge_titles() {
     let env = noted();
     let dates = task(&env, "Parse dates");
     let entry = |id: &str, text: &str, reason| Injection {
@@ -203,10 +203,10 @@ fn why_tells_of_long_notes_by_their_titles() {
         score: (id != "idle.md").then_some(4.0),
         reason,
     };
-    let stood = "### The pool, as it was\n_Tags: database_\n\nNine.\n";
+    let shown_text = "### The pool, as it was\n_Tags: database_\n\nNine.\n";
     let linked = "### Idle\n_Tags: network_\n\nThey are closed.\n";
     let injections = [
-        entry("connection-pool-size.md", stood, InjectionReason::Shown),
+        entry("connection-pool-size.md", shown_text, InjectionReason::Shown),
         entry("idle.md", linked, InjectionReason::Shown),
         entry("locks.md", "locks", InjectionReason::OverBudget),
         entry("gone.md", "gone", InjectionReason::Duplicate),
@@ -219,19 +219,19 @@ fn why_tells_of_long_notes_by_their_titles() {
     work(&env, 1, &[worked]);
     env.write(
         ".ralph/runs/run-00000001/001/prompt.md",
-        format!("## Project Knowledge\n\n{stood}\n{linked}\n## Memory\n"),
+        format!("## Project Knowledge\n\n{shown_text}\n{linked}\n## Memory\n"),
     );
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
-    SECTION            ENTRY                    IN PROMPT  WHY                                  RANK  TOKENS  SCORE  WHAT
-    Project Knowledge  connection-pool-size.md  yes        fits the task                        1     12      4.00   The pool, as it was
-                       idle.md                  yes        linked with a note that fits         1     11             Idle
-                       locks.md                 left out   no room: [context] knowledge = 2000  1     2       4.00   Locks
-                       gone.md                  left out   another entry says the same          1     1       4.00
+    SECTION            ENTRY                    IN PROMPT  WHY                                      RANK  TOKENS  SCORE  WHAT
+    Project Knowledge  connection-pool-size.md  yes        matches the task                         1     12      4.00   The pool, as it was
+                       idle.md                  yes        linked from a matching entry             1     11             Idle
+                       locks.md                 left out   over budget: [context] knowledge = 2000  1     2       4.00   Locks
+                       gone.md                  left out   duplicate of another entry               1     1       4.00
 
-    2 entries stood in the prompt, 2 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    2 entries in the prompt, 2 left out; confirmed by .ralph/runs/run-00000001/001/prompt.md.
     ");
 }

@@ -1,4 +1,4 @@
-//! Text of every kind: what comes in comes out, tables line up, nothing is cut inside a character.
+//! Text in many scripts round-trips, tables align, and characters are never split.
 
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
@@ -23,7 +23,7 @@ const TEXTS: [&str; 14] = [
 ];
 
 #[test]
-fn any_text_reads_back_exactly_and_adds_one_entry() {
+fn any_text_round_trips() {
     let env = env();
     let mut expected = Vec::new();
     for text in TEXTS {
@@ -68,7 +68,7 @@ fn any_text_reads_back_exactly_and_adds_one_entry() {
 }
 
 #[test]
-fn text_may_be_an_argument_reason_and_tag_too() {
+fn any_text_works_as_reason_and_tag() {
     let env = env();
     for text in TEXTS.iter().filter(|text| !text.starts_with('-')) {
         let tag = text.replace([',', '|'], " ").replace("-->", " ");
@@ -88,7 +88,7 @@ fn text_may_be_an_argument_reason_and_tag_too() {
 }
 
 #[test]
-fn tables_line_up_and_keep_to_their_width() {
+fn tables_align_within_their_width() {
     let env = env();
     for (text, tags) in [
         ("日本語のメモ：ビルドは必ず --locked で、毎回", "構築, テスト"),
@@ -147,7 +147,7 @@ fn tables_line_up_and_keep_to_their_width() {
 }
 
 #[test]
-fn a_megabyte_is_a_memory() {
+fn megabyte_is_stored() {
     let env = env();
     let text = "Ein Megabyte mit Ümläuten, 日本 and 🙂.\n".repeat(22_000);
     assert!(text.len() > 1_000_000);
@@ -171,7 +171,7 @@ fn a_megabyte_is_a_memory() {
     <!-- truncated: budget exceeded -->
     <!-- 1 entry left out -->
     --- stderr
-    1 note did not fit into 1000 tokens.
+    Left out 1 note that did not fit into 1000 tokens.
     ");
     let after = env.ok(["memory", "add", "a small one beside it", "--format", "quiet"]);
     let primed = json(&env, &["memory", "prime", "--budget", "1000", "--json"]);
@@ -181,7 +181,7 @@ fn a_megabyte_is_a_memory() {
 }
 
 #[test]
-fn ten_thousand_tags_are_tags() {
+fn ten_thousand_tags_are_stored() {
     let env = env();
     let tags: Vec<String> = (0..10_000).map(|number| format!("tag-{number}")).collect();
     let list = tags.join(",");
@@ -203,7 +203,7 @@ fn ten_thousand_tags_are_tags() {
 }
 
 #[test]
-fn the_largest_note_is_stored() {
+fn largest_note_is_stored() {
     let env = env();
     let largest = "x".repeat(4 << 20);
     let stored = env.ralph(["memory", "add", "-"]).input(largest.clone()).run();

@@ -1,11 +1,11 @@
-//! `ralph learnings conflicts` and `ralph learnings supersede`, and what is said to those who change their mind.
+//! `ralph learnings conflicts` and `ralph learnings supersede`, and messages for changed decisions.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
 use crate::{env, json, names};
 
-/// Adds a learning, each with randomness of its own, and returns its id.
+/// Adds a learning with its own seed and returns its id.
 #[track_caller]
 fn add(env: &TestEnv, seed: u64, text: &str) -> String {
     let arguments = [
@@ -24,7 +24,7 @@ fn add(env: &TestEnv, seed: u64, text: &str) -> String {
     finished.stdout.trim_end().to_owned()
 }
 
-/// Two learnings that contradict each other, and one that has nothing to do with them.
+/// Two conflicting learnings, and an unrelated one.
 fn sample() -> (TestEnv, [String; 3]) {
     let env = env();
     let ids = [
@@ -36,7 +36,7 @@ fn sample() -> (TestEnv, [String; 3]) {
 }
 
 #[test]
-fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_other() {
+fn conflicts_are_listed_until_one_is_superseded() {
     let (env, [four, log, eight]) = sample();
     assert_snapshot!(env.ralph(["learnings", "conflicts"]).run(), @"
     exit 0
@@ -47,7 +47,7 @@ fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_ot
 
     Showing 1 conflict
     --- stderr
-    Hint: `ralph learnings supersede OLD NEW` settles one; `ralph learnings conflicts --both-hold ONE OTHER` says that both hold
+    Hint: settle one with `ralph learnings supersede OLD NEW`; keep both with `ralph learnings conflicts --both-hold ONE OTHER`
     ");
     let listed = json(&env, &["learnings", "conflicts", "--json"]);
     assert_eq!(listed[0]["one"]["id"], four.as_str());
@@ -63,10 +63,7 @@ fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_ot
     );
     let superseded = env.ok(["learnings", "supersede", &four, &eight]);
     assert_eq!(superseded, format!("Learning superseded: {four} by {eight}\n"));
-    assert_eq!(
-        env.ok(["learnings", "conflicts"]),
-        "No learnings contradict each other.\n"
-    );
+    assert_eq!(env.ok(["learnings", "conflicts"]), "No learnings conflict.\n");
     assert_eq!(env.ok(["learnings", "conflicts", "--json"]), "[]\n");
     let again = env.ralph(["learnings", "supersede", &four, &eight]).run();
     assert_eq!(
@@ -74,12 +71,12 @@ fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_ot
         (
             Some(0),
             "",
-            format!("{eight} had taken the place of {four} already.\n").as_str()
+            format!("{four} is already superseded by {eight}.\n").as_str()
         )
     );
     for (arguments, why) in [
-        ([&eight, &four], "has taken the place of"),
-        ([&eight, &eight], "cannot take its own place"),
+        ([&eight, &four], " supersedes "),
+        ([&eight, &eight], "cannot supersede itself"),
         ([&log, &four], "name "),
     ] {
         let refused = env.ralph(["learnings", "supersede", arguments[0], arguments[1]]).run();
@@ -97,20 +94,20 @@ fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_ot
 }
 
 #[test]
-fn one_that_another_has_taken_the_place_of_is_told_as_such() {
+fn superseded_learning_is_marked() {
     let (env, [four, eight, _]) = sample();
     let stats = || json(&env, &["learnings", "stats", "--json"]);
     let held = stats()["totalSize"].as_u64().unwrap();
     env.ok(["learnings", "supersede", &four, &eight]);
-    for standing in [&[][..], &["--status", "promoted"]] {
-        let listed = env.ok([&["learnings", "list"], standing].concat());
+    for status in [&[][..], &["--status", "promoted"]] {
+        let listed = env.ok([&["learnings", "list"], status].concat());
         assert!(listed.contains(&eight) && !listed.contains(&four), "{listed}");
     }
     for all in [&["--all"][..], &["--status", "superseded"]] {
         let listed = env.ok([&["learnings", "list"], all].concat());
         let row = listed.lines().find(|row| row.starts_with(&four)).unwrap();
         assert!(row.contains("  superseded  "), "{listed}");
-        let legend = "; what is superseded stands in no prompt, and `ralph learnings show ID` says why";
+        let legend = "; superseded: not in prompts, see `ralph learnings show ID`";
         assert!(listed.contains(legend), "{listed}");
     }
     let found = json(&env, &["learnings", "list", "--status", "superseded", "--json"]);
@@ -124,36 +121,31 @@ fn one_that_another_has_taken_the_place_of_is_told_as_such() {
         shown.starts_with(&format!("{four} [superseded by {eight}]\n")),
         "{shown}"
     );
-    let none = format!(
-        "\nin prompts  none: {eight} has taken its place; `ralph learnings promote {four}` gives it its place back\n"
-    );
+    let none = format!("\nin prompts  none: superseded by {eight}; reactivate with `ralph learnings promote {four}`\n");
     assert!(shown.contains(&none) && !shown.contains("\ninstead"), "{shown}");
     let after = stats();
-    assert_eq!(after["totalSize"], held - 1, "as many as an export has");
+    assert_eq!(after["totalSize"], held - 1, "as many as an export contains");
     assert_eq!([&after["superseded"], &after["byStatus"]["promoted"]], [1, held]);
-    let told = env.ok(["learnings", "stats"]);
-    assert!(told.contains("\nsuperseded      1\n"), "{told}");
+    let printed = env.ok(["learnings", "stats"]);
+    assert!(printed.contains("\nsuperseded      1\n"), "{printed}");
 }
 
 #[test]
-fn of_two_that_both_hold_nobody_is_asked_again() {
+fn kept_pair_is_not_a_conflict() {
     let (env, [four, log, eight]) = sample();
     assert_eq!(
         env.ok(["learnings", "conflicts", "--both-hold", &eight, &four]),
-        format!("Both hold: {eight} and {four}\n")
+        format!("Kept both: {eight} and {four}\n")
     );
-    assert_eq!(
-        env.ok(["learnings", "conflicts"]),
-        "No learnings contradict each other.\n"
-    );
+    assert_eq!(env.ok(["learnings", "conflicts"]), "No learnings conflict.\n");
     let again = env
         .ralph(["learnings", "conflicts", "--both-hold", &four, &eight])
         .run();
     assert_eq!(again.code, Some(0), "{again}");
-    assert!(again.stderr.contains("known already"), "{again}");
+    assert!(again.stderr.contains("already marked as compatible"), "{again}");
     for (one, other, code, why) in [
-        (four.as_str(), log.as_str(), 1, "do not contradict each other"),
-        (&four, &four, 1, "cannot contradict itself"),
+        (four.as_str(), log.as_str(), 1, "do not conflict"),
+        (&four, &four, 1, "cannot conflict with itself"),
         (&four, "learn-00000000", 1, "Learning not found"),
     ] {
         let refused = env.ralph(["learnings", "conflicts", "--both-hold", one, other]).run();
@@ -165,12 +157,9 @@ fn of_two_that_both_hold_nobody_is_asked_again() {
 }
 
 #[test]
-fn asking_without_a_database_makes_none() {
+fn reading_creates_no_database() {
     let env = env();
-    assert_eq!(
-        env.ok(["learnings", "conflicts"]),
-        "No learnings contradict each other.\n"
-    );
+    assert_eq!(env.ok(["learnings", "conflicts"]), "No learnings conflict.\n");
     let refused = env.ralph(["learnings", "supersede", "1a2b", "3c4d"]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(refused.stderr.contains("Learning not found: 1a2b"), "{refused}");
@@ -178,7 +167,7 @@ fn asking_without_a_database_makes_none() {
 }
 
 #[test]
-fn who_says_again_what_they_rejected_is_told() {
+fn re_adding_a_rejected_learning_is_reported() {
     let (env, [four, ..]) = sample();
     let say = |text: &str| {
         let arguments = ["learnings", "add", text, "--category", "tool_usage"];
@@ -191,16 +180,16 @@ fn who_says_again_what_they_rejected_is_told() {
         say("build with -j 4"),
         (
             format!("Learning promoted: {four}\n"),
-            "You had rejected it (it was the cache); it holds again.\n".to_owned()
+            "You had rejected it (it was the cache); it is active again.\n".to_owned()
         )
     );
     env.ok(["learnings", "reject", &four]);
-    assert_eq!(say("build with -j 4").1, "You had rejected it; it holds again.\n");
-    assert_eq!(say("build with -j 4").1, "It was known already, and is surer now.\n");
+    assert_eq!(say("build with -j 4").1, "You had rejected it; it is active again.\n");
+    assert_eq!(say("build with -j 4").1, "Already known; confidence raised.\n");
 }
 
 #[test]
-fn what_was_replaced_and_is_brought_back_is_said_to_be_replaced_still() {
+fn restored_learning_stays_superseded() {
     let (env, [four, log, eight]) = sample();
     env.ok(["learnings", "supersede", &four, &eight]);
     for id in [&log, &eight] {
@@ -209,7 +198,7 @@ fn what_was_replaced_and_is_brought_back_is_said_to_be_replaced_still() {
     env.ok(["learnings", "prune", "--below", "0.8"]);
     let restored = env.ok(["learnings", "restore", &four]);
     let expected = format!(
-        "Learning restored: {four} (promoted); {eight} still stands in its place, `ralph learnings promote {four}` ends that"
+        "Learning restored: {four} (promoted); still superseded by {eight}, `ralph learnings promote {four}` reactivates it"
     );
     assert!(restored.contains(&expected), "{restored}");
     env.ok(["learnings", "promote", &four]);

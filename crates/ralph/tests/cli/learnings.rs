@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::past::{Worked, task, work};
 use crate::{DATABASE, changes, env, foreign_database, json, names};
 
-/// Adds a learning, each with randomness of its own, and returns its id.
+/// Adds a learning with its own seed and returns its id.
 #[track_caller]
 fn add<'a>(env: &TestEnv, seed: u64, text: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
     let arguments = ["learnings", "add", text, "--format", "quiet"].into_iter().chain(more);
@@ -50,11 +50,11 @@ fn contents(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_a_person_adds_is_listed_and_holds() {
+fn added_learning_is_active_and_listed() {
     let env = env();
     assert_eq!(env.ok(["learnings", "list"]), "No learnings yet.\n");
     assert_eq!(env.ok(["learnings", "list", "--json"]), "[]\n");
-    assert_eq!(names(&env), [] as [&str; 0], "asking makes nothing");
+    assert_eq!(names(&env), [] as [&str; 0], "no files created");
     let added = env
         .ralph(["learnings", "add", "Use --locked", "--category", "Tool_Usage"])
         .run();
@@ -108,12 +108,12 @@ fn what_a_person_adds_is_listed_and_holds() {
     assert_eq!(
         env.ok(["learnings", "list", "--category", "two words", "--format", "markdown"]),
         "- **[two words]** First.\n  >\n  > # Then\n",
-        "as it stands in prompts"
+        "as in prompts"
     );
 }
 
 #[test]
-fn the_same_lesson_is_known_and_becomes_surer() {
+fn duplicate_raises_confidence() {
     let (env, ids) = sample();
     let again = env
         .ralph([
@@ -128,7 +128,7 @@ fn the_same_lesson_is_known_and_becomes_surer() {
         .run();
     assert_eq!(again.code, Some(0), "{again}");
     assert_eq!(again.stdout, format!("Learning strengthened: {}\n", ids[0]));
-    assert_eq!(again.stderr, "It was known already, and is surer now.\n");
+    assert_eq!(again.stderr, "Already known; confidence raised.\n");
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
     assert_eq!(shown["tags"], json!(["postgres", "ci", "sql"]));
     assert_eq!(shown["content"]["description"], "Run the migrations before the tests");
@@ -137,13 +137,13 @@ fn the_same_lesson_is_known_and_becomes_surer() {
 }
 
 #[test]
-fn what_a_person_says_in_other_words_makes_the_known_one_surer_and_names_it() {
+fn near_duplicate_raises_confidence() {
     let (env, ids) = sample();
     let again = env
         .ralph([
             "learnings",
             "add",
-            "Before the tests, always run the migrations",
+            "Before the tests: run the migrations",
             "--category",
             "testing_strategy",
             "--tags",
@@ -155,18 +155,15 @@ fn what_a_person_says_in_other_words_makes_the_known_one_surer_and_names_it() {
     assert_eq!(
         again.stderr,
         format!(
-            "{} says nearly the same (\"Run the migrations before the tests\"); it is surer now, and has your words beside \
-             its own.\n",
+            "Near-duplicate of {} (\"Run the migrations before the tests\"): confidence raised, and your wording was added \
+            as an example.\n",
             ids[0]
         )
     );
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
-    assert_eq!(
-        shown["examples"],
-        json!(["Before the tests, always run the migrations"])
-    );
+    assert_eq!(shown["examples"], json!(["Before the tests: run the migrations"]));
     assert!((shown["confidence"].as_f64().unwrap() - 0.55).abs() < 1e-9);
-    // The contrary, and what is about something else, stand by themselves.
+    // The opposite and an unrelated text are new learnings.
     for text in [
         "Never run the migrations before the tests",
         "Run the migrations before the deployment",
@@ -181,7 +178,7 @@ fn what_a_person_says_in_other_words_makes_the_known_one_surer_and_names_it() {
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 5);
 }
 
-/// Checks that a command is refused, and that nothing is made.
+/// Checks that a command is refused and creates no files.
 #[track_caller]
 fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, why: &str) {
     let refused = env.ralph([&["learnings"], arguments].concat()).input("a\0b").run();
@@ -192,7 +189,7 @@ fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, why: &str) {
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
+fn invalid_learnings_are_refused() {
     let env = env();
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let check = |text: &str, more: &[&str], why: &str| {
@@ -222,7 +219,7 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     assert!(env.ok(longest).starts_with("Learning stored: "));
     let read = ["learnings", "add", "-", "--category", "other", "--json"];
     let read = env.ralph(read).input("first\r\nsecond\n").run();
-    assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
+    assert_eq!(read.stderr, "Converted line breaks to LF.\n");
     let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
     assert_eq!(
         (&read["content"]["description"], &read["source"], &read["status"]),
@@ -231,7 +228,7 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
 }
 
 #[test]
-fn wrong_arguments_and_unknown_ids_are_told() {
+fn wrong_arguments_and_unknown_ids_are_errors() {
     let env = env();
     check_refused(&env, &["list", "--status", "gone"], 2, "promoted");
     check_refused(&env, &["list", "--limit", "-1"], 2, "a whole number from 0");
@@ -247,7 +244,7 @@ fn wrong_arguments_and_unknown_ids_are_told() {
 }
 
 #[test]
-fn another_tools_database_is_left_alone() {
+fn foreign_database_is_not_changed() {
     let env = env();
     env.write(DATABASE, foreign_database());
     let before = env.tree();
@@ -265,7 +262,7 @@ fn another_tools_database_is_left_alone() {
     assert_eq!(changes(&before, &env.tree()), [] as [&str; 0]);
 }
 
-/// A learning that an iteration taught and another saw, and relied on.
+/// A learning from one iteration, used by another.
 fn taught() -> (TestEnv, Store) {
     let env = env();
     let (dates, tea) = (task(&env, "Parse dates"), task(&env, "Make tea"));
@@ -307,7 +304,7 @@ fn taught() -> (TestEnv, Store) {
 }
 
 #[test]
-fn a_learning_is_shown_with_what_speaks_for_it() {
+fn show_lists_the_evidence() {
     let (env, _) = taught();
     assert_snapshot!(env.ok(["learnings", "show", "00000001"]), @"
     learn-00000001 [promoted]
@@ -319,7 +316,7 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
     source      sigil
     runs        run-00000001
     confidence  0.50
-    success     0.00 (of what it warns of)
+    success     0.00 (of what it warns against)
     shown       to 1 iteration, 0 of them done
     last shown  2025-01-22T10:00:00Z
     created     2025-01-21T10:00:00Z
@@ -341,7 +338,7 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
 }
 
 #[test]
-fn a_query_ranks_by_confidence_rate_and_use() {
+fn query_ranks_by_confidence_rate_and_use() {
     let (env, store) = taught();
     add(
         &env,
@@ -367,16 +364,16 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     assert_eq!(
         contents(&env, &["learnings", "query", "why does docker need the socket here"]),
         both[1..],
-        "what no learning holds of a question does not hide those that fit it"
+        "unmatched words do not hide matches"
     );
     assert_eq!(
         contents(&env, &["learnings", "query", "docker", "runs", "--type", "strategy"]),
         both[1..],
-        "of those that are wanted the best"
+        "the best of the filtered ones"
     );
     let misspelled = env.ralph(["learnings", "query", "sokcet", "--format", "quiet"]).run();
     assert_eq!(misspelled.stdout, "learn-89025cc1\n", "{misspelled}");
-    assert!(misspelled.stderr.contains("words like them: socket."), "{misspelled}");
+    assert!(misspelled.stderr.contains("similar words: socket."), "{misspelled}");
     assert_eq!(
         contents(&env, &["learnings", "query", "--type", "antipattern"]),
         both[..1]
@@ -399,7 +396,7 @@ fn a_query_ranks_by_confidence_rate_and_use() {
 }
 
 #[test]
-fn a_person_says_what_holds() {
+fn learnings_are_rejected_and_promoted() {
     let (env, [first, second, third]) = sample();
     let rejected = env
         .ralph(["learnings", "reject", &first, &second, "--reason", "it was the cache"])
@@ -419,14 +416,14 @@ fn a_person_says_what_holds() {
     assert_eq!(contents(&env, &["learnings", "query"]), ["One file a command"]);
     let promoted = env.ralph(["learnings", "promote", &first, &third]).run();
     assert_eq!(promoted.stdout, format!("Learning promoted: {first}\n"));
-    assert_eq!(promoted.stderr, format!("{third} was promoted already.\n"));
+    assert_eq!(promoted.stderr, format!("{third} is already promoted.\n"));
     let half = env.ralph(["learnings", "reject", &third, "ffff"]).run();
     assert_eq!(half.code, Some(1), "{half}");
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 2, "all or none");
 }
 
 #[test]
-fn old_learnings_are_pruned_and_brought_back() {
+fn old_learnings_are_pruned_and_restored() {
     let (env, ids) = sample();
     let later = |arguments: &[&str], now: &str| env.ralph(arguments.iter().copied()).env("RALPH_NOW", now).run();
     assert_eq!(env.ok(["learnings", "prune"]), "Nothing was pruned.\n");
@@ -441,7 +438,11 @@ fn old_learnings_are_pruned_and_brought_back() {
 
     3 learnings would be pruned
     ");
-    assert_eq!(contents(&env, &["learnings", "list"]).len(), 3, "nothing has changed");
+    assert_eq!(
+        contents(&env, &["learnings", "list"]).len(),
+        3,
+        "a dry run changes nothing"
+    );
     let narrow = env
         .ralph(["learnings", "prune", "--dry-run"])
         .env("RALPH_NOW", "2025-04-21T00:00:00Z")
@@ -479,12 +480,12 @@ fn old_learnings_are_pruned_and_brought_back() {
     let again = later(&["learnings", "prune", "--dry-run"], "2025-05-01T00:00:00Z");
     assert_eq!(
         again.stdout, "Nothing would be pruned.\n",
-        "a person's word counts as use"
+        "a person's decision counts as use"
     );
 }
 
 #[test]
-fn a_merged_learning_can_be_brought_back() {
+fn merged_learning_can_be_restored() {
     let (env, ids) = sample();
     let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
     let id = |text: &str| LearningId::parse(text).unwrap();
@@ -496,7 +497,7 @@ fn a_merged_learning_can_be_brought_back() {
         .merge_learnings(&[group], "2025-01-20T12:00:00Z".parse().unwrap())
         .unwrap();
     assert_snapshot!(env.ok(["learnings", "restore", "--list"]), @"
-    ID              GONE SINCE            WHY                          LEARNING
+    ID              REMOVED               WHY                          LEARNING
     learn-1c9756ce  2025-01-20T12:00:00Z  Merged into learn-db018fed.  The cache hides the fault: clear it first
     learn-89025cc1  2025-01-20T12:00:00Z  Merged into learn-db018fed.  Run the migrations before the tests
 
@@ -512,10 +513,10 @@ fn a_merged_learning_can_be_brought_back() {
 }
 
 #[test]
-fn processes_that_add_at_once_keep_every_learning_once() {
+fn concurrent_adds_store_each_learning_once() {
     let env = env();
     env.ok(["learnings", "add", "the first", "--category", "other"]);
-    let texts: Vec<String> = (0..10).map(|number| format!("lesson {}", number % 5)).collect();
+    let texts: Vec<String> = (0..10).map(|number| format!("learning {}", number % 5)).collect();
     let started: Vec<_> = texts
         .iter()
         .map(|text| {
@@ -531,6 +532,13 @@ fn processes_that_add_at_once_keep_every_learning_once() {
     kept.sort();
     assert_eq!(
         kept,
-        ["lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4", "the first"]
+        [
+            "learning 0",
+            "learning 1",
+            "learning 2",
+            "learning 3",
+            "learning 4",
+            "the first"
+        ]
     );
 }

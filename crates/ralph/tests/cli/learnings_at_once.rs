@@ -1,4 +1,4 @@
-//! Many processes that handle the same learnings at once: nothing is lost, and nothing is there twice.
+//! Concurrent commands on the same learnings lose and duplicate nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use crate::exchange::golden;
 use crate::extraction::STATE;
 use crate::{DATABASE, env, json};
 
-/// How many processes work at once.
+/// Number of concurrent processes.
 const WORKERS: usize = 4;
-/// How many do each of the things that can be done with learnings in the gate.
+/// Number of processes per kind of work, in the gate.
 const LEARNERS: usize = 3;
-/// What every one of them says.
-const SAID_BY_ALL: [&str; 3] = ["Build with -j 4", "Read the log first", "Keep the lock short"];
+/// Texts that every process adds.
+const SHARED_TEXTS: [&str; 3] = ["Build with -j 4", "Read the log first", "Keep the lock short"];
 
-/// Runs a command in every process at once, each with the number of its worker.
+/// Runs a command in all processes at once; each gets the number of its worker.
 fn at_once(env: &TestEnv, work: impl Fn(&TestEnv, usize) -> Finished + Sync) -> Vec<Finished> {
-    so_many_at_once(env, WORKERS, work)
+    run_concurrently(env, WORKERS, work)
 }
 
-fn so_many_at_once(env: &TestEnv, number: usize, work: impl Fn(&TestEnv, usize) -> Finished + Sync) -> Vec<Finished> {
+fn run_concurrently(env: &TestEnv, number: usize, work: impl Fn(&TestEnv, usize) -> Finished + Sync) -> Vec<Finished> {
     std::thread::scope(|scope| {
         let work = &work;
         let workers: Vec<_> = (0..number)
@@ -32,45 +32,45 @@ fn so_many_at_once(env: &TestEnv, number: usize, work: impl Fn(&TestEnv, usize) 
     })
 }
 
-/// How many of them printed a line that begins so.
-fn saying(finished: &[Finished], beginning: &str) -> usize {
+/// How many commands printed output with this prefix.
+fn count_output(finished: &[Finished], prefix: &str) -> usize {
     for finished in finished {
         assert_eq!(finished.code, Some(0), "{finished}");
     }
     finished
         .iter()
-        .filter(|finished| finished.stdout.starts_with(beginning))
+        .filter(|finished| finished.stdout.starts_with(prefix))
         .count()
 }
 
 fn add(env: &TestEnv, text: &str) -> Finished {
-    // All draw the same ids, so that these clash, too.
+    // The same seed makes the ids clash too.
     env.ralph(["learnings", "add", text, "--category", "tool_usage", "--tags", "make"])
         .env("RALPH_SEED", "1")
         .run()
 }
 
 #[test]
-fn learnings_that_many_add_and_judge_at_once_are_there_once() {
+fn concurrent_adds_and_decisions_are_stored_once() {
     let env = env();
-    for text in SAID_BY_ALL {
+    for text in SHARED_TEXTS {
         let said = at_once(&env, |env, _| add(env, text));
-        assert_eq!(saying(&said, "Learning stored: "), 1);
-        assert_eq!(saying(&said, "Learning strengthened: "), WORKERS - 1);
+        assert_eq!(count_output(&said, "Learning stored: "), 1);
+        assert_eq!(count_output(&said, "Learning strengthened: "), WORKERS - 1);
     }
     let reworded = [
         "Run the migrations before the integration tests",
-        "Always run migrations before running the integration tests.",
-        "Before the integration tests, the migrations must run!",
+        "Run migrations before running the integration tests.",
+        "Before the integration tests: run the migrations!",
         "The migrations: run them before the integration tests",
     ];
     let said = at_once(&env, |env, worker| add(env, reworded[worker]));
-    assert_eq!(saying(&said, "Learning stored: "), 1);
-    assert_eq!(saying(&said, "Learning strengthened: "), WORKERS - 1);
+    assert_eq!(count_output(&said, "Learning stored: "), 1);
+    assert_eq!(count_output(&said, "Learning strengthened: "), WORKERS - 1);
     let own = at_once(&env, |env, worker| {
         add(env, &format!("Build part {} by itself", ["a", "b", "c", "d"][worker]))
     });
-    assert_eq!(saying(&own, "Learning stored: "), WORKERS);
+    assert_eq!(count_output(&own, "Learning stored: "), WORKERS);
     let eight = add(&env, "Build with -j 8").stdout;
     let eight = eight.trim_end().rsplit(' ').next().unwrap().to_owned();
 
@@ -78,14 +78,14 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
         .unwrap()
         .unwrap();
     let learnings = store.learnings().unwrap();
-    assert_eq!(learnings.len(), SAID_BY_ALL.len() + 1 + WORKERS + 1);
+    assert_eq!(learnings.len(), SHARED_TEXTS.len() + 1 + WORKERS + 1);
     let ids: BTreeSet<&str> = learnings.iter().map(|learning| learning.id.as_str()).collect();
     assert_eq!(ids.len(), learnings.len());
     for learning in learnings
         .iter()
-        .filter(|learning| SAID_BY_ALL.contains(&learning.content.as_str()))
+        .filter(|learning| SHARED_TEXTS.contains(&learning.content.as_str()))
     {
-        // Each time a tenth of the doubt goes.
+        // Each repeat removes a tenth of the remaining doubt.
         assert!(
             (learning.confidence - (1.0 - 0.5 * 0.9_f64.powi(3))).abs() < 1e-9,
             "{learning:?}"
@@ -93,14 +93,14 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
     }
     let four = learnings
         .iter()
-        .find(|learning| learning.content == SAID_BY_ALL[0])
+        .find(|learning| learning.content == SHARED_TEXTS[0])
         .unwrap();
     let four = four.id.to_string();
 
     let rejected = at_once(&env, |env, _| env.ralph(["learnings", "reject", &four]).run());
-    assert_eq!(saying(&rejected, "Learning rejected: "), 1);
+    assert_eq!(count_output(&rejected, "Learning rejected: "), 1);
     let promoted = at_once(&env, |env, _| env.ralph(["learnings", "promote", &four]).run());
-    assert_eq!(saying(&promoted, "Learning promoted: "), 1);
+    assert_eq!(count_output(&promoted, "Learning promoted: "), 1);
     assert_eq!(
         json(&env, &["learnings", "conflicts", "--json"])
             .as_array()
@@ -111,17 +111,17 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
     let superseded = at_once(&env, |env, _| {
         env.ralph(["learnings", "supersede", &four, &eight]).run()
     });
-    assert_eq!(saying(&superseded, "Learning superseded: "), 1);
+    assert_eq!(count_output(&superseded, "Learning superseded: "), 1);
     assert_eq!(store.verify_learnings().unwrap(), []);
-    let seals = store.learning_seals().unwrap();
+    let seals = store.verify_learning_checksums().unwrap();
     assert_eq!((seals.altered.len(), seals.unsealed), (0, 0));
 }
 
-/// A project with learnings of its own, files of an earlier tool, histories of loops, and another project beside it.
+/// A project with learnings, another tool's files, loop histories, and another project next to it.
 struct Shared {
     env: TestEnv,
     other: String,
-    /// One that was rejected and will be promoted, one that will be rejected, and two of which the second replaces the first.
+    /// One that is rejected and gets promoted, one that gets rejected, and two where the second supersedes the first.
     judged: [String; 4],
 }
 
@@ -139,7 +139,7 @@ impl Shared {
                 STATE.replace("ralph-001", &format!("loop-{number}")),
             );
         }
-        // What two loops have taught holds, so nothing depends on who of the others comes first.
+        // Two loops make the learnings active, so the order of the others does not matter.
         env.ok(["learnings", "extract", "--from", "loop-first.json"]);
         env.ok(["learnings", "extract", "--from", "loop-second.json"]);
         let judged = [
@@ -161,12 +161,12 @@ impl Shared {
         Self { env, other, judged }
     }
 
-    /// One of the things that learners do, by its number; all of them do each.
+    /// Does the kind of work with this number; every learner does all kinds.
     fn work(&self, env: &TestEnv, number: usize) -> Finished {
         let [rejected, doubtful, old, new] = &self.judged;
         let own = format!("loop-{}.json", number / WAYS);
         match number % WAYS {
-            0 => add(env, SAID_BY_ALL[1]),
+            0 => add(env, SHARED_TEXTS[1]),
             1 => env.ralph(["learnings", "extract", "--from", &own]).run(),
             2 => env.ralph(["learnings", "extract", "--from", "loop-common.json"]).run(),
             3 => env.ralph(["learnings", "import", "store.json"]).run(),
@@ -181,13 +181,13 @@ impl Shared {
         let store = Store::open_existing(&self.env.path(DATABASE), ralph_store::Wait::Long);
         let store = store.unwrap().unwrap();
         assert_eq!(store.verify_learnings().unwrap(), []);
-        let seals = store.learning_seals().unwrap();
+        let seals = store.verify_learning_checksums().unwrap();
         assert_eq!((seals.altered.len(), seals.unsealed), (0, 0));
         store.learnings().unwrap()
     }
 }
 
-/// How many things learners do.
+/// Number of kinds of work.
 const WAYS: usize = 8;
 
 fn id_of(added: &Finished) -> String {
@@ -195,9 +195,8 @@ fn id_of(added: &Finished) -> String {
     added.stdout.trim_end().rsplit(' ').next().unwrap().to_owned()
 }
 
-/// What learnings say, how far they have come, whether another took their place, and which loops taught them; not their
-/// order, which is that of the processes.
-fn told(learnings: &[Learning]) -> Vec<String> {
+/// Text, status, successor and source loops of learnings, sorted: their order depends on the processes.
+fn summarized(learnings: &[Learning]) -> Vec<String> {
     let line = |learning: &Learning| {
         let loops: BTreeSet<&String> = learning.source_loops.iter().collect();
         assert_eq!(loops.len(), learning.source_loops.len(), "{learning:?}");
@@ -213,21 +212,21 @@ fn told(learnings: &[Learning]) -> Vec<String> {
 }
 
 #[test]
-fn learnings_that_many_extract_import_merge_and_judge_at_once_are_those_of_one_after_another() {
+fn concurrent_work_equals_sequential_work() {
     let learners = count("RALPH_SOAK_LEARNERS", LEARNERS);
     let [shared, alone] = [Shared::new(learners), Shared::new(learners)];
     let work = |env: &TestEnv, number: usize| shared.work(env, number);
-    let finished = so_many_at_once(&shared.env, learners * WAYS, work);
+    let finished = run_concurrently(&shared.env, learners * WAYS, work);
     let one_by_one: Vec<Finished> = (0..learners * WAYS)
         .map(|number| alone.work(&alone.env, number))
         .collect();
     for beginning in ["Learning promoted: ", "Learning rejected: ", "Learning superseded: "] {
-        assert_eq!(saying(&finished, beginning), 1, "{beginning}");
-        assert_eq!(saying(&one_by_one, beginning), 1, "{beginning}");
+        assert_eq!(count_output(&finished, beginning), 1, "{beginning}");
+        assert_eq!(count_output(&one_by_one, beginning), 1, "{beginning}");
     }
     let (learnings, expected) = (shared.learnings(), alone.learnings());
-    assert_eq!(told(&learnings), told(&expected));
-    let lessons: BTreeSet<_> = learnings
+    assert_eq!(summarized(&learnings), summarized(&expected));
+    let distinct: BTreeSet<_> = learnings
         .iter()
         .map(|learning| {
             (
@@ -237,7 +236,7 @@ fn learnings_that_many_extract_import_merge_and_judge_at_once_are_those_of_one_a
             )
         })
         .collect();
-    assert_eq!(lessons.len(), learnings.len(), "nothing twice");
+    assert_eq!(distinct.len(), learnings.len(), "no duplicates");
     let taught = learnings.iter().find(|learning| learning.source_loops.len() > 1);
     assert_eq!(taught.unwrap().source_loops.len(), learners + 3, "nothing lost");
 }

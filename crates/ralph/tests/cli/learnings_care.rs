@@ -1,4 +1,4 @@
-//! `ralph learnings stats|verify|update|delete|clear|prune|validate`: how a person keeps learnings in order.
+//! `ralph learnings stats|verify|update|delete|clear|prune|validate|stage`.
 
 use insta::assert_snapshot;
 use ralph_model::{EntryKind, Injection, InjectionReason, Outcome, Tokens};
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::past::{Worked, task, work};
 use crate::{DATABASE, changes, env, foreign_database, json, names};
 
-/// Adds a learning, each with randomness of its own, and returns its id.
+/// Adds a learning with its own seed and returns its id.
 #[track_caller]
 fn add<'a>(env: &TestEnv, seed: u64, text: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
     let arguments = ["learnings", "add", text, "--format", "quiet"].into_iter().chain(more);
@@ -18,7 +18,7 @@ fn add<'a>(env: &TestEnv, seed: u64, text: &'a str, more: impl IntoIterator<Item
     finished.stdout.trim_end().to_owned()
 }
 
-/// A strategy and a warning.
+/// A strategy and an anti-pattern.
 fn sample() -> (TestEnv, [String; 2]) {
     let env = env();
     let ids = [
@@ -38,7 +38,7 @@ fn sample() -> (TestEnv, [String; 2]) {
     (env, ids)
 }
 
-/// Has an iteration see a learning.
+/// Records an iteration that got a learning.
 fn show(env: &TestEnv, seed: u64, id: &str, outcome: Outcome) {
     let tea = task(env, &format!("Make tea {seed}"));
     let shown = [Injection {
@@ -61,7 +61,7 @@ fn show(env: &TestEnv, seed: u64, id: &str, outcome: Outcome) {
 }
 
 #[test]
-fn learnings_are_told_in_figures() {
+fn stats_count_learnings() {
     let env = env();
     assert_eq!(env.ok(["learnings", "stats"]), "No learnings yet.\n");
     let empty = json(&env, &["learnings", "stats", "--json"]);
@@ -69,7 +69,7 @@ fn learnings_are_told_in_figures() {
         (&empty["totalSize"], &empty["mostUsedLearning"]),
         (&json!(0), &json!(null))
     );
-    assert_eq!(names(&env), [] as [&str; 0], "asking makes nothing");
+    assert_eq!(names(&env), [] as [&str; 0], "no files created");
     let (env, ids) = sample();
     show(&env, 5, &ids[0], Outcome::Done);
     env.ok([
@@ -122,7 +122,7 @@ fn learnings_are_told_in_figures() {
 }
 
 #[test]
-fn a_learning_is_changed_and_what_it_said_is_kept() {
+fn update_keeps_the_earlier_version() {
     let (env, ids) = sample();
     let update = |more: &[&str]| env.ralph([&["learnings", "update", &ids[0]], more].concat()).run();
     let updated = update(&[
@@ -161,18 +161,18 @@ fn a_learning_is_changed_and_what_it_said_is_kept() {
     );
     assert_eq!(
         env.ok(["learnings", "verify"]),
-        "2 learnings checked, nothing is wrong.\n"
+        "2 learnings checked, no problems found.\n"
     );
 }
 
 #[test]
-fn a_change_that_cannot_be_made_is_refused_and_changes_nothing() {
+fn invalid_update_changes_nothing() {
     let (env, ids) = sample();
     let update = |more: &[&str]| env.ralph([&["learnings", "update", &ids[0]], more].concat()).run();
     for (more, code, why) in [
         (&[][..], 2, "required"),
         (&["--content", " "], 2, "the text is blank"),
-        (&["--content", "ok"], 2, "no word that says something"),
+        (&["--content", "ok"], 2, "no meaningful word"),
         (&["--confidence", "1.5"], 2, "a number from 0 to 1"),
         (&["--type", "magic"], 2, "antipattern"),
         (
@@ -185,7 +185,7 @@ fn a_change_that_cannot_be_made_is_refused_and_changes_nothing() {
                 "bug-fix",
             ],
             1,
-            "learn-89025cc1 would say the same as learn-1c9756ce, which is promoted",
+            "learn-89025cc1 would be a duplicate of learn-1c9756ce, which is promoted",
         ),
     ] {
         let before = env.ok(["learnings", "show", &ids[0]]);
@@ -201,20 +201,20 @@ fn a_change_that_cannot_be_made_is_refused_and_changes_nothing() {
         .ralph(["learnings", "update", &ids[0], "--content", "-", "--json"])
         .input("Run them twice.\r\nAlways.\n")
         .run();
-    assert_eq!(piped.stderr, "Line breaks were turned into LF.\n");
+    assert_eq!(piped.stderr, "Converted line breaks to LF.\n");
     assert!(piped.stdout.contains("\"Run them twice.\\nAlways.\""), "{piped}");
 }
 
 #[test]
-fn deleting_needs_a_yes_and_takes_all_or_none() {
+fn delete_needs_yes_and_is_all_or_nothing() {
     let (env, ids) = sample();
     let asked = env.ralph(["learnings", "delete", &ids[0]]).run();
     assert_snapshot!(asked, @"
     exit 1
     --- stderr
     learn-89025cc1  Run the migrations before the tests
-    Error: nothing was deleted: there is no terminal to ask at
-    Hint: --yes deletes without asking
+    Error: nothing was deleted: no terminal to ask on
+    Hint: pass --yes to delete without asking
     ");
     let unknown = env.ralph(["learnings", "delete", &ids[0], "ffff", "--yes"]).run();
     assert_eq!(unknown.code, Some(1), "{unknown}");
@@ -233,12 +233,12 @@ fn deleting_needs_a_yes_and_takes_all_or_none() {
     );
     assert_eq!(
         env.ok(["learnings", "verify"]),
-        "1 learning checked, nothing is wrong.\n"
+        "1 learning checked, no problems found.\n"
     );
 }
 
 #[test]
-fn what_a_deleted_learning_had_taken_the_place_of_stays_out_and_that_is_said() {
+fn deleting_a_successor_rejects_the_superseded() {
     let (env, [old, new]) = sample();
     env.ok(["learnings", "supersede", &old, &new]);
     assert_snapshot!(env.ralph(["learnings", "delete", &new, "--yes"]).run(), @"
@@ -246,7 +246,7 @@ fn what_a_deleted_learning_had_taken_the_place_of_stays_out_and_that_is_said() {
     --- stdout
     Learning deleted: learn-1c9756ce
     --- stderr
-    Rejected, because what took its place is deleted: learn-89025cc1. `ralph learnings promote learn-89025cc1` lets it hold again.
+    Rejected, because the learning that superseded it was deleted: learn-89025cc1. Reactivate with `ralph learnings promote learn-89025cc1`.
     ");
     let rejected = &json(&env, &["learnings", "list", "--all", "--json"])[0];
     assert_eq!(
@@ -257,7 +257,7 @@ fn what_a_deleted_learning_had_taken_the_place_of_stays_out_and_that_is_said() {
 }
 
 #[test]
-fn clearing_keeps_a_copy_and_names_it() {
+fn clear_keeps_a_backup() {
     let env = env();
     assert_eq!(env.ok(["learnings", "clear", "--yes"]), "There is nothing to clear.\n");
     assert_eq!(names(&env), [] as [&str; 0]);
@@ -279,20 +279,20 @@ fn clearing_keeps_a_copy_and_names_it() {
         json!({ "deleted": 1, "copy": ".ralph/progress.db.cleared-20250120T112000Z-2" })
     );
     assert_eq!(env.ok(["learnings", "list", "--all"]), "No learnings yet.\n");
-    // The copy is a database as any other.
+    // The backup is a complete database.
     let copy = env.path(".ralph/progress.db.cleared-20250120T112000Z");
     let copy = Store::open_existing(&copy, Wait::Long).unwrap().unwrap();
     assert_eq!(copy.learnings().unwrap().len(), 2);
 }
 
 #[test]
-fn pruning_takes_filters_and_can_be_taken_back() {
+fn prune_takes_filters_and_can_be_undone() {
     let (env, ids) = sample();
     env.ok(["learnings", "update", &ids[0], "--confidence", "0.3"]);
     let would = env.ok(["learnings", "prune", "--below", "0.4", "--unused", "--dry-run"]);
     assert_snapshot!(would, @"
-    ID              CREATED     WHY                                                                              LEARNING
-    learn-89025cc1  2025-01-20  It fits: its confidence or its success rate is below 0.4, no agent has seen it.  Run the migrations before the tests
+    ID              CREATED     WHY                                                              LEARNING
+    learn-89025cc1  2025-01-20  Matches: confidence or success rate below 0.4, no agent got it.  Run the migrations before the tests
 
     1 learning would be pruned
     ");
@@ -302,7 +302,7 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     );
     let pruned = env.ok(["learnings", "prune", "--below", "0.4"]);
     assert!(
-        pruned.ends_with("1 learning pruned; `ralph learnings restore --list` shows it, and how to bring it back\n"),
+        pruned.ends_with("1 learning pruned; see `ralph learnings restore --list`\n"),
         "{pruned}"
     );
     env.ok(["learnings", "restore", &ids[0]]);
@@ -312,8 +312,8 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     );
     for (arguments, why) in [
         (["--below", "2"], "a number from 0 to 1"),
-        (["--older-than", "soon"], "a time with its unit, such as `90d`"),
-        (["--older-than", "90"], "a time with its unit, such as `90d`"),
+        (["--older-than", "soon"], "a time with a unit, as in `90d`"),
+        (["--older-than", "90"], "a time with a unit, as in `90d`"),
     ] {
         let refused = env.ralph(["learnings", "prune"].into_iter().chain(arguments)).run();
         assert_eq!(refused.code, Some(2), "{refused}");
@@ -321,8 +321,8 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     }
 }
 
-/// A lesson that says nothing, as another tool may hand one in.
-fn untold() -> (TestEnv, String) {
+/// A learning without text, as another tool may stage one.
+fn without_text() -> (TestEnv, String) {
     let env = env();
     let entry = r#"{"type": "strategy", "taskType": "test-fix", "content": {"note": "x"}, "confidence": 0.85,
                     "successRate": 0.85}"#;
@@ -333,7 +333,7 @@ fn untold() -> (TestEnv, String) {
     (env, id)
 }
 
-/// Says how far a lesson has come, by other means than ours.
+/// Sets the status with SQL.
 #[expect(clippy::disallowed_methods, reason = "another program writes into the database")]
 fn set_status(env: &TestEnv, id: &str, status: &str) {
     let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
@@ -346,16 +346,16 @@ fn set_status(env: &TestEnv, id: &str, status: &str) {
 }
 
 #[test]
-fn a_lesson_without_any_text_cannot_be_promoted() {
-    let (env, id) = untold();
+fn learning_without_text_cannot_be_promoted() {
+    let (env, id) = without_text();
     assert_eq!(id, "learn-89025cc1");
     assert_snapshot!(env.ok(["review", "--list"]), @"
-    1 lesson waits
+    1 learning to review
       learn-89025cc1  strategy, test-fix, confidence 0.85
         (no text)
         source: imported
-        ralph learnings update learn-89025cc1 --content TEXT  # say what it teaches
-        ralph learnings reject learn-89025cc1                 # it does not
+        ralph learnings update learn-89025cc1 --content TEXT  # add the missing text
+        ralph learnings reject learn-89025cc1                 # reject it
     ");
     for status in ["pending", "validated", "rejected", "promoted"] {
         set_status(&env, &id, status);
@@ -363,13 +363,13 @@ fn a_lesson_without_any_text_cannot_be_promoted() {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{status}");
         assert_eq!(
             refused.stderr,
-            "Error: learn-89025cc1 has no text, so there is nothing that could hold; `ralph learnings update learn-89025cc1 \
-             --content TEXT` says it\n",
+            "Error: learn-89025cc1 has no text, so it cannot be promoted; set one with `ralph learnings update \
+             learn-89025cc1 --content TEXT`\n",
             "{status}"
         );
         assert_eq!(json(&env, &["learnings", "show", &id, "--json"])["status"], status);
     }
-    // Among others it blocks none of them.
+    // It does not block others.
     set_status(&env, &id, "validated");
     let other = add(&env, 7, "Run the migrations before the tests", ["--category", "other"]);
     set_status(&env, &other, "validated");
@@ -378,7 +378,7 @@ fn a_lesson_without_any_text_cannot_be_promoted() {
     --- stdout
     Learning promoted: learn-59320dd7
     --- stderr
-    Warning: learn-89025cc1 has no text and was skipped; `ralph learnings update learn-89025cc1 --content TEXT` says what it teaches.
+    Warning: Skipped learn-89025cc1: it has no text. Set one with `ralph learnings update learn-89025cc1 --content TEXT`.
     ");
     for (learning, status) in [(&other, "promoted"), (&id, "validated")] {
         assert_eq!(json(&env, &["learnings", "show", learning, "--json"])["status"], status);
@@ -388,15 +388,15 @@ fn a_lesson_without_any_text_cannot_be_promoted() {
 }
 
 #[test]
-fn a_lesson_without_any_text_that_holds_is_named_and_stands_in_no_prompt() {
-    let (env, id) = untold();
+fn active_learning_without_text_is_not_injected() {
+    let (env, id) = without_text();
     set_status(&env, &id, "promoted");
     assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
     exit 1
     --- stdout
-    learn-89025cc1: it holds and has no text, so it stands in no prompt; `ralph learnings update learn-89025cc1 --content TEXT` says what it teaches, `ralph learnings delete learn-89025cc1` takes it away
+    learn-89025cc1: it is active but has no text, so it is never injected; `ralph learnings update learn-89025cc1 --content TEXT` sets one, `ralph learnings delete learn-89025cc1` deletes it
     --- stderr
-    Error: 1 thing is wrong with the learnings
+    Error: 1 problem with the learnings
     ");
     let fix = task(&env, "Fix failing login tests");
     let prompt = env.ok(["prompt", &fix]);
@@ -418,7 +418,7 @@ fn a_lesson_without_any_text_that_holds_is_named_and_stands_in_no_prompt() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "another program writes into the database")]
-fn what_is_wrong_is_told_and_mended() {
+fn faults_are_reported_and_repaired() {
     let (env, ids) = sample();
     assert_eq!(
         json(&env, &["learnings", "verify", "--json"]),
@@ -433,25 +433,24 @@ fn what_is_wrong_is_told_and_mended() {
     assert_snapshot!(verified, @"
     exit 1
     --- stdout
-    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; `ralph learnings verify --fix` mends it
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; `ralph learnings verify --fix` repairs it
     --- stderr
-    Error: 1 thing is wrong with the learnings
-    Hint: `ralph learnings verify --fix` mends what can be drawn anew
+    Error: 1 problem with the learnings
+    Hint: `ralph learnings verify --fix` repairs what can be derived
     ");
     let doctor = env.ralph(["doctor"]).run().stdout;
     assert!(
-        doctor.contains("1 thing is wrong with the learnings")
-            && doctor.contains("`ralph learnings verify` names them"),
+        doctor.contains("1 problem with the learnings") && doctor.contains("`ralph learnings verify` shows them"),
         "{doctor}"
     );
     assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
     exit 0
     --- stdout
-    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; mended
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; repaired
     ");
     assert_eq!(
         env.ok(["learnings", "verify"]),
-        "2 learnings checked, nothing is wrong.\n"
+        "2 learnings checked, no problems found.\n"
     );
     let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
     let replaced = "UPDATE learnings SET superseded_by = 'learn-00000077' WHERE id = ?1";
@@ -462,13 +461,13 @@ fn what_is_wrong_is_told_and_mended() {
     assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
     exit 0
     --- stdout
-    learn-1c9756ce: what makes it the same lesson as another is not what it says; mended: it is found by the text that it has now, which `ralph learnings show learn-1c9756ce` tells
-    learn-89025cc1: the lesson that took its place is not there; mended: it is rejected now, and `ralph learnings promote learn-89025cc1` lets it hold again
+    learn-1c9756ce: its normalized words do not match its text; repaired: search terms match its current text, see `ralph learnings show learn-1c9756ce`
+    learn-89025cc1: the learning that supersedes it is missing; repaired: rejected it; undo with `ralph learnings promote learn-89025cc1`
     ");
 }
 
 #[test]
-fn judgements_have_formats_and_all_that_waits_is_promoted_at_once() {
+fn promote_and_reject_have_formats() {
     let (env, ids) = sample();
     assert_eq!(env.ok(["learnings", "validate"]), "Nothing is pending.\n");
     let rejected = json(&env, &["learnings", "reject", &ids[0], "--json"]);
@@ -498,7 +497,7 @@ const CANDIDATES: &str = r#"[
 ]"#;
 
 #[test]
-fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
+fn staged_learnings_are_validated_and_promoted() {
     let env = env();
     assert_eq!(env.ok(["learnings", "stage"]), "Nothing is staged.\n");
     assert_eq!(names(&env), [] as [&str; 0]);
@@ -510,11 +509,8 @@ fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
     assert_eq!((&area["total"], &area["pending"]), (&json!(3), &json!(3)));
     let again = env.ralph(["learnings", "stage", "-"]).input(CANDIDATES).run();
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{again}");
-    assert_eq!(
-        again.stderr.matches(" says it already, and is pending.").count(),
-        3,
-        "{again}"
-    );
+    let known = |line: &&str| line.starts_with("Already known as learn-") && line.ends_with(" (pending).");
+    assert_eq!(again.stderr.lines().filter(known).count(), 3, "{again}");
     let judged = json(&env, &["learnings", "validate", "--json"]);
     assert_eq!((&judged["validated"], &judged["rejected"]), (&json!(1), &json!(2)));
     let shown = env.ok(["learnings", "stage"]);
@@ -534,12 +530,12 @@ fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
     assert_eq!(promoted.as_array().unwrap().len(), 1);
     assert_eq!(
         env.ok(["learnings", "verify"]),
-        "3 learnings checked, nothing is wrong.\n"
+        "3 learnings checked, no problems found.\n"
     );
 }
 
 #[test]
-fn a_candidate_that_is_none_is_rejected_and_the_others_are_staged() {
+fn invalid_candidate_does_not_block_others() {
     let env = env();
     let text = r#"[{"type": "strategy", "taskType": "general", "content": "Look first"}, {"type": "hunch"}, {}, 7]"#;
     let staged = env.ralph(["learnings", "stage", "-"]).input(text).run();
@@ -551,8 +547,8 @@ fn a_candidate_that_is_none_is_rejected_and_the_others_are_staged() {
     Learning rejected: entry 3 (Missing required fields)
     Learning rejected: entry 4 (it is a number instead of an object)
     --- stderr
-    Hint: 3 entries are not on record: an entry is an object with "type" (strategy, antipattern, estimate or convention), "taskType" and "content".
-    Hint: `ralph learnings validate` judges what is pending.
+    Hint: 3 entries not stored: an entry is an object with "type" (strategy, antipattern, estimate or convention), "taskType" and "content"
+    Hint: validate pending learnings with `ralph learnings validate`
     "#);
     let again = env.ralph(["learnings", "stage", "-", "--json"]).input(text).run();
     let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
@@ -567,18 +563,18 @@ fn a_candidate_that_is_none_is_rejected_and_the_others_are_staged() {
 }
 
 #[test]
-fn candidates_that_cannot_be_read_stage_nothing() {
+fn unreadable_candidates_stage_nothing() {
     let env = env();
     for (text, why) in [
         ("{", "cannot be read"),
         (r#"{"type": "hunch"}"#, "standard input: entry 1: Invalid type: hunch"),
         (
             "[{}, 7]",
-            "standard input: entry 1: Missing required fields; so it is with 1 other entry",
+            "standard input: entry 1: Missing required fields; 1 other entry rejected too",
         ),
         (
             r#"{"version": "1.0.0", "checksum": "", "learnings": []}"#,
-            "`ralph learnings import` takes",
+            "import it with `ralph learnings import`",
         ),
     ] {
         let refused = env.ralph(["learnings", "stage", "-"]).input(text).run();
@@ -587,11 +583,11 @@ fn candidates_that_cannot_be_read_stage_nothing() {
         assert_eq!(names(&env), [] as [&str; 0], "{text}");
     }
     let missing = env.ralph(["learnings", "stage", "nowhere.json"]).run();
-    assert!(missing.stderr.contains("there is no file nowhere.json"), "{missing}");
+    assert!(missing.stderr.contains("file not found: nowhere.json"), "{missing}");
 }
 
 #[test]
-fn another_tools_database_is_left_alone() {
+fn foreign_database_is_not_changed() {
     let env = env();
     env.write(DATABASE, foreign_database());
     let before = env.tree();

@@ -1,9 +1,9 @@
-//! `ralph learnings query` among what runs taught: errors, files, work, and what scores are made of.
+//! `ralph learnings query` on extracted learnings: errors, files, tasks and scores.
 
 use insta::assert_snapshot;
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, TaskType};
 use ralph_store::{Store, journal_terms};
-use ralph_testkit::{Finished, TestEnv, known_lesson, put_lessons};
+use ralph_testkit::{Finished, TestEnv, put_learnings, run_learning};
 use serde_json::json;
 
 use crate::{DATABASE, env};
@@ -12,17 +12,17 @@ use LearningKind::{Antipattern, Convention, Estimate, Strategy};
 use TaskType::{BugFix, TestFix};
 
 fn changed(number: u64, kind: LearningKind, text: &str, change: impl FnOnce(&mut Learning)) -> Learning {
-    let mut learning = known_lesson(number, kind, TestFix, text);
+    let mut learning = run_learning(number, kind, TestFix, text);
     change(&mut learning);
     learning
 }
 
-/// A project whose runs have taught something.
+/// A project with extracted learnings.
 fn taught() -> TestEnv {
     let env = env();
     env.write(".ralph/keep", "");
     drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
-    let lessons = [
+    let learnings = [
         changed(1, Strategy, "Test-driven development approach", |it| {
             (it.success_rate, it.use_count, it.first_use_count) = (0.75, 90, 90);
             it.facts = Some(Facts::Strategy {
@@ -63,12 +63,12 @@ fn taught() -> TestEnv {
         }),
     ];
     let terms = |learning: &Learning| journal_terms(&learning.content);
-    let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
-    put_lessons(&env.path(DATABASE), lessons);
+    let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+    put_learnings(&env.path(DATABASE), learnings);
     env
 }
 
-/// A query, ten days after everything was learned.
+/// Queries ten days after the learnings were stored.
 fn query(env: &TestEnv, arguments: &[&str]) -> Finished {
     let arguments = ["learnings", "query"].into_iter().chain(arguments.iter().copied());
     env.ralph(arguments).env("RALPH_NOW", "2025-01-30T12:00:00Z").run()
@@ -86,7 +86,7 @@ fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn work_gets_what_would_stand_in_its_prompt() {
+fn for_shows_what_a_prompt_would_contain() {
     let env = taught();
     let summary = query(
         &env,
@@ -132,9 +132,9 @@ fn work_gets_what_would_stand_in_its_prompt() {
     Showing 5 learnings
     ");
     for error in ["permission errors", "permission"] {
-        assert_eq!(ids(&env, &["--for", "Mend it", "--error", error]), ["3"], "{error}");
+        assert_eq!(ids(&env, &["--for", "Do it", "--error", error]), ["3"], "{error}");
     }
-    assert_eq!(ids(&env, &["--for", "Mend it", "--task-type", "bug-fix"]), ["3"]);
+    assert_eq!(ids(&env, &["--for", "Do it", "--task-type", "bug-fix"]), ["3"]);
     let all = ids(&env, &["--for", "Fix failing authentication tests"]);
     assert!(all.len() > 1, "{all:?}");
     let first = ids(&env, &["--for", "Fix failing authentication tests", "--limit", "1"]);
@@ -146,13 +146,10 @@ fn work_gets_what_would_stand_in_its_prompt() {
     let mut sorted = all.clone();
     sorted.sort_unstable();
     assert_eq!(together, sorted);
-    assert_eq!(ids(&env, &["--for", "Mend it", "--file", "commands/*.rs"]), ["6"]);
-    assert_eq!(
-        query(&env, &["--for", "Mend it"]).stdout,
-        "No matching learnings found\n"
-    );
-    assert_eq!(query(&env, &["--for", "Mend it", "--format", "markdown"]).stdout, "");
-    assert_eq!(query(&env, &["--for", "Mend it", "--json"]).stdout, "[]\n");
+    assert_eq!(ids(&env, &["--for", "Do it", "--file", "commands/*.rs"]), ["6"]);
+    assert_eq!(query(&env, &["--for", "Do it"]).stdout, "No matching learnings found\n");
+    assert_eq!(query(&env, &["--for", "Do it", "--format", "markdown"]).stdout, "");
+    assert_eq!(query(&env, &["--for", "Do it", "--json"]).stdout, "[]\n");
 }
 
 #[test]
@@ -170,7 +167,7 @@ fn scores_are_explained() {
     let capped = ["--for", "Fix failing tests", "--error", "module not found", "--explain"];
     let capped = query(&env, &capped).stdout;
     assert!(
-        capped.contains("0.320 + 0.300 + 0.200 + 0.089 + 0.300 = 1.209, of which 1.000 counts"),
+        capped.contains("0.320 + 0.300 + 0.200 + 0.089 + 0.300 = 1.209, capped at 1.000"),
         "{capped}"
     );
     let plain = query(&env, &["--type", "strategy", "--explain"]);
@@ -191,7 +188,7 @@ fn scores_are_explained() {
 }
 
 #[test]
-fn warnings_are_found_by_errors_and_conventions_by_files() {
+fn antipatterns_match_errors_and_conventions_match_files() {
     let env = taught();
     assert_eq!(ids(&env, &["--error", "modules not FOUND"]), ["2"]);
     assert_eq!(
@@ -202,7 +199,7 @@ fn warnings_are_found_by_errors_and_conventions_by_files() {
     assert_eq!(
         ids(&env, &["--error", "development"]),
         [] as [&str; 0],
-        "that is no warning"
+        "not an anti-pattern"
     );
     assert_eq!(ids(&env, &["--file", ".test.ts"]), ["5"]);
     assert_eq!(ids(&env, &["--file", "src/*.ts", "--file", "add.rs"]), ["6", "5"]);
@@ -215,9 +212,9 @@ fn warnings_are_found_by_errors_and_conventions_by_files() {
     assert_eq!(ids(&env, &["--limit", "2"]), ["1", "6"]);
 }
 
-/// The words that programs print are not those of the warnings that runs draw from them.
+/// Extracted anti-patterns use other words than the errors that programs print.
 #[test]
-fn warnings_are_found_by_what_programs_print() {
+fn antipatterns_match_printed_errors() {
     let env = env();
     env.write(".ralph/keep", "");
     drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
@@ -240,14 +237,14 @@ fn warnings_are_found_by_what_programs_print() {
             "Avoid: Module not found - verify dependencies installed",
         ),
     ];
-    let lessons: Vec<Learning> = (1..)
+    let learnings: Vec<Learning> = (1..)
         .zip(rows)
-        .map(|(number, (_, warning))| known_lesson(number, Antipattern, TestFix, warning))
+        .map(|(number, (_, warning))| run_learning(number, Antipattern, TestFix, warning))
         .collect();
     let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_lessons(
+    put_learnings(
         &env.path(DATABASE),
-        lessons.iter().map(|learning| (learning, terms(learning))),
+        learnings.iter().map(|learning| (learning, terms(learning))),
     );
     for (number, (printed, _)) in (1..).zip(rows) {
         let expected = [number.to_string()];
@@ -262,15 +259,15 @@ fn warnings_are_found_by_what_programs_print() {
     }
 }
 
-/// Whoever looks for the twin of a lesson, to reject it, has to find it.
+/// Someone who wants to reject a duplicate must be able to find it.
 #[test]
-fn of_those_that_say_the_same_none_is_hidden() {
+fn duplicates_are_all_listed() {
     let env = env();
     env.write(".ralph/keep", "");
     drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
     let migrations = "Run the migrations before the integration tests";
     let timeouts = "Avoid: Timeout errors - break into smaller steps";
-    let lessons = [
+    let learnings = [
         changed(1, Strategy, migrations, |_| ()),
         changed(2, Strategy, migrations, |it| it.task_type = Some(BugFix)),
         changed(3, Strategy, "Before the integration tests, run the migrations", |_| ()),
@@ -278,9 +275,9 @@ fn of_those_that_say_the_same_none_is_hidden() {
         changed(5, Antipattern, timeouts, |it| it.task_type = Some(BugFix)),
     ];
     let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_lessons(
+    put_learnings(
         &env.path(DATABASE),
-        lessons.iter().map(|learning| (learning, terms(learning))),
+        learnings.iter().map(|learning| (learning, terms(learning))),
     );
     let question = "before the integration tests run the migrations";
     for limit in ["0", "10"] {
@@ -293,12 +290,12 @@ fn of_those_that_say_the_same_none_is_hidden() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused() {
+fn invalid_queries_are_refused() {
     let env = taught();
     for (arguments, why) in [
-        (vec!["--error", "..."], "holds no word that could be looked for"),
-        (vec!["--file", "*"], "has to hold a part of a path"),
-        (vec!["--for", "Mend it", "--category", "odd"], "cannot be used with"),
+        (vec!["--error", "..."], "has no searchable word"),
+        (vec!["--file", "*"], "needs a part of a path"),
+        (vec!["--for", "Do it", "--category", "odd"], "cannot be used with"),
         (vec!["--min-success-rate", "2"], "a number from 0 to 1"),
     ] {
         let refused = query(&env, &arguments);
@@ -309,7 +306,7 @@ fn what_cannot_be_asked_is_refused() {
 }
 
 #[test]
-fn recall_finds_what_runs_taught() {
+fn recall_finds_extracted_learnings() {
     let env = taught();
     let found = env.ok(["recall", "dependencies of the module", "--format", "quiet"]);
     assert_eq!(found, "learn-00000002\n");

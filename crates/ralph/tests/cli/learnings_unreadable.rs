@@ -1,13 +1,13 @@
-//! One learning that cannot be read stands in nobody's way, and everybody is told what mends it.
+//! One unreadable learning does not block other commands, and is reported with a fix.
 
 use insta::assert_snapshot;
-use ralph_testkit::{TestEnv, past_its_types};
+use ralph_testkit::{TestEnv, corrupt_row};
 use serde_json::json;
 
 use crate::past::task;
 use crate::{DATABASE, env, json};
 
-/// A project with two learnings, the first of which was shown most and cannot be read; and with a task that both are about.
+/// A project with two learnings, of which the most used is unreadable, and a task that both match.
 #[expect(clippy::disallowed_methods, reason = "a disk that lies")]
 fn damaged() -> (TestEnv, String, String) {
     let env = env();
@@ -31,7 +31,7 @@ fn damaged() -> (TestEnv, String, String) {
             .run();
         ids.push(added.stdout.trim().to_owned());
     }
-    let task = task(&env, "Mend the migrations");
+    let task = task(&env, "Work on the migrations");
     let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
     let damage = "UPDATE learnings SET tags = 'not json', use_count = 7 WHERE id = ?1";
     assert_eq!(connection.execute(damage, [&ids[0]]), Ok(1));
@@ -39,7 +39,7 @@ fn damaged() -> (TestEnv, String, String) {
 }
 
 #[test]
-fn where_others_are_looked_at_it_is_passed_over() {
+fn unreadable_learning_is_skipped_elsewhere() {
     let (env, id, task) = damaged();
     for arguments in [
         &["prompt", &task] as &[&str],
@@ -66,41 +66,41 @@ fn where_others_are_looked_at_it_is_passed_over() {
 }
 
 #[test]
-fn it_is_named_with_what_mends_it() {
+fn unreadable_learning_is_reported_with_a_fix() {
     let (env, id, _) = damaged();
     let shown = env.ralph(["learnings", "show", &id]).run();
     assert_eq!(shown.code, Some(1), "{shown}");
-    let what = format!("{id} holds what cannot be read: the tags (expected ident at line 1 column 2)");
-    let mended = "`ralph learnings verify` tells what mends it";
-    assert!(shown.stderr.ends_with(&format!("{what}; {mended}\n")), "{shown}");
+    let what = format!("{id} cannot be read: the tags (expected ident at line 1 column 2)");
+    let fix = "run `ralph learnings verify` to see how to fix it";
+    assert!(shown.stderr.ends_with(&format!("{what}; {fix}\n")), "{shown}");
     let verified = env.ralph(["learnings", "verify"]).run();
     assert_snapshot!(verified.to_string().replace(&id, "learn-ID"), @"
     exit 1
     --- stdout
-    learn-ID: it holds what cannot be read: the tags (expected ident at line 1 column 2); `ralph learnings delete learn-ID` takes it away
+    learn-ID: it cannot be read: the tags (expected ident at line 1 column 2); `ralph learnings delete learn-ID` deletes it
     --- stderr
-    Error: 1 thing is wrong with the learnings
+    Error: 1 problem with the learnings
     ");
     env.ok(["learnings", "delete", &id, "--yes"]);
     env.ok(["learnings", "verify"]);
 }
 
 #[test]
-fn the_status_says_how_many_there_are() {
+fn status_counts_unreadable_learnings() {
     let (env, ..) = damaged();
     let status = env.ralph(["status"]).run();
     assert_eq!(status.code, Some(0), "{status}");
-    let line = "Damaged  1 learning cannot be read; `ralph learnings verify` tells what mends it\n";
+    let line = "Damaged  1 learning cannot be read; run `ralph learnings verify` to see how to fix this\n";
     assert!(status.stdout.contains(line), "{status}");
     assert_eq!(json(&env, &["status", "--json"])["unreadable_learnings"], 1);
     let whole = env.ralph(["learnings", "verify"]).run();
     assert_eq!(whole.code, Some(1), "{whole}");
 }
 
-/// Nobody knows what a status means that no version of ralph writes, nor of what kind or when a learning is.
+/// Unknown statuses, kinds and times are unreadable.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a disk that lies")]
-fn the_figures_count_the_others_and_name_it() {
+fn stats_count_the_others() {
     for damage in [
         "status = 'lost'",
         "kind = 'odd'",
@@ -112,7 +112,7 @@ fn the_figures_count_the_others_and_name_it() {
         let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
         let whole = format!("UPDATE learnings SET tags = '[]' WHERE id = '{id}'");
         assert_eq!(connection.execute(&whole, []), Ok(1));
-        past_its_types(
+        corrupt_row(
             &connection,
             "learnings",
             &format!("UPDATE learnings SET {damage} WHERE id = '{id}'"),
@@ -131,8 +131,8 @@ fn the_figures_count_the_others_and_name_it() {
             (&json!(1), &json!(1), &json!(0.5)),
             "{damage}: {stats}"
         );
-        let told = env.ok(["learnings", "stats"]);
-        assert!(told.contains("\nunreadable      1\n"), "{damage}: {told}");
+        let printed = env.ok(["learnings", "stats"]);
+        assert!(printed.contains("\nunreadable      1\n"), "{damage}: {printed}");
         let status = env.ok(["status"]);
         assert!(status.contains("1 learning cannot be read"), "{damage}: {status}");
     }

@@ -1,8 +1,7 @@
-//! A database with one learning that has a value of a type which no table allows: the learning is named, and everything else
-//! works.
+//! A learning with a value of an invalid type is reported, and everything else works.
 
 use insta::assert_snapshot;
-use ralph_testkit::{TestEnv, past_its_types};
+use ralph_testkit::{TestEnv, corrupt_row};
 use rusqlite::Connection;
 
 use crate::past::task;
@@ -37,7 +36,7 @@ fn damaged() -> TestEnv {
     database.pragma_update(None, "user_version", 14).unwrap();
     database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
     database.execute_batch(LEARNINGS).unwrap();
-    past_its_types(
+    corrupt_row(
         &database,
         "learnings",
         "UPDATE learnings SET confidence = 'sure' WHERE id = 'learn-00000001'",
@@ -45,7 +44,7 @@ fn damaged() -> TestEnv {
     env
 }
 
-/// What doctor says of the database.
+/// Doctor's findings about the database.
 fn doctor(env: &TestEnv) -> String {
     let looked = env.ralph(["doctor"]).run();
     let (mut lines, mut is_about_it) = (Vec::new(), false);
@@ -57,32 +56,32 @@ fn doctor(env: &TestEnv) -> String {
 }
 
 #[test]
-fn the_database_opens_and_the_learning_is_named() {
+fn verify_and_doctor_report_the_learning() {
     let env = damaged();
     assert_snapshot!(doctor(&env), @"
-    error    .ralph/progress.db: 1 thing is wrong with the learnings; learn-00000001 cannot be read
-    → `ralph learnings verify` names them, and what mends each
+    error    .ralph/progress.db: 1 problem with the learnings; learn-00000001 cannot be read
+    → `ralph learnings verify` shows them and how to fix each
     ");
     assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
     exit 1
     --- stdout
-    learn-00000001: it holds what cannot be read: a text as the confidence; `ralph learnings delete learn-00000001` takes it away
+    learn-00000001: it cannot be read: a text as the confidence; `ralph learnings delete learn-00000001` deletes it
     --- stderr
-    Error: 1 thing is wrong with the learnings
+    Error: 1 problem with the learnings
     ");
     assert_snapshot!(doctor(&env), @"
-    error    .ralph/progress.db: 1 thing is wrong with the learnings; learn-00000001 cannot be read
-    → `ralph learnings verify` names them, and what mends each
+    error    .ralph/progress.db: 1 problem with the learnings; learn-00000001 cannot be read
+    → `ralph learnings verify` shows them and how to fix each
     ");
     env.ok(["learnings", "delete", "learn-00000001", "--yes"]);
     env.ok(["learnings", "verify"]);
-    assert_snapshot!(doctor(&env), @"ok       .ralph/progress.db is whole: 0 changes of memories and guardrails on record");
+    assert_snapshot!(doctor(&env), @"ok       .ralph/progress.db is intact: 0 changes to memories and guardrails on record");
 }
 
 #[test]
-fn everything_else_works() {
+fn other_commands_still_work() {
     let env = damaged();
-    let task = task(&env, "Mend the migrations");
+    let task = task(&env, "Work on the migrations");
     for arguments in [
         &["learnings", "list"] as &[&str],
         &["learnings", "query", "migrations"],
@@ -114,8 +113,5 @@ fn everything_else_works() {
         assert_eq!(done.code, Some(0), "{arguments:?}: {done}");
     }
     let fixed = env.ralph(["learnings", "verify", "--fix"]).run();
-    assert!(
-        fixed.stdout.contains("learn-00000001: it holds what cannot be read"),
-        "{fixed}"
-    );
+    assert!(fixed.stdout.contains("learn-00000001: it cannot be read"), "{fixed}");
 }

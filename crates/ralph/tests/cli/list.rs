@@ -20,7 +20,7 @@ fn notes_are_listed_oldest_first() {
 }
 
 #[test]
-fn without_notes_there_is_a_sentence_and_json_is_an_empty_list() {
+fn empty_list_has_a_message_and_empty_json() {
     let env = env();
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
     exit 0
@@ -34,7 +34,7 @@ fn without_notes_there_is_a_sentence_and_json_is_an_empty_list() {
     ");
     assert_snapshot!(env.ralph(["memory", "list", "--format", "markdown"]).run(), @"exit 0");
     assert_snapshot!(env.ralph(["memory", "list", "--format", "quiet"]).run(), @"exit 0");
-    assert_eq!(crate::names(&env), [""; 0], "looking makes nothing");
+    assert_eq!(crate::names(&env), [""; 0], "no files created");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn json_has_exactly_the_keys_that_other_tools_read() {
 }
 
 #[test]
-fn markdown_is_what_stands_in_the_file() {
+fn markdown_equals_the_file() {
     let env = sample();
     let printed = env
         .ralph(["memory", "list", "--last", "2", "--format", "markdown"])
@@ -119,7 +119,7 @@ fn filters_narrow_the_list() {
 }
 
 #[test]
-fn recent_counts_days_in_utc_and_includes_the_first() {
+fn recent_counts_utc_days_inclusively() {
     let env = sample();
     let recent = |days: &str, now: &str| {
         let listed = env.ralph(["memory", "list", "--recent", days, "--format", "quiet"]);
@@ -142,7 +142,7 @@ fn recent_counts_days_in_utc_and_includes_the_first() {
 }
 
 #[test]
-fn the_order_is_day_then_the_second_of_the_id_then_position() {
+fn order_is_day_then_id_time_then_position() {
     let env = env();
     env.write(
         MEMORIES,
@@ -159,7 +159,7 @@ fn the_order_is_day_then_the_second_of_the_id_then_position() {
 }
 
 #[test]
-fn blocks_that_cannot_be_read_are_named_on_the_way() {
+fn unreadable_blocks_are_reported() {
     let env = env();
     let block = "### mem-bad\n> lost\n";
     env.write(
@@ -177,7 +177,7 @@ fn blocks_that_cannot_be_read_are_named_on_the_way() {
 
     Showing 1 memory
     --- stderr
-    Warning: .agent/memories.md:1: the section "Ideas" is none of this file's, so its entry is not read.
+    Warning: .agent/memories.md:1: "Ideas" is not a section of this file, so its entry is not read.
     Warning: .agent/memories.md:5: "mem-bad" is not a valid id, so this block is not read.
     Warning: .agent/memories.md:7: "mem-bad" is not a valid id, so this block is not read.
     Warning: .agent/memories.md has 2 more problems; `ralph memory validate` lists all.
@@ -185,7 +185,7 @@ fn blocks_that_cannot_be_read_are_named_on_the_way() {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     let env = env();
     let entries: String = (0..3000)
         .map(|n| format!("### mem-{n}-0000\n> {}\n", "a long line ".repeat(9)))
@@ -212,7 +212,7 @@ fn a_reader_that_stops_early_is_no_error() {
 }
 
 #[test]
-fn one_memory_is_one_memory() {
+fn single_memory_is_singular() {
     let env = env();
     add(&env, "alone");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, what it says, how it ends, and what is on disk afterwards.
+//! Tests of the command as a user sees it: output, messages, exit codes and files.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod add;
@@ -73,16 +73,12 @@ mod worktrees;
 
 use ralph_testkit::TestEnv;
 
-/// The file of memories in its usual place.
 const MEMORIES: &str = ".agent/memories.md";
-/// The user's own configuration.
 const USER_CONFIG: &str = "../home/.config/ralph/config.toml";
-/// The file of guardrails in its usual place.
 const GUARDRAILS: &str = ".agent/guardrails.md";
-/// The database of facts.
 const DATABASE: &str = ".ralph/progress.db";
 
-/// A file of several years, kinds and tags, out of order, as people leave it.
+/// A memories file with several years, types and tags, out of order, as users leave it.
 const SAMPLE: &str = "\
 # Memories
 
@@ -139,7 +135,7 @@ fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
     printed.lines().map(str::to_owned).collect()
 }
 
-/// A line of shell in which an SQLite client that is not ours executes a statement; `$DB` is the database.
+/// A shell line in which a foreign SQLite client executes a statement; `$DB` is the database.
 fn other_client(sql: &str) -> String {
     format!(
         "python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=30); c.execute(sys.argv[2]); c.commit()' \
@@ -147,19 +143,18 @@ fn other_client(sql: &str) -> String {
     )
 }
 
-/// What a command prints as JSON.
+/// The JSON output of a command.
 #[track_caller]
 fn json(env: &TestEnv, arguments: &[&str]) -> serde_json::Value {
     let printed = env.ok(arguments.iter().copied());
     serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error} in {printed}"))
 }
 
-/// The names of everything in the project.
 fn names(env: &TestEnv) -> Vec<String> {
     env.tree().into_iter().map(|(name, _)| name).collect()
 }
 
-/// What differs between two looks at the project. SQLite keeps its locks in `-shm`, which holds nothing of ours.
+/// The differences between two snapshots of the project. `-shm` only has SQLite's locks and is ignored.
 fn changes(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<String> {
     let changed = after.iter().filter(|entry| !before.contains(entry));
     let gone = before
@@ -169,7 +164,7 @@ fn changes(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<Str
     names.filter(|name| !name.ends_with("-shm")).collect()
 }
 
-/// A database of another tool: its header has `application_id` 0 and `user_version` 4.
+/// A database of another tool, with `application_id` 0 and `user_version` 4.
 fn foreign_database() -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     bytes[..16].copy_from_slice(b"SQLite format 3\0");

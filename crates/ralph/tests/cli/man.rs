@@ -1,4 +1,4 @@
-//! `ralph man`.
+//! Tests of `ralph man`.
 
 use insta::assert_snapshot;
 
@@ -16,12 +16,12 @@ fn every_command_has_a_page() {
 }
 
 #[test]
-fn a_command_that_is_not_there_has_none() {
+fn unknown_commands_are_refused() {
     assert_snapshot!(env().ralph(["man", "task", "paint"]).run(), @"
     exit 2
     --- stderr
-    Error: there is no command `ralph task paint`
-    Hint: `ralph help` shows the commands
+    Error: unknown command `ralph task paint`
+    Hint: `ralph help` lists the commands
     ");
     assert_snapshot!(env().ralph(["man", "--folder", "nowhere"]).run(), @"
     exit 1

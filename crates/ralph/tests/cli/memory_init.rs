@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, SAMPLE, env, ids, sample};
 
 #[test]
-fn an_empty_file_has_its_sections() {
+fn new_file_has_all_sections() {
     let env = env();
     assert_snapshot!(env.ralph(["memory", "init"]).run(), @"
     exit 0
@@ -21,7 +21,7 @@ fn an_empty_file_has_its_sections() {
 }
 
 #[test]
-fn a_file_that_appears_meanwhile_is_left_as_it_is_too() {
+fn file_created_concurrently_is_kept() {
     for command in [&["memory", "init"][..], &["init"]] {
         let env = env();
         env.write(".agent/memories.md.lock", "");
@@ -36,7 +36,7 @@ fn a_file_that_appears_meanwhile_is_left_as_it_is_too() {
 }
 
 #[test]
-fn the_old_file_keeps_its_mode() {
+fn backup_keeps_the_mode() {
     let env = sample();
     std::fs::set_permissions(env.path(MEMORIES), std::fs::Permissions::from_mode(0o600)).unwrap();
     env.ok(["memory", "init", "--force"]);
@@ -46,27 +46,27 @@ fn the_old_file_keeps_its_mode() {
 }
 
 #[test]
-fn an_existing_file_is_left_as_it_is() {
+fn existing_file_is_unchanged() {
     let env = sample();
     let before = env.tree();
     assert_snapshot!(env.ralph(["memory", "init"]).run(), @"
     exit 1
     --- stderr
-    Error: [TMP]/project/.agent/memories.md exists already, so it was left as it is
-    Hint: --force starts anew and keeps the old file as .bak
+    Error: [TMP]/project/.agent/memories.md already exists
+    Hint: --force creates a new file and keeps the old one as .bak
     ");
     assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);
 }
 
 #[test]
-fn force_keeps_every_old_file() {
+fn force_keeps_all_backups() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "init", "--force"]).run(), @"
     exit 0
     --- stdout
     Initialized memories file at .agent/memories.md
     --- stderr
-    The old file is kept as .agent/memories.md.bak.
+    Kept the old file as .agent/memories.md.bak.
     ");
     assert_eq!(env.read(".agent/memories.md.bak"), SAMPLE);
     env.ok(["memory", "add", "new"]);
@@ -76,24 +76,24 @@ fn force_keeps_every_old_file() {
     --- stdout
     Initialized memories file at .agent/memories.md
     --- stderr
-    The old file is kept as .agent/memories.md.bak-2.
+    Kept the old file as .agent/memories.md.bak-2.
     ");
     assert_eq!(
         env.read(".agent/memories.md.bak"),
         SAMPLE,
-        "the first copy is still there"
+        "the first backup is unchanged"
     );
     assert_eq!(env.read(".agent/memories.md.bak-2"), second);
     assert_eq!(ids(&env, &["memory", "list"]), [""; 0]);
     assert_eq!(
         ids(&env, &["memory", "restore", "--list"]).len(),
         5,
-        "all of them are on record"
+        "all of them are recorded"
     );
 }
 
 #[test]
-fn force_without_a_file_just_makes_one() {
+fn force_without_a_file_creates_one() {
     let env = env();
     assert_snapshot!(env.ralph(["tools", "memory", "init", "--force"]).run(), @"
     exit 0

@@ -1,4 +1,4 @@
-//! `ralph merge-driver`, called as git calls it and by git itself.
+//! `ralph merge-driver`, called directly and by git.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use ralph_testkit::{Finished, TestEnv};
 
 use crate::{MEMORIES, SAMPLE, env, names};
 
-/// Writes the three files as git does and calls the driver.
+/// Writes the three files as git does and runs the driver.
 fn drive(env: &TestEnv, [base, ours, theirs]: [&str; 3], path: &str) -> Finished {
     for (name, text) in [(".merge_base", base), (".merge_ours", ours), (".merge_theirs", theirs)] {
         env.write(name, text);
@@ -21,7 +21,7 @@ fn appended(text: &str, id: &str, content: &str) -> String {
 }
 
 #[test]
-fn the_result_replaces_ours_and_nothing_else_is_touched() {
+fn result_replaces_only_ours() {
     let env = env();
     let ours = appended(SAMPLE, "mem-1737400000-aaaa", "ours");
     let theirs = appended(SAMPLE, "mem-1737400000-bbbb", "theirs");
@@ -39,20 +39,20 @@ fn the_result_replaces_ours_and_nothing_else_is_touched() {
 }
 
 #[test]
-fn a_file_with_markers_inside_an_entry_is_left_to_git() {
+fn markers_inside_an_entry_are_left_to_git() {
     let env = env();
     let ours = "### mem-2-0000\n> one\n";
     let theirs = "<<<<<<< HEAD\n### mem-2-0000\n=======\n> one\n";
     assert_snapshot!(drive(&env, ["", ours, theirs], MEMORIES), @"
     exit 98
     --- stderr
-    Warning: the merged file would not show mem-2-0000, so git merges it as text.
+    Warning: the merged file would lose mem-2-0000, so git merges it as text.
     ");
     assert_eq!(env.read(".merge_ours"), ours);
 }
 
 #[test]
-fn both_versions_of_an_entry_are_kept_and_named() {
+fn both_versions_of_an_entry_are_kept() {
     let env = env();
     let ours = SAMPLE.replace("one file, no server", "ours");
     let theirs = SAMPLE.replace("one file, no server", "theirs");
@@ -60,13 +60,13 @@ fn both_versions_of_an_entry_are_kept_and_named() {
     assert_snapshot!(done, @"
     exit 0
     --- stderr
-    Warning: mem-1700000000-c3d4 was changed on both sides; the other version is kept as mem-1700000000-534c.
+    Warning: mem-1700000000-c3d4 was changed on both sides; kept the other version as mem-1700000000-534c.
     ");
     env.write(MEMORIES, env.read(".merge_ours"));
     assert_snapshot!(env.ralph(["memory", "validate"]).run(), @"
     exit 1
     --- stdout
-    .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 say different things since a merge; delete one, or supersede it
+    .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 conflict since a merge; delete or supersede one of them
     ");
     assert_snapshot!(env.ralph(["memory", "show", "mem-1700000000-534c"]).run(), @"
     exit 0
@@ -77,7 +77,7 @@ fn both_versions_of_an_entry_are_kept_and_named() {
 
     Chose SQLite for events: theirs
     --- stderr
-    Warning: .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 say different things since a merge; delete one, or supersede it.
+    Warning: .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 conflict since a merge; delete or supersede one of them.
     ");
     let superseded = "mem-1700000000-c3d4";
     env.ok([
@@ -91,7 +91,7 @@ fn both_versions_of_an_entry_are_kept_and_named() {
 }
 
 #[test]
-fn of_many_conflicts_the_first_are_named() {
+fn only_first_conflicts_are_listed() {
     let env = env();
     let side = |name: &str| -> String {
         let entry = |n: usize| format!("### mem-{n}-aaaa\n> {name}\n\n");
@@ -107,21 +107,21 @@ fn of_many_conflicts_the_first_are_named() {
 }
 
 #[test]
-fn a_conflict_is_told_again_when_one_of_the_two_is_back() {
+fn conflict_is_reported_while_both_exist() {
     let env = env();
     let copy = "\n### mem-1-aaaa\n> theirs\n<!-- ralph: conflicts=mem-1-0000 -->\n";
     env.write(MEMORIES, format!("## Fixes\n\n### mem-1-0000\n> ours\n{copy}"));
-    let is_told = || {
+    let is_reported = || {
         let listed = env.ralph(["memory", "list"]).run().stderr;
-        listed.contains("mem-1-aaaa and mem-1-0000 say different things")
+        listed.contains("mem-1-aaaa and mem-1-0000 conflict since a merge")
     };
-    // The index is made by the first question, and follows what comes after.
-    assert!(is_told());
+    // The first command builds the index, which is then kept up to date.
+    assert!(is_reported());
     for id in ["mem-1-0000", "mem-1-aaaa"] {
         env.ok(["memory", "delete", id]);
-        assert!(!is_told(), "{id} is gone");
+        assert!(!is_reported(), "{id} is deleted");
         env.ok(["memory", "restore", id]);
-        assert!(is_told(), "{id} is back");
+        assert!(is_reported(), "{id} is restored");
     }
     let better = env.ok([
         "memory",
@@ -132,13 +132,13 @@ fn a_conflict_is_told_again_when_one_of_the_two_is_back() {
         "--format",
         "quiet",
     ]);
-    assert!(!is_told(), "one of the two is replaced");
+    assert!(!is_reported(), "one of the two is superseded");
     env.ok(["memory", "delete", better.trim_end()]);
-    assert!(is_told(), "and is no longer");
+    assert!(is_reported(), "and not any more");
 }
 
 #[test]
-fn a_conflict_in_prose_is_told_by_the_exit_code() {
+fn conflict_in_prose_sets_the_exit_code() {
     let env = env();
     let ours = SAMPLE.replace("this file is ours", "ours");
     let theirs = appended(
@@ -153,7 +153,7 @@ fn a_conflict_in_prose_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn what_goes_wrong_leaves_ours_alone_and_makes_git_stop() {
+fn errors_leave_ours_unchanged() {
     let env = env();
     env.write("ours.md", "ours\n");
     let failed = env
@@ -162,10 +162,10 @@ fn what_goes_wrong_leaves_ours_alone_and_makes_git_stop() {
     assert_snapshot!(failed, @"
     exit 129
     --- stderr
-    Error: there is no file no-base.md
+    Error: file not found: no-base.md
     ");
     assert_eq!(env.read("ours.md"), "ours\n");
-    // Nobody may write there.
+    // The folder is read-only.
     let [base, ours, theirs] = [
         SAMPLE,
         &appended(SAMPLE, "mem-1-aaaa", "a"),
@@ -186,7 +186,7 @@ fn what_goes_wrong_leaves_ours_alone_and_makes_git_stop() {
 }
 
 #[test]
-fn the_shelf_is_told_by_configuration_name_or_content() {
+fn file_kind_comes_from_config_name_or_content() {
     let empty = "# Guardrails\n\n## Fixes\n";
     let [ours, theirs] = ["fix-1-aaaa", "fix-1-bbbb"].map(|id| appended(empty, id, id));
     for (config, path) in [
@@ -208,7 +208,7 @@ fn the_shelf_is_told_by_configuration_name_or_content() {
 }
 
 #[test]
-fn git_merges_through_it_and_the_log_adopts_what_came_in() {
+fn git_uses_it_and_the_log_adopts_merged_notes() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.ok(["init"]);

@@ -1,16 +1,16 @@
-//! How `ralph init` has git merge notes through ralph.
+//! Tests of how `ralph init` sets up git to merge notes through ralph.
 
 use insta::assert_snapshot;
 use ralph_testkit::{Finished, TestEnv};
 
 use crate::{MEMORIES, SAMPLE, USER_CONFIG, env};
 
-/// What an earlier version registered.
+/// The driver of an earlier version.
 const OUTDATED: &str = "ralph merge-driver %O %A %B %P";
 const DRIVER: &str = "ralph merge-driver %O %A %B %P; ended=$?; \
                       case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; \
                       git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B\n";
-/// Prose of [`SAMPLE`] as one side has it.
+/// Prose of [`SAMPLE`] as changed on one side.
 const PROSE: &str = "this file is ours";
 
 #[test]
@@ -39,7 +39,7 @@ fn attributes_and_configuration_are_set_once() {
 }
 
 #[test]
-fn a_file_outside_the_repository_is_left_out_and_the_other_one_set_up() {
+fn a_file_outside_the_repository_is_left_out() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write(USER_CONFIG, "[guardrails]\npath = \"../guardrails.md\"\n");
@@ -53,7 +53,7 @@ fn a_file_outside_the_repository_is_left_out_and_the_other_one_set_up() {
 }
 
 #[test]
-fn the_command_of_an_earlier_version_is_updated() {
+fn an_outdated_driver_is_updated() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.ok(["init"]);
@@ -69,8 +69,8 @@ fn the_command_of_an_earlier_version_is_updated() {
     );
 }
 
-/// Two branches that changed the same prose and added a note each are merged by a git that finds nothing but itself and
-/// what the script makes in `$BIN`.
+/// Merges two branches that changed the same prose and added a note each, with a git that finds no programs but its own
+/// and those that the script creates in `$BIN`.
 fn merged_with(env: &TestEnv, make_ralph: &str) -> Finished {
     env.git(["init", "--quiet"]);
     env.ok(["init"]);
@@ -102,7 +102,7 @@ fn a_ralph_that(does: &str) -> String {
 fn fault_16_where_git_finds_no_ralph_it_merges_the_text_and_leaves_markers() {
     for make_ralph in [
         "true",
-        // Others of that name, and a version that does not know the command.
+        // Other programs of that name, and a version without the command.
         &a_ralph_that("exit 1"),
         &a_ralph_that("exit 2"),
         &a_ralph_that("exit 127"),
@@ -122,7 +122,7 @@ fn fault_16_where_git_finds_no_ralph_it_merges_the_text_and_leaves_markers() {
 }
 
 #[test]
-fn the_registered_command_leaves_the_markers_of_ralph_alone() {
+fn the_driver_keeps_ralphs_markers() {
     let env = env();
     let done = merged_with(&env, "ln -s $RALPH $BIN/ralph");
     assert_eq!(done.code, Some(1), "{done}");
@@ -136,7 +136,7 @@ fn the_registered_command_leaves_the_markers_of_ralph_alone() {
 }
 
 #[test]
-fn a_ralph_that_dies_makes_git_stop() {
+fn a_killed_ralph_fails_the_merge() {
     for death in ["exit 129", "kill -9 $$"] {
         let env = env();
         let done = merged_with(&env, &a_ralph_that(death));
@@ -161,7 +161,7 @@ fn a_linked_worktree_shares_the_configuration() {
 }
 
 #[test]
-fn a_project_below_the_top_gets_its_lines_at_the_top() {
+fn lines_of_a_nested_project_go_to_the_top() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write("a part/.ralph.toml", "[memories]\npath = \"notes.md\"\n");
@@ -172,12 +172,12 @@ fn a_project_below_the_top_gets_its_lines_at_the_top() {
     "a part/notes.md" merge=ralph
     "a part/.agent/guardrails.md" merge=ralph
     "#);
-    let told = env.git(["check-attr", "merge", "--", "a part/notes.md", "notes.md"]);
-    assert_eq!(told, "a part/notes.md: merge: ralph\nnotes.md: merge: unspecified\n");
+    let answer = env.git(["check-attr", "merge", "--", "a part/notes.md", "notes.md"]);
+    assert_eq!(answer, "a part/notes.md: merge: ralph\nnotes.md: merge: unspecified\n");
 }
 
 #[test]
-fn what_somebody_else_set_stays_and_is_reported() {
+fn other_settings_are_kept_and_reported() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.git(["config", "merge.ralph.driver", "my-own %A"]);
@@ -185,7 +185,7 @@ fn what_somebody_else_set_stays_and_is_reported() {
     let done = env.ralph(["init"]).run();
     assert_snapshot!(done.stderr, @r#"
     Warning: git's attributes say `.agent/memories.md merge=union`; only merge=ralph merges notes entry by entry.
-    Warning: git's configuration has "my-own %A" as merge.ralph.driver, which stays; ralph's own is "ralph merge-driver %O %A %B %P; ended=$?; case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B".
+    Warning: git's configuration has "my-own %A" as merge.ralph.driver and was not changed; ralph's own is "ralph merge-driver %O %A %B %P; ended=$?; case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B".
     "#);
     assert_eq!(
         env.read(".gitattributes"),
@@ -195,7 +195,7 @@ fn what_somebody_else_set_stays_and_is_reported() {
 }
 
 #[test]
-fn an_attribute_that_is_taken_back_is_reported_and_not_added_again() {
+fn an_overridden_attribute_is_reported() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.ok(["init"]);
@@ -209,7 +209,7 @@ fn an_attribute_that_is_taken_back_is_reported_and_not_added_again() {
     Wrote  nothing; everything is in place
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: .gitattributes has .agent/memories.md merge=ralph, and another line takes that back; only merge=ralph merges notes entry by entry.
+    Warning: .gitattributes has .agent/memories.md merge=ralph, but another line overrides it; only merge=ralph merges notes entry by entry.
     "#);
     assert_eq!(env.read(".gitattributes"), text);
 }
@@ -219,7 +219,7 @@ fn without_git_nothing_happens() {
     let env = env();
     env.ok(["init"]);
     assert!(!env.path(".gitattributes").exists());
-    // A repository, but no git to ask.
+    // A repository without an installed git.
     std::fs::create_dir(env.path(".git")).unwrap();
     let done = env.ralph(["init"]).env("PATH", "/nowhere").run();
     assert_snapshot!(done, @r#"
@@ -230,7 +230,7 @@ fn without_git_nothing_happens() {
     Wrote  nothing; everything is in place
     Next   ralph run "what the agent should do"
     --- stderr
-    Warning: whether git ignores notes was not looked at: git could not be started: No such file or directory (os error 2).
-    Warning: git was not told to merge notes through ralph: git could not be started: No such file or directory (os error 2).
+    Warning: could not check whether git ignores notes: git could not be started: No such file or directory (os error 2).
+    Warning: git was not set up to merge notes through ralph: git could not be started: No such file or directory (os error 2).
     "#);
 }

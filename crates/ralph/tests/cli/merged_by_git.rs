@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, env, json};
 
 #[test]
-fn fault_16_an_entry_that_a_conflict_runs_through_says_what_our_side_says() {
+fn fault_16_conflict_inside_an_entry_uses_our_side() {
     let env = env();
     env.write(
         MEMORIES,
@@ -21,22 +21,22 @@ fn fault_16_an_entry_that_a_conflict_runs_through_says_what_our_side_says() {
     assert_snapshot!(env.ralph(["memory", "validate"]).run(), @"
     exit 1
     --- stdout
-    .agent/memories.md:4: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
+    .agent/memories.md:4: unresolved merge conflict, which may hide entries; resolve it and remove the marker lines
     .agent/memories.md:7: these quoted lines belong to no entry
     .agent/memories.md:9: these quoted lines belong to no entry
-    .agent/memories.md:15: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
+    .agent/memories.md:15: unresolved merge conflict, which may hide entries; resolve it and remove the marker lines
     .agent/memories.md:18: these quoted lines belong to no entry
     ");
     assert!(
         env.ralph(["memory", "list"])
             .run()
             .stderr
-            .contains("memories.md:4: a conflict of a merge")
+            .contains("memories.md:4: unresolved merge conflict")
     );
 }
 
 #[test]
-fn fault_16_entries_between_markers_are_all_read() {
+fn fault_16_entries_between_markers_are_read() {
     let env = env();
     env.write(
         MEMORIES,
@@ -46,12 +46,12 @@ fn fault_16_entries_between_markers_are_all_read() {
     let notes = json(&env, &["memory", "list", "--json"]);
     assert_eq!(notes[0]["content"], "ours");
     assert_eq!(notes[0]["tags"], serde_json::json!([]));
-    assert_eq!(notes[1]["content"], "theirs", "the marker is no part of it");
+    assert_eq!(notes[1]["content"], "theirs", "the marker is not part of it");
     assert_eq!(notes[1]["tags"][0], "common");
 }
 
 #[test]
-fn fault_16_an_entry_of_one_half_takes_nothing_from_the_other() {
+fn fault_16_conflict_sides_do_not_mix() {
     let env = env();
     env.write(
         MEMORIES,
@@ -64,7 +64,7 @@ fn fault_16_an_entry_of_one_half_takes_nothing_from_the_other() {
 }
 
 #[test]
-fn a_line_under_a_title_is_no_marker() {
+fn heading_underline_is_not_a_marker() {
     let env = env();
     env.write(
         MEMORIES,
@@ -81,7 +81,7 @@ fn a_line_under_a_title_is_no_marker() {
 }
 
 #[test]
-fn fault_16_versions_that_a_union_ran_together_are_told() {
+fn fault_16_versions_joined_by_union_are_reported() {
     let env = env();
     env.write(
         MEMORIES,
@@ -101,7 +101,7 @@ fn fault_16_versions_that_a_union_ran_together_are_told() {
     exit 1
     --- stdout
     .agent/memories.md:7: these quoted lines belong to no entry
-    .agent/memories.md:8: mem-1-0000 has a second tags line, which is not read; a merge may have run two entries or two versions of one together
-    .agent/memories.md:9: mem-1-0000 has a second ralph: line, which is not read; a merge may have run two entries or two versions of one together
+    .agent/memories.md:8: mem-1-0000 has a second tags line, which is not read; a merge may have joined two entries or two versions of one
+    .agent/memories.md:9: mem-1-0000 has a second ralph: line, which is not read; a merge may have joined two entries or two versions of one
     ");
 }

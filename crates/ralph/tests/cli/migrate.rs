@@ -1,4 +1,4 @@
-//! Signs, the old form of guardrails, and `ralph guardrails migrate`.
+//! Signs, the legacy form of guardrails, and `ralph guardrails migrate`.
 
 use insta::assert_snapshot;
 
@@ -56,15 +56,15 @@ fn signs_are_listed_and_shown_like_notes() {
     assert_snapshot!(env.ralph(["guardrails", "validate"]).run(), @"
     exit 0
     --- stdout
-    .agent/guardrails.md is fine: 0 guardrails and 2 Signs.
+    .agent/guardrails.md is valid: 0 guardrails and 2 Signs.
     --- stderr
-    It has the old form; `ralph guardrails migrate` makes entries of its Signs.
+    It has the legacy format; convert its Signs with `ralph guardrails migrate`.
     ");
-    assert_eq!(changes(&before, &env.tree()), [""; 0], "readers change nothing");
+    assert_eq!(changes(&before, &env.tree()), [""; 0], "reading changes nothing");
 }
 
 #[test]
-fn many_signs_and_entries_are_shown_in_the_order_asked_for() {
+fn signs_and_entries_are_shown_in_given_order() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     let add = |text: String| env.ok(["guardrails", "add", &text, "-t", "fix", "--format", "quiet"]);
@@ -80,7 +80,7 @@ fn many_signs_and_entries_are_shown_in_the_order_asked_for() {
 }
 
 #[test]
-fn signs_count_as_older_than_entries_and_match_no_filter() {
+fn signs_are_older_than_entries_and_match_no_filter() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     let fix = env.ok(["guardrails", "add", "x", "-t", "fix", "--format", "quiet"]);
@@ -98,14 +98,14 @@ fn signs_count_as_older_than_entries_and_match_no_filter() {
 }
 
 #[test]
-fn a_sign_is_not_changed_before_it_is_an_entry() {
+fn signs_are_read_only() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     assert_snapshot!(env.ralph(["guardrails", "delete", "sign-green-tests"]).run(), @"
     exit 1
     --- stderr
-    Error: sign-green-tests is a Sign, and Signs are only read
-    Hint: `ralph guardrails migrate` makes entries of all Signs, which can be changed
+    Error: sign-green-tests is a legacy Sign and cannot be changed
+    Hint: `ralph guardrails migrate` converts all Signs to entries, which can be edited
     ");
     for arguments in [
         vec!["edit", "sign-green", "--content", "x"],
@@ -120,21 +120,21 @@ fn a_sign_is_not_changed_before_it_is_an_entry() {
     assert_snapshot!(env.ralph(["guardrails", "show", "sign-"]).run(), @"
     exit 1
     --- stderr
-    Error: sign- is the beginning of 2 ids: sign-read-before-writing, sign-green-tests
-    Hint: give more of the id
+    Error: sign- matches 2 ids: sign-read-before-writing, sign-green-tests
+    Hint: use a longer prefix of the id
     ");
     assert_snapshot!(env.ralph(["guardrails", "show", "sign-x"]).run(), @"
     exit 1
     --- stderr
     Error: Guardrail not found: sign-x
-    Hint: `ralph guardrails list` shows what there is, `ralph guardrails restore --list` what is gone
+    Hint: `ralph guardrails list` shows all entries, `ralph guardrails restore --list` deleted ones
     ");
     assert_eq!(env.read(GUARDRAILS), LEGACY);
     assert_eq!(names(&env), [".agent/", GUARDRAILS]);
 }
 
 #[test]
-fn migration_makes_entries_keeps_the_original_and_is_on_record() {
+fn migration_is_recorded_and_keeps_the_original() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     assert_snapshot!(env.ralph(["guardrails", "migrate", "--dry-run"]).run(), @"
@@ -143,7 +143,7 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
     sign-read-before-writing would become a fix: Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
     sign-green-tests would become a fix: Green tests. Before `git commit`: Run the tests
     --- stderr
-    Nothing was changed; without --dry-run 2 Signs would be migrated.
+    Dry run: would migrate 2 Signs; nothing was changed.
     ");
     assert_eq!(names(&env), [".agent/", GUARDRAILS]);
     assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
@@ -152,7 +152,7 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
     Guardrail stored: fix-1737372000-910a
     Guardrail stored: fix-1737372000-beeb
     --- stderr
-    The old file is kept as .agent/guardrails.md.bak.
+    Kept the old file as .agent/guardrails.md.bak.
     ");
     assert_snapshot!(env.read(GUARDRAILS), @"
     # Guardrails
@@ -180,7 +180,7 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
     assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
     exit 0
     --- stdout
-    There are no Signs to migrate.
+    No Signs to migrate.
     ");
     assert_eq!(json(&env, &["guardrails", "migrate", "--json"]), serde_json::json!([]));
     assert_eq!(
@@ -191,7 +191,7 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
 }
 
 #[test]
-fn signs_in_sections_and_of_a_chosen_kind() {
+fn section_or_type_decides_the_kind() {
     let env = env();
     let file = "## Decisions\r\n\r\n### Sign: Here\r\n- stay\r\n\r\n## Mine\r\n### Sign: There\r\n- move\r\n";
     env.write(GUARDRAILS, file);
@@ -215,21 +215,23 @@ fn signs_in_sections_and_of_a_chosen_kind() {
 }
 
 #[test]
-fn a_project_without_a_file_has_nothing_to_migrate() {
+fn nothing_to_migrate_without_a_file() {
     let env = env();
-    assert_snapshot!(env.ok(["guardrails", "migrate"]), @"There are no Signs to migrate.");
-    assert_snapshot!(env.ok(["guardrails", "migrate", "--dry-run"]), @"There are no Signs to migrate.");
+    assert_snapshot!(env.ok(["guardrails", "migrate"]), @"No Signs to migrate.");
+    assert_snapshot!(env.ok(["guardrails", "migrate", "--dry-run"]), @"No Signs to migrate.");
     assert_eq!(names(&env), [""; 0]);
 }
 
 #[test]
-fn an_earlier_backup_is_never_written_over() {
+fn earlier_backup_is_kept() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     env.write(".agent/guardrails.md.bak", "an older one\n");
     let migrated = env.ralph(["guardrails", "migrate"]).run();
     assert!(
-        migrated.stderr.contains("kept as .agent/guardrails.md.bak-2."),
+        migrated
+            .stderr
+            .contains("Kept the old file as .agent/guardrails.md.bak-2."),
         "{migrated}"
     );
     assert_eq!(env.read(".agent/guardrails.md.bak"), "an older one\n");
@@ -237,7 +239,7 @@ fn an_earlier_backup_is_never_written_over() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_stays_as_it_is() {
+fn read_only_file_is_unchanged() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
     let mut permissions = std::fs::metadata(env.path(GUARDRAILS)).unwrap().permissions();

@@ -1,11 +1,11 @@
-//! Texts that break other tools, through every command that stores one: they read back exactly, or are refused in one
-//! clear line.
+//! Texts that break other tools read back exactly or are refused with one clear line, in every command that stores
+//! text.
 
 use ralph_testkit::TestEnv;
 
 use crate::{GUARDRAILS, MEMORIES, env, json};
 
-/// Texts that look like structure, like arguments, like code, or like nothing that a terminal should see.
+/// Texts that look like structure, arguments or code, or contain control characters.
 const TEXTS: &[&str] = &[
     "\"quoted\" 'single' `ticks` ```fence",
     "> quoted\n>> twice\n",
@@ -34,7 +34,7 @@ fn stored(env: &TestEnv, list: &[&str]) -> String {
 }
 
 #[test]
-fn texts_read_back_exactly_from_both_shelves() {
+fn texts_read_back_exactly() {
     for text in TEXTS {
         for (add, list, file) in [
             (
@@ -56,17 +56,17 @@ fn texts_read_back_exactly_from_both_shelves() {
             let list = json(&env, &list);
             assert_eq!(list.as_array().unwrap().len(), 1, "{text:?} in {}", env.read(file));
             let id = list[0]["id"].as_str().unwrap();
-            let shelf = if file == MEMORIES { "memory" } else { "guardrails" };
+            let family = if file == MEMORIES { "memory" } else { "guardrails" };
             let is_visible = ralph_model::invisible_characters(text).is_empty();
             let expected = Some(i32::from(!is_visible));
-            assert_eq!(env.ralph([shelf, "validate"]).run().code, expected, "{text:?}");
-            env.ok([shelf, "show", id]);
+            assert_eq!(env.ralph([family, "validate"]).run().code, expected, "{text:?}");
+            env.ok([family, "show", id]);
         }
     }
 }
 
 #[test]
-fn texts_survive_promotion_and_the_scratchpad() {
+fn texts_survive_promotion_and_scratchpad() {
     for text in TEXTS {
         let env = env();
         let kept = env.ralph(["guardrails", "add", "-"]).input(format!("{text}\n")).run();
@@ -84,7 +84,7 @@ fn texts_survive_promotion_and_the_scratchpad() {
 }
 
 #[test]
-fn a_megabyte_is_kept_and_a_nul_is_refused() {
+fn megabyte_is_stored_and_nul_refused() {
     let env = env();
     let large = "0123456789 \u{1f9e0}\n".repeat(70_000);
     for arguments in [
@@ -104,7 +104,7 @@ fn a_megabyte_is_kept_and_a_nul_is_refused() {
 }
 
 #[test]
-fn signs_with_such_texts_are_listed_and_migrated_without_loss() {
+fn signs_are_migrated_without_loss() {
     for text in TEXTS.iter().filter(|text| !text.contains(['\n', '\u{85}', '\u{2028}'])) {
         let env = env();
         env.write(
@@ -125,6 +125,6 @@ fn signs_with_such_texts_are_listed_and_migrated_without_loss() {
     let bytes = std::fs::read(env.path(GUARDRAILS)).unwrap();
     assert!(
         bytes.starts_with(b"### Sign: \xff\n- \xfe\n"),
-        "what cannot be read stays as it is"
+        "unreadable blocks are unchanged"
     );
 }

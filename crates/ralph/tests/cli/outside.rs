@@ -1,4 +1,4 @@
-//! Configured paths and links stay beneath the project, unless the user's own configuration allows it.
+//! Configured paths and symlinks must stay inside the project, unless the user's own configuration allows it.
 
 use std::os::unix::fs::symlink;
 
@@ -7,7 +7,7 @@ use ralph_testkit::{Finished, TestEnv};
 
 use crate::{MEMORIES, USER_CONFIG, env};
 
-/// A file of the user's, which no command here may read or change.
+/// A user's file that no command may read or change.
 const OUTSIDE: &str = "../home/.bashrc";
 
 fn private() -> TestEnv {
@@ -16,7 +16,7 @@ fn private() -> TestEnv {
     env
 }
 
-/// The command is refused in one line, and nothing of the file outside is read or changed.
+/// Checks that the command is refused and the file outside is neither shown nor changed.
 #[track_caller]
 fn refused(env: &TestEnv, arguments: &[&str], about: &str) -> Finished {
     let ended = env.ralph(arguments.iter().copied()).run();
@@ -29,7 +29,7 @@ fn refused(env: &TestEnv, arguments: &[&str], about: &str) -> Finished {
 }
 
 #[test]
-fn a_configured_path_outside_the_project_is_refused() {
+fn configured_path_outside_is_refused() {
     let env = private();
     let absolute = env.path(OUTSIDE).display().to_string();
     env.write(".ralph.toml", format!("[scratchpad]\npath = \"{absolute}\"\n"));
@@ -50,7 +50,7 @@ fn a_configured_path_outside_the_project_is_refused() {
 }
 
 #[test]
-fn a_link_that_leaves_the_project_is_refused() {
+fn symlink_to_outside_is_refused() {
     for (link, arguments) in [
         (MEMORIES, ["memory", "add", "x"]),
         (MEMORIES, ["memory", "list", "--json"]),
@@ -76,9 +76,9 @@ fn a_link_that_leaves_the_project_is_refused() {
     }
 }
 
-/// Whoever holds a lock writes into its file.
+/// Locking writes to the lock file.
 #[test]
-fn a_lock_that_is_a_link_is_refused_and_nothing_changes() {
+fn symlinked_lock_is_refused() {
     for (lock, arguments) in [
         (".agent/memories.md.lock", &["remember", "hello"][..]),
         (".agent/guardrails.md.lock", &["guardrails", "add", "hello"]),
@@ -109,7 +109,7 @@ fn a_lock_that_is_a_link_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn an_index_that_is_a_link_or_whose_lock_is_one_is_done_without() {
+fn symlinked_index_is_not_used() {
     for (link, target) in [
         (".ralph/index.db.lock", OUTSIDE),
         (".ralph/index.db", OUTSIDE),
@@ -132,7 +132,7 @@ fn an_index_that_is_a_link_or_whose_lock_is_one_is_done_without() {
 }
 
 #[test]
-fn notes_do_not_go_into_git_or_into_files_of_ralph() {
+fn notes_cannot_be_in_git_or_ralph_files() {
     let env = private();
     std::fs::create_dir_all(env.path(".git/hooks")).unwrap();
     env.ok(["task", "add", "x"]);
@@ -166,7 +166,7 @@ fn notes_do_not_go_into_git_or_into_files_of_ralph() {
 }
 
 #[test]
-fn files_of_ralph_that_are_links_to_outside_are_refused() {
+fn symlinked_ralph_files_are_refused() {
     for (link, arguments) in [
         (".ralph", &["task", "list"][..]),
         (".ralph/progress.db", &["task", "add", "x"]),
@@ -188,13 +188,13 @@ fn files_of_ralph_that_are_links_to_outside_are_refused() {
         if link == ".ralph" {
             env.ok(["hook", "session-start"]);
             let inside = std::fs::read_dir(env.path("../home/folder")).unwrap().count();
-            assert_eq!(inside, 0, "the trace of a hook that failed");
+            assert_eq!(inside, 0, "no trace of the failed hook");
         }
     }
 }
 
 #[test]
-fn the_users_configuration_allows_a_folder_of_ralph_outside() {
+fn user_config_allows_ralph_folder_outside() {
     let env = env();
     std::fs::create_dir_all(env.path("../shared/ralph")).unwrap();
     symlink(env.path("../shared/ralph"), env.path(".ralph")).unwrap();
@@ -208,7 +208,7 @@ fn the_users_configuration_allows_a_folder_of_ralph_outside() {
 }
 
 #[test]
-fn a_link_to_a_missing_file_outside_is_refused() {
+fn dangling_symlink_to_outside_is_refused() {
     let env = private();
     std::fs::create_dir_all(env.path(".agent")).unwrap();
     symlink(env.path("../home/new.md"), env.path(MEMORIES)).unwrap();
@@ -217,7 +217,7 @@ fn a_link_to_a_missing_file_outside_is_refused() {
 }
 
 #[test]
-fn a_knowledge_file_that_is_a_link_to_outside_is_skipped_and_named() {
+fn symlinked_knowledge_file_is_skipped() {
     let env = private();
     env.write(
         "../home/private.md",
@@ -239,7 +239,7 @@ fn a_knowledge_file_that_is_a_link_to_outside_is_skipped_and_named() {
 }
 
 #[test]
-fn links_inside_the_project_stay_links() {
+fn symlinks_inside_the_project_work() {
     let env = env();
     env.write("docs/notes.md", "# Memories\n");
     std::fs::create_dir_all(env.path(".agent")).unwrap();
@@ -250,7 +250,7 @@ fn links_inside_the_project_stay_links() {
 }
 
 #[test]
-fn the_users_configuration_allows_paths_outside() {
+fn user_config_allows_paths_outside() {
     let env = env();
     env.write("../shared/memories.md", "# Memories\n");
     let shared = env.path("../shared").canonicalize().unwrap().display().to_string();
@@ -273,7 +273,7 @@ fn the_users_configuration_allows_paths_outside() {
 }
 
 #[test]
-fn a_project_cannot_allow_paths_outside_itself() {
+fn project_config_cannot_allow_outside_paths() {
     let env = private();
     env.write(
         ".ralph.toml",

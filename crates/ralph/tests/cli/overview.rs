@@ -1,24 +1,24 @@
-//! `ralph` alone, `--help` and `--version`.
+//! Tests of `ralph` without arguments, `--help` and `--version`.
 
 use insta::assert_snapshot;
 
 use crate::{GUARDRAILS, MEMORIES, add, env, names, sample};
 
 #[test]
-fn an_empty_folder_is_told_to_begin() {
+fn empty_folder_suggests_init() {
     let env = env();
     assert_snapshot!(env.ralph([]).run(), @"
     exit 0
     --- stdout
     Project  [TMP]/project
     Notes    none yet
-    Next     ralph init    # set this project up
+    Next     ralph init    # set up this project
     ");
     assert_eq!(names(&env), [""; 0]);
 }
 
 #[test]
-fn the_next_command_follows_from_how_things_stand() {
+fn next_command_depends_on_the_state() {
     let env = env();
     env.ok(["init"]);
     assert_snapshot!(env.ralph([]).run(), @r#"
@@ -26,7 +26,7 @@ fn the_next_command_follows_from_how_things_stand() {
     --- stdout
     Project  [TMP]/project
     Notes    none yet
-    Next     ralph remember "TEXT"    # keep the first note
+    Next     ralph remember "TEXT"    # save your first note
     "#);
     add(&env, "one");
     env.ok(["memory", "add", "two", "-t", "fix"]);
@@ -37,7 +37,7 @@ fn the_next_command_follows_from_how_things_stand() {
     Project  [TMP]/project
     Notes    2 memories in .agent/memories.md (1 pattern, 1 fix)
              1 guardrail in .agent/guardrails.md (1 pattern)
-    Next     ralph recall "TEXT"    # what is known about it
+    Next     ralph recall "TEXT"    # search memory
     "#);
     env.write(MEMORIES, "### mem-1-0000\n> by hand\n");
     env.write(GUARDRAILS, "### Sign: Old\n- **Trigger**: a\n- **Instruction**: b\n");
@@ -47,17 +47,17 @@ fn the_next_command_follows_from_how_things_stand() {
     Project  [TMP]/project
     Notes    1 memory in .agent/memories.md (1 pattern)
              1 guardrail in .agent/guardrails.md (1 Sign)
-    Gone     2 notes vanished and can be brought back: ralph memory restore --list
-    Gone     1 note vanished and can be brought back: ralph guardrails restore --list
-    Next     ralph recall "TEXT"    # what is known about it
+    Missing  2 notes missing but recoverable: ralph memory restore --list
+    Missing  1 note missing but recoverable: ralph guardrails restore --list
+    Next     ralph recall "TEXT"    # search memory
     --- stderr
-    Warning: 2 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
+    Warning: 2 notes are missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
       mem-1737372000-910a  one
       mem-1737372000-beeb  two
-    Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
-    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
+    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
+    Warning: 1 note is missing from .agent/guardrails.md but not deleted; an older version of the file may have been saved over it.
       pattern-1737372000-910a  three
-    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
+    Hint: `ralph guardrails restore ID` restores one, `ralph guardrails restore --list` lists them.
     "#);
 }
 
@@ -68,7 +68,7 @@ fn notes_are_counted_by_kind() {
     --- stdout
     Project  [TMP]/project
     Notes    4 memories in .agent/memories.md (1 pattern, 1 decision, 1 fix, 1 context)
-    Next     ralph init    # set this project up
+    Next     ralph init    # set up this project
     ");
 }
 
@@ -103,7 +103,7 @@ fn help_names_every_command() {
 }
 
 #[test]
-fn guardrails_are_notes_too() {
+fn guardrails_are_counted() {
     let env = env();
     let sign = "### Sign: Green tests\n- **Trigger**: before a commit\n- **Instruction**: run them all\n";
     env.write(GUARDRAILS, sign);
@@ -112,7 +112,7 @@ fn guardrails_are_notes_too() {
     --- stdout
     Project  [TMP]/project
     Notes    1 guardrail in .agent/guardrails.md (1 Sign)
-    Next     ralph init    # set this project up
+    Next     ralph init    # set up this project
     ");
     env.ok(["remember", "the build takes an hour", "--type", "context"]);
     let rule = env.ok(["guardrails", "add", "wait for it", "--type", "fix", "--format", "quiet"]);
@@ -122,7 +122,7 @@ fn guardrails_are_notes_too() {
     Project  [TMP]/project
     Notes    1 memory in .agent/memories.md (1 context)
              2 guardrails in .agent/guardrails.md (1 fix, 1 Sign)
-    Next     ralph init    # set this project up
+    Next     ralph init    # set up this project
     ");
     env.write(GUARDRAILS, sign);
     let shown = env.ralph([]).run();
@@ -130,7 +130,7 @@ fn guardrails_are_notes_too() {
     assert!(
         shown
             .stdout
-            .contains("Gone     1 note vanished and can be brought back: ralph guardrails restore --list\n"),
+            .contains("Missing  1 note missing but recoverable: ralph guardrails restore --list\n"),
         "{shown}"
     );
 }

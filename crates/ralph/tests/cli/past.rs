@@ -1,4 +1,4 @@
-//! A project with a past: tasks that were worked on, as a run leaves them.
+//! Creates projects with a history: tasks with iterations, as a run records them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,29 +12,24 @@ use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;
 
-/// What a task is worked on with.
+/// The properties of an iteration.
 pub(crate) struct Worked<'a> {
-    /// The task's id.
     pub(crate) task: &'a str,
-    /// How it ended.
     pub(crate) outcome: Outcome,
-    /// What was the matter.
     pub(crate) reason: &'a str,
-    /// What the agent noted.
     pub(crate) notes: Option<&'a str>,
-    /// What stood in the prompt and what did not.
+    /// The entries in the prompt and those left out.
     pub(crate) injections: &'a [Injection],
-    /// What the agent relied on.
+    /// The entries the agent relied on.
     pub(crate) used: &'a [&'a str],
-    /// What else it said.
     pub(crate) captured: Captured,
-    /// What makes its failure the same as another one.
+    /// Identifies equal failures.
     pub(crate) signature: Option<u64>,
-    /// The model that was asked for.
+    /// The requested model.
     pub(crate) model: &'a str,
-    /// How hard the agent found it.
+    /// The difficulty reported by the agent.
     pub(crate) difficulty: Option<Difficulty>,
-    /// How often a task that was not done may be tried again.
+    /// How often an unfinished task may be retried.
     pub(crate) max_retries: u32,
 }
 
@@ -60,7 +55,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_737_367_200 + second).unwrap()
 }
 
-/// Works on tasks, one iteration each, in one run; the database in which that stands.
+/// Records one iteration for each task in one run, and returns the database.
 pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) -> Store {
     let (mut store, run) = begin(env, run, "here");
     for (iteration, worked) in (1..).zip(iterations) {
@@ -69,13 +64,13 @@ pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) -> Store 
     store
 }
 
-/// Claims a task for a run of a process that is no more, on this host.
+/// Claims a task for a run whose process has ended, on this host.
 pub(crate) fn claim(env: &TestEnv, run: u64, task: &str, host: &str) {
     let (mut store, run) = begin(env, run, host);
     claimed(&mut store, &run, 1, task);
 }
 
-/// Begins a run that does nothing yet.
+/// Begins a run without iterations.
 pub(crate) fn begin(env: &TestEnv, run: u64, host: &str) -> (Store, RunId) {
     let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
     let run = RunId::new(run);
@@ -105,10 +100,9 @@ fn claimed(store: &mut Store, run: &RunId, iteration: u32, task: &str) -> Claim 
         worktree: "",
         commits_here: &BTreeSet::new(),
         marker: "word",
-        // Longer than any test.
         lease: Duration::from_secs(1 << 30),
         verifier: None,
-        heed: ralph_store::Heed::Pauses,
+        pause_policy: ralph_store::PausePolicy::Respect,
         now: at(1),
     };
     let ClaimAnswer::Claimed(claim) = store.claim_next(&request).unwrap() else {
@@ -176,7 +170,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
     store.settle(&settlement).unwrap();
 }
 
-/// Makes a task and returns its id.
+/// Adds a task and returns its id.
 #[track_caller]
 pub(crate) fn task(env: &TestEnv, title: &str) -> String {
     env.ok(["task", "add", title]).trim_end().to_owned()

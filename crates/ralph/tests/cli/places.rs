@@ -1,4 +1,4 @@
-//! Which project and which file a command works on.
+//! Which project and which file a command uses.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -13,7 +13,7 @@ fn one(id: u32) -> String {
 }
 
 #[test]
-fn the_other_spelling_makes_its_file_where_that_tool_has_it() {
+fn tools_memory_uses_the_orchestrator_path() {
     let env = env();
     assert_snapshot!(env.ralph(["tools", "memory", "add", "x", "-t", "fix"]).run(), @"
     exit 0
@@ -32,7 +32,7 @@ fn the_other_spelling_makes_its_file_where_that_tool_has_it() {
 }
 
 #[test]
-fn of_several_files_the_first_place_counts() {
+fn first_existing_path_is_used() {
     let env = env();
     env.write("memories.md", one(3));
     assert_eq!(ids(&env, &["memory", "list"]), ["mem-3-0000"]);
@@ -47,7 +47,7 @@ fn of_several_files_the_first_place_counts() {
 }
 
 #[test]
-fn the_configured_file_goes_before_all_others() {
+fn configured_path_takes_precedence() {
     let env = env();
     env.write(MEMORIES, one(1));
     env.write(".ralph.toml", "[memories]\npath = \"docs/notes/ours.md\"\n");
@@ -70,7 +70,7 @@ fn the_configured_file_goes_before_all_others() {
 }
 
 #[test]
-fn the_project_is_found_from_below() {
+fn project_is_found_from_subfolders() {
     let env = env();
     env.write(MEMORIES, one(1));
     let deep = env.path("src/deep");
@@ -80,12 +80,12 @@ fn the_project_is_found_from_below() {
         listed.stdout.trim_end().to_owned()
     };
     assert_eq!(listed(&deep), "mem-1-0000");
-    // A nearer folder of notes is nearer; a configuration further up goes before it.
+    // The nearest folder with notes is used, unless a parent has a configuration file.
     env.write("src/.agent/memories.md", one(2));
     assert_eq!(listed(&deep), "mem-2-0000");
     env.write(".ralph.toml", "");
     assert_eq!(listed(&deep), "mem-1-0000");
-    // Nothing above the first folder with `.git` is looked at.
+    // The search stops at the first folder with `.git`.
     std::fs::create_dir(env.path("src/.git")).unwrap();
     assert_eq!(listed(&deep), "mem-2-0000");
     std::fs::create_dir(env.path("src/deep/.git")).unwrap();
@@ -93,7 +93,7 @@ fn the_project_is_found_from_below() {
 }
 
 #[test]
-fn the_root_may_be_given_and_is_taken_as_it_is() {
+fn given_root_is_used_as_is() {
     let env = env();
     env.write("a/.agent/memories.md", one(1));
     env.write("a/.ralph.toml", "");
@@ -102,7 +102,7 @@ fn the_root_may_be_given_and_is_taken_as_it_is() {
     assert_eq!(
         ids(&env, &["memory", "list", "--root", "a/b"]),
         [""; 0],
-        "nothing is looked for above it"
+        "parents are not searched"
     );
     env.ok(["memory", "add", "x", "--root", "a/b"]);
     assert!(env.path("a/b/.agent/memories.md").exists());
@@ -119,7 +119,7 @@ fn the_root_may_be_given_and_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_linked_file_stays_a_link() {
+fn symlink_stays_a_symlink() {
     let env = env();
     env.write("docs/real.md", one(1));
     std::fs::create_dir(env.path(".agent")).unwrap();
@@ -130,23 +130,19 @@ fn a_linked_file_stays_a_link() {
     assert!(env.read("docs/real.md").contains(&id));
     assert!(
         !names(&env).contains(&".agent/memories.md.lock".to_owned()),
-        "the lock lies beside the file itself"
+        "the lock is next to the target"
     );
     env.ok(["memory", "init", "--force"]);
     assert!(env.path(MEMORIES).is_symlink());
 }
 
 #[test]
-fn a_link_to_a_file_that_is_not_there_yet_stays_a_link_too() {
+fn dangling_symlink_stays_a_symlink() {
     let env = env();
     std::fs::create_dir(env.path(".agent")).unwrap();
     symlink("../docs/later.md", env.path(MEMORIES)).unwrap();
     env.write("memories.md", one(9));
-    assert_eq!(
-        ids(&env, &["memory", "list"]),
-        [""; 0],
-        "the link is the file, though it leads nowhere"
-    );
+    assert_eq!(ids(&env, &["memory", "list"]), [""; 0], "the dangling link is used");
     let id = add(&env, "made through the link");
     assert!(env.path(MEMORIES).is_symlink());
     assert!(env.read("docs/later.md").contains(&id));
@@ -154,7 +150,7 @@ fn a_link_to_a_file_that_is_not_there_yet_stays_a_link_too() {
 }
 
 #[test]
-fn links_that_go_round_in_circles_are_an_error() {
+fn symlink_loop_is_an_error() {
     let env = env();
     std::fs::create_dir(env.path(".agent")).unwrap();
     symlink("memories.md", env.path(MEMORIES)).unwrap();
@@ -171,7 +167,7 @@ fn links_that_go_round_in_circles_are_an_error() {
 }
 
 #[test]
-fn the_mode_of_the_file_is_kept() {
+fn file_mode_is_kept() {
     let env = env();
     env.write(MEMORIES, one(1));
     for mode in [0o600, 0o664] {

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, add, env, json, sample};
 
 #[test]
-fn all_notes_are_written_in_section_order() {
+fn notes_are_printed_in_section_order() {
     assert_snapshot!(sample().ralph(["memory", "prime"]).run(), @"
     exit 0
     --- stdout
@@ -39,7 +39,7 @@ fn all_notes_are_written_in_section_order() {
 }
 
 #[test]
-fn nothing_to_say_is_said_with_nothing() {
+fn no_notes_print_nothing() {
     let env = env();
     assert_snapshot!(env.ralph(["memory", "prime"]).run(), @"exit 0");
     assert_snapshot!(env.ralph(["memory", "prime", "--format", "json"]).run(), @"
@@ -57,7 +57,7 @@ fn nothing_to_say_is_said_with_nothing() {
 }
 
 #[test]
-fn filters_choose() {
+fn filters_apply() {
     let env = sample();
     for (flags, expected) in [
         (vec!["--type", "fix,pattern"], vec!["a1b2", "e5f6"]),
@@ -87,7 +87,7 @@ fn filters_choose() {
 }
 
 #[test]
-fn a_budget_keeps_whole_notes_and_says_what_is_missing() {
+fn budget_keeps_whole_notes() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "prime", "--budget", "80"]).run(), @"
     exit 0
@@ -104,7 +104,7 @@ fn a_budget_keeps_whole_notes_and_says_what_is_missing() {
     <!-- truncated: budget exceeded -->
     <!-- 3 entries left out -->
     --- stderr
-    3 notes did not fit into 80 tokens.
+    Left out 3 notes that did not fit into 80 tokens.
     ");
     assert_snapshot!(env.ralph(["memory", "prime", "--budget", "80", "--json"]).run(), @r#"
     exit 0
@@ -114,14 +114,14 @@ fn a_budget_keeps_whole_notes_and_says_what_is_missing() {
       {"id":"mem-1736000000-g7h8","memory_type":"context","content":"The billing service belongs to team Falcon.","tags":[],"created":"2025-01-04"}
     ]
     --- stderr
-    2 notes did not fit into 80 tokens.
+    Left out 2 notes that did not fit into 80 tokens.
     "#);
     let least = env.ralph(["memory", "prime", "--budget", "1"]).run();
-    assert_eq!(least.stderr, "4 notes did not fit into 1 token.\n");
+    assert_eq!(least.stderr, "Left out 4 notes that did not fit into 1 token.\n");
 }
 
 #[test]
-fn no_budget_is_ever_exceeded_and_json_is_always_whole() {
+fn budget_is_never_exceeded_and_json_is_valid() {
     let env = sample();
     for text in [
         "日本語の長いメモ。".repeat(9),
@@ -148,7 +148,7 @@ fn no_budget_is_ever_exceeded_and_json_is_always_whole() {
 }
 
 #[test]
-fn a_text_decides_which_notes_stand_when_not_all_fit() {
+fn for_selects_relevant_notes() {
     let env = env();
     for text in [
         "the parser reads tokens",
@@ -167,7 +167,7 @@ fn a_text_decides_which_notes_stand_when_not_all_fit() {
 }
 
 #[test]
-fn within_a_section_the_oldest_stands_first_whatever_was_preferred() {
+fn sections_are_sorted_oldest_first() {
     let env = env();
     let all = ["one", "two", "three"].map(|text| add(&env, text));
     for flags in [vec![], vec!["--for", "two"], vec!["--for", "three two"]] {
@@ -187,7 +187,7 @@ fn within_a_section_the_oldest_stands_first_whatever_was_preferred() {
 }
 
 #[test]
-fn priming_changes_no_byte() {
+fn prime_changes_no_file() {
     let env = sample();
     let before = env.tree();
     env.ok(["memory", "prime", "--budget", "20"]);
@@ -195,7 +195,7 @@ fn priming_changes_no_byte() {
 }
 
 #[test]
-fn other_formats_do_not_exist() {
+fn table_format_is_refused() {
     assert_snapshot!(sample().ralph(["memory", "prime", "--format", "table"]).run(), @"
     exit 2
     --- stderr

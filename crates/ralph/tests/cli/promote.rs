@@ -7,7 +7,7 @@ use crate::{GUARDRAILS, MEMORIES, changes, env, ids, json, names};
 const FIX: &str = "fix-1737372000-910a";
 
 #[test]
-fn a_guardrail_becomes_a_memory_and_leaves() {
+fn guardrail_is_moved_to_memories() {
     let env = env();
     env.write(
         GUARDRAILS,
@@ -47,7 +47,7 @@ fn a_guardrail_becomes_a_memory_and_leaves() {
     --- stdout
     Guardrail promoted: mem-1737372000-910a
     --- stderr
-    fix-1737372000-910a was promoted before.
+    fix-1737372000-910a is already promoted.
     ");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
@@ -68,12 +68,12 @@ fn kinds_are_kept_and_formats_show_the_memory() {
 }
 
 #[test]
-fn a_run_that_was_cut_short_is_finished_without_a_second_copy() {
+fn interrupted_promotion_can_be_repeated() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     let guardrails = env.read(GUARDRAILS);
     env.ok(["guardrails", "promote", FIX]);
-    // As if the program had ended after the memory was written.
+    // As if the program had been killed after it wrote the memory.
     env.write(GUARDRAILS, &guardrails);
     env.ok(["guardrails", "promote", FIX]);
     assert_eq!(ids(&env, &["guardrails", "list"]), [""; 0]);
@@ -81,7 +81,7 @@ fn a_run_that_was_cut_short_is_finished_without_a_second_copy() {
 }
 
 #[test]
-fn two_texts_that_differ_are_both_kept() {
+fn different_texts_are_both_kept() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     env.ok(["guardrails", "promote", FIX]);
@@ -91,14 +91,14 @@ fn two_texts_that_differ_are_both_kept() {
     assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
     exit 1
     --- stderr
-    Error: fix-1737372000-910a became mem-1737372000-910a before, and the two say different things now
+    Error: fix-1737372000-910a was already promoted to mem-1737372000-910a, and they differ now
     Hint: bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete fix-1737372000-910a`
     ");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
 }
 
 #[test]
-fn what_is_not_there_or_looks_like_a_secret_is_refused() {
+fn unknown_ids_and_secrets_are_refused() {
     let env = env();
     let refused = env.ralph(["guardrails", "promote", FIX]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
@@ -115,7 +115,7 @@ fn what_is_not_there_or_looks_like_a_secret_is_refused() {
 }
 
 #[test]
-fn a_note_is_not_parted_from_the_one_it_replaces() {
+fn superseding_pairs_stay_together() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     env.ok(["guardrails", "add", "pnpm first", "-t", "decision", "--supersedes", FIX]);
@@ -123,12 +123,12 @@ fn a_note_is_not_parted_from_the_one_it_replaces() {
     assert_snapshot!(env.ralph(["guardrails", "promote", "decision"]).run(), @"
     exit 1
     --- stderr
-    Error: decision-1737372000-910a cannot be promoted as long as fix-1737372000-910a, which it supersedes, stands beside it
+    Error: cannot promote decision-1737372000-910a: it supersedes fix-1737372000-910a, which is still in the file
     ");
     assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
     exit 1
     --- stderr
-    Error: fix-1737372000-910a cannot be promoted as long as decision-1737372000-910a supersedes it
+    Error: cannot promote fix-1737372000-910a: it is superseded by decision-1737372000-910a
     ");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
     env.ok(["guardrails", "delete", FIX]);
@@ -136,19 +136,19 @@ fn a_note_is_not_parted_from_the_one_it_replaces() {
 }
 
 #[test]
-fn one_file_for_both_is_refused_at_once() {
+fn shared_file_is_refused() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     env.write(".ralph.toml", format!("[memories]\npath = \"{GUARDRAILS}\"\n"));
     assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
     exit 1
     --- stderr
-    Error: fix-1737372000-910a cannot be promoted as long as guardrails and memories stand in one file
+    Error: cannot promote fix-1737372000-910a: guardrails and memories are in the same file
     ");
 }
 
 #[test]
-fn many_at_once_make_one_copy() {
+fn concurrent_promotions_make_one_copy() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
     let runs: Vec<_> = (0..6)

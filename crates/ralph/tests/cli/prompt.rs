@@ -1,4 +1,4 @@
-//! `ralph prompt`.
+//! Tests of `ralph prompt`.
 
 use insta::assert_snapshot;
 use ralph_model::Outcome;
@@ -7,7 +7,7 @@ use ralph_testkit::TestEnv;
 use crate::past::{Worked, task, work};
 use crate::{GUARDRAILS, env, sample};
 
-/// A project with notes, gates and a task that was tried once.
+/// A project with notes, gates and a task with one failed attempt.
 fn tried() -> (TestEnv, String) {
     let env = sample();
     env.write(
@@ -29,23 +29,23 @@ fn tried() -> (TestEnv, String) {
 }
 
 #[test]
-fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
+fn prompt_has_notes_history_and_gates() {
     let (env, dates) = tried();
     let before = env.tree();
     let ran = env.ralph(["prompt", &dates]).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
     Memories              54 tokens
-    Using Memories       114 tokens
-    Instructions         183 tokens
+    Using Memories       108 tokens
+    Instructions         179 tokens
     Guardrails            40 tokens
     Scratchpad            23 tokens
-    Assigned Task         34 tokens
+    Assigned Task         33 tokens
     Previous Attempts     86 tokens
-    Loop Status           57 tokens
+    Loop Status           55 tokens
     Retry Information     30 tokens
-    Memory               215 tokens
-    All together         834 tokens, 562 of them the same in every prompt
+    Memory               222 tokens
+    Total                829 tokens, 559 of them identical in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -54,7 +54,7 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
 
     **Parse dates** (t-025cc1)
 
-    Gates: run these before you claim that it is done, and see them pass:
+    Gates: run these before you report the task done; they must pass:
 
     ```
     cargo test
@@ -75,24 +75,24 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     ### Loop Status
 
     - **Iteration**: 1
-    - **Attempt at this task**: 2 of 4, 1 failure before it
+    - **Attempt at this task**: 2 of 4, 1 previous failure
     - **Success rate**: 0/1, too few to tell
-    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+    - **Model**: agent's default (no models are configured, so the agent uses its default)
 
     ## Retry Information
 
     This is attempt 2 of 4.
 
-    Why the last one did not count as done:
+    Why the last attempt did not succeed:
 
     > The gate `cargo test` failed.
     ");
-    for stands in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
-        assert!(ran.stdout.contains(stands), "{stands}");
+    for text in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
+        assert!(ran.stdout.contains(text), "{text}");
     }
     assert!(
         !ran.stdout.contains("Chose SQLite"),
-        "fault 18: filters of the configuration hold"
+        "fault 18: filters of the configuration apply"
     );
     assert_eq!(
         crate::changes(&before, &env.tree())
@@ -103,9 +103,8 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     );
 }
 
-/// The model is the one that a run which began now would choose.
 #[test]
-fn the_prompt_names_the_model_and_the_limit_of_a_run_that_begins_now() {
+fn prompt_names_the_model_and_limit_of_a_new_run() {
     let (env, dates) = tried();
     env.write(
         ".ralph.toml",
@@ -125,7 +124,7 @@ fn the_prompt_names_the_model_and_the_limit_of_a_run_that_begins_now() {
 }
 
 #[test]
-fn a_task_that_has_ended_gets_no_further_attempt() {
+fn finished_task_gets_a_warning() {
     let (env, dates) = tried();
     env.write(".ralph.toml", "[execution]\nmax_retries = 0\n");
     let prompt = |warning: &str| {
@@ -134,8 +133,9 @@ fn a_task_that_has_ended_gets_no_further_attempt() {
         assert_eq!(ran.stderr.lines().next(), Some(warning));
         ran.stdout
     };
-    let ended =
-        |state: &str| format!("Warning: {dates} {state}; no agent gets this before `ralph task reset {dates}`.");
+    let ended = |state: &str| {
+        format!("Warning: {dates} {state}; no agent gets this prompt until you run `ralph task reset {dates}`.")
+    };
     env.ok(["task", "fail", &dates]);
     assert!(prompt(&ended("has failed")).contains("\nThis is attempt 1 of 1.\n"));
     env.ok(["task", "done", &dates]);
@@ -143,20 +143,20 @@ fn a_task_that_has_ended_gets_no_further_attempt() {
 }
 
 #[test]
-fn a_task_that_is_not_there_is_named() {
+fn unknown_task_is_refused() {
     let env = env();
     assert_snapshot!(env.ralph(["prompt", "t-123456"]).run(), @"
     exit 1
     --- stderr
     Error: there is no task t-123456
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     ");
     let tea = task(&env, "Make tea");
     assert_snapshot!(env.ralph(["prompt", "zz"]).run(), @"
     exit 1
     --- stderr
     Error: there is no task zz
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     ");
     let beginning: String = tea.chars().take(5).collect();
     assert!(

@@ -1,27 +1,24 @@
-//! `ralph recall`, and how what was found is shown.
+//! `ralph recall`, and how results are shown.
 
 use insta::assert_snapshot;
 
 use crate::{GUARDRAILS, MEMORIES, env, json, sample};
 
 #[test]
-fn all_shelves_are_looked_on_and_signs_too() {
+fn all_note_files_and_signs_are_searched() {
     let env = sample();
     env.write(
         GUARDRAILS,
         "### Sign: Database\n- **Trigger**: database down\n- **Instruction**: start docker\n",
     );
     let found = json(&env, &["recall", "docker database down", "--json", "--explain"]);
-    let shelves: Vec<&str> = found
+    let kinds: Vec<&str> = found
         .as_array()
         .unwrap()
         .iter()
         .map(|hit| hit["shelf"].as_str().unwrap())
         .collect();
-    assert!(
-        shelves.contains(&"memories") && shelves.contains(&"guardrails"),
-        "{found}"
-    );
+    assert!(kinds.contains(&"memories") && kinds.contains(&"guardrails"), "{found}");
     let nothing = env.ralph(["recall", "zebra"]).run();
     assert_snapshot!(nothing, @"
     exit 0
@@ -31,7 +28,7 @@ fn all_shelves_are_looked_on_and_signs_too() {
 }
 
 #[test]
-fn the_parts_of_a_score_add_up_to_its_total() {
+fn score_parts_add_up() {
     let env = sample();
     let found = json(
         &env,
@@ -51,7 +48,7 @@ fn the_parts_of_a_score_add_up_to_its_total() {
 }
 
 #[test]
-fn fault_2_every_text_is_a_legal_question() {
+fn fault_2_any_text_is_a_valid_query() {
     let env = sample();
     for text in [
         ":",
@@ -114,7 +111,7 @@ fn fault_8_a_comma_after_a_word_of_a_task_does_not_hide_a_tag() {
 }
 
 #[test]
-fn matches_are_set_apart_only_where_colours_are_wanted() {
+fn matches_are_highlighted_only_with_colours() {
     let env = sample();
     let plain = env.ok(["recall", "databases"]);
     assert!(!plain.contains('\u{1b}'), "{plain}");
@@ -126,10 +123,10 @@ fn matches_are_set_apart_only_where_colours_are_wanted() {
     let no_color = env.ralph(["recall", "databases"]).env("NO_COLOR", "1").run();
     assert_eq!(no_color.stdout, plain);
     let stripped = strip(&colored);
-    assert_eq!(stripped, plain, "colours change no column");
+    assert_eq!(stripped, plain, "colours do not change the columns");
 }
 
-/// Without the escape sequences of colours.
+/// Strips the escape sequences of colours.
 fn strip(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut plain = parts.next().unwrap().to_owned();
@@ -138,7 +135,7 @@ fn strip(text: &str) -> String {
 }
 
 #[test]
-fn wide_characters_and_narrow_terminals_keep_lines_within_their_width() {
+fn lines_fit_narrow_terminals() {
     let env = env();
     env.write(
         MEMORIES,
@@ -157,13 +154,13 @@ fn wide_characters_and_narrow_terminals_keep_lines_within_their_width() {
     }
 }
 
-/// The columns that a line of Han and ASCII takes.
+/// Display width of a line of Han and ASCII characters.
 fn ralph_width(line: &str) -> usize {
     line.chars().map(|c| if c > '\u{2e80}' { 2 } else { 1 }).sum()
 }
 
 #[test]
-fn a_stored_escape_sequence_is_not_obeyed_beside_a_match() {
+fn stored_escape_sequences_are_not_printed() {
     let env = env();
     env.ok(["memory", "add", "docker \u{1b}[31mred\u{1b}[0m docker\u{7}"]);
     let shown = env.ok(["--color", "always", "recall", "docker"]);
@@ -172,7 +169,7 @@ fn a_stored_escape_sequence_is_not_obeyed_beside_a_match() {
 }
 
 #[test]
-fn the_line_that_fits_is_shown_of_a_long_note() {
+fn best_matching_line_is_shown() {
     let env = env();
     env.ok(["memory", "add", "A title\n\nbackground\nthe docker daemon hangs\nmore"]);
     let shown = env.ok(["recall", "docker daemon"]);
@@ -183,7 +180,7 @@ fn the_line_that_fits_is_shown_of_a_long_note() {
 }
 
 #[test]
-fn a_question_needs_no_quotes() {
+fn query_needs_no_quotes() {
     let env = sample();
     let quoted = env.ok(["recall", "database is down", "--json"]);
     assert!(quoted.contains("mem-"), "{quoted}");
@@ -193,12 +190,12 @@ fn a_question_needs_no_quotes() {
     assert_eq!(
         env.ok(["memory", "search", "database", "is", "down"]),
         env.ok(search),
-        "the same holds for a search"
+        "`memory search` works the same"
     );
 }
 
 #[test]
-fn whoever_reads_a_pipe_gets_the_whole_line() {
+fn pipes_get_whole_lines() {
     let env = env();
     let text = format!("docker {}the end", "and so on ".repeat(20));
     env.ok(["memory", "add", &text]);
@@ -211,7 +208,7 @@ fn whoever_reads_a_pipe_gets_the_whole_line() {
 }
 
 #[test]
-fn a_match_far_to_the_right_is_in_sight() {
+fn match_far_to_the_right_is_visible() {
     let env = env();
     let text = format!("{}the docker daemon hangs {0}", "and so on ".repeat(20));
     env.ok(["memory", "add", &text]);
@@ -224,7 +221,7 @@ fn a_match_far_to_the_right_is_in_sight() {
 
     Showing 1 note
     ");
-    // One word that is a megabyte wide, and a match at its end.
+    // A word of one megabyte, and a match after it.
     let wide = format!("{} zebra", "x".repeat(1 << 20));
     let stored = env.ralph(["memory", "add", "-"]).input(wide).run();
     assert_eq!(stored.code, Some(0), "{stored}");
@@ -233,7 +230,7 @@ fn a_match_far_to_the_right_is_in_sight() {
 }
 
 #[test]
-fn the_parts_of_a_score_give_way_on_a_narrow_terminal() {
+fn score_parts_are_dropped_on_narrow_terminals() {
     let env = env();
     env.ok(["memory", "add", "start docker first"]);
     let shown = env.ralph(["recall", "docker", "--explain"]).env("COLUMNS", "40").run();
@@ -247,7 +244,7 @@ fn the_parts_of_a_score_give_way_on_a_narrow_terminal() {
     ");
 }
 
-fn with_lessons() -> ralph_testkit::TestEnv {
+fn with_learnings() -> ralph_testkit::TestEnv {
     let env = sample();
     let task = crate::past::task(&env, "Parse dates");
     let learning = |category: &str, tag: &str, content: &str| ralph_model::CapturedLearning {
@@ -272,7 +269,7 @@ fn with_lessons() -> ralph_testkit::TestEnv {
 
 #[test]
 fn learnings_are_found_beside_notes() {
-    let env = with_lessons();
+    let env = with_learnings();
     assert_snapshot!(env.ralph(["recall", "why does the lexer hang"]).run(), @"
     exit 0
     --- stdout
@@ -305,17 +302,17 @@ fn learnings_are_found_beside_notes() {
 }
 
 #[test]
-fn a_blank_question_is_refused() {
+fn blank_query_is_refused() {
     let env = sample();
     for blank in [&["recall", ""][..], &["recall", " ", "\n"]] {
         let refused = env.ralph(blank.iter().copied()).run();
-        let said = "Error: the text is blank, so there is nothing to look for\n";
-        assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
+        let error = "Error: the text is blank\n";
+        assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), error));
     }
 }
 
 #[test]
-fn notes_are_found_whatever_the_database_is() {
+fn notes_are_found_with_any_database() {
     let env = sample();
     let expected = env.ok(["recall", "docker"]);
     for (bytes, warns) in [
@@ -325,7 +322,7 @@ fn notes_are_found_whatever_the_database_is() {
         env.write(crate::DATABASE, &bytes);
         let ran = env.ralph(["recall", "docker"]).run().to_string();
         assert!(ran.contains(expected.lines().nth(1).unwrap()), "{ran}");
-        assert_eq!(ran.contains("Learnings were not looked at"), warns, "{ran}");
+        assert_eq!(ran.contains("Searched only notes"), warns, "{ran}");
         assert_eq!(std::fs::read(env.path(crate::DATABASE)).unwrap(), bytes);
     }
 }

@@ -5,30 +5,36 @@ use insta::assert_snapshot;
 use crate::{GUARDRAILS, MEMORIES, env, json, names};
 
 #[test]
-fn the_kind_is_guessed_and_said() {
+fn guessed_kind_is_reported() {
     let env = env();
     assert_snapshot!(env.ralph(["remember", "ECONNREFUSED on 5432: start docker", "--tags", "docker"]).run(), @"
     exit 0
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Kept as a fix; --type overrides.
+    Stored as a fix; use --type to change that.
     ");
     assert!(env.read(MEMORIES).contains(
         "## Fixes\n\n### mem-1737372000-910a\n> ECONNREFUSED on 5432: start docker\n<!-- tags: docker | created: 2025-01-20 -->\n"
     ));
-    for (text, said) in [
-        ("we chose SQLite", "Kept as a decision; --type overrides.\n"),
-        ("never edit src/gen", "Kept as a pattern; --type overrides.\n"),
-        ("team Falcon owns billing", "Kept as context; --type overrides.\n"),
+    for (text, message) in [
+        ("we chose SQLite", "Stored as a decision; use --type to change that.\n"),
+        (
+            "never edit src/gen",
+            "Stored as a pattern; use --type to change that.\n",
+        ),
+        (
+            "team Falcon owns billing",
+            "Stored as context; use --type to change that.\n",
+        ),
     ] {
         let kept = env.ralph(["remember", text]).run();
-        assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), said), "{text}");
+        assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), message), "{text}");
     }
 }
 
 #[test]
-fn a_type_that_is_given_is_not_guessed() {
+fn given_type_is_used() {
     let env = env();
     assert_snapshot!(env.ralph(["remember", "it crashes", "-t", "context"]).run(), @"
     exit 0
@@ -39,26 +45,26 @@ fn a_type_that_is_given_is_not_guessed() {
 }
 
 #[test]
-fn here_means_the_current_work() {
+fn here_stores_a_guardrail() {
     let env = env();
     assert_snapshot!(env.ralph(["remember", "team Falcon owns billing", "--here"]).run(), @"
     exit 0
     --- stdout
     Guardrail stored: pattern-1737372000-910a
     --- stderr
-    Kept as a pattern; --type overrides.
+    Stored as a pattern; use --type to change that.
     ");
     assert!(env.read(GUARDRAILS).contains("> team Falcon owns billing\n"));
     assert!(!env.path(MEMORIES).exists());
     assert_snapshot!(env.ralph(["remember", "x", "--here", "--type", "context"]).run(), @r#"
     exit 2
     --- stderr
-    Error: --type: "context" is no kind of guardrail; there are fix, decision and pattern
+    Error: --type: unknown guardrail type "context"; use fix, decision or pattern
     "#);
 }
 
 #[test]
-fn everything_that_add_takes_is_taken() {
+fn flags_of_add_are_accepted() {
     let env = env();
     let old = env.ok(["remember", "we use npm", "--format", "quiet"]);
     let kept = env
@@ -77,7 +83,7 @@ fn everything_that_add_takes_is_taken() {
         .run();
     assert_eq!(
         kept.stderr,
-        "Line breaks were turned into LF.\nKept as a decision; --type overrides.\n"
+        "Converted line breaks to LF.\nStored as a decision; use --type to change that.\n"
     );
     let note: serde_json::Value = serde_json::from_str(&kept.stdout).unwrap();
     assert_eq!(
@@ -92,7 +98,7 @@ fn everything_that_add_takes_is_taken() {
 }
 
 #[test]
-fn what_no_note_can_hold_is_refused_and_nothing_is_said_to_be_kept() {
+fn invalid_text_is_refused() {
     let env = env();
     let token = format!("the token is ghp_{}", "a1B2".repeat(9));
     for arguments in [
@@ -109,14 +115,14 @@ fn what_no_note_can_hold_is_refused_and_nothing_is_said_to_be_kept() {
             (Some(2), ""),
             "{arguments:?}: {refused}"
         );
-        assert!(!refused.stderr.contains("Kept"), "{refused}");
+        assert!(!refused.stderr.contains("Stored"), "{refused}");
     }
     assert_eq!(names(&env), [""; 0]);
     env.ok(["remember", &token, "--allow-secret"]);
 }
 
 #[test]
-fn what_people_use_most_stands_first_in_the_help() {
+fn most_used_commands_come_first_in_help() {
     let help = env().ok(["--help"]);
     let commands = help.split("Commands:\n").nth(1).unwrap().lines();
     let names: Vec<&str> = commands

@@ -1,4 +1,4 @@
-//! `ralph memory restore`, and the notice of what vanished.
+//! `ralph memory restore`, and the warning about lost notes.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -8,7 +8,7 @@ use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 const EMPTY: &str = "# Memories\n\n## Patterns\n";
 
 #[test]
-fn a_deleted_note_comes_back_as_it_was() {
+fn deleted_note_is_restored() {
     let env = env();
     let id = env.ok([
         "memory", "add", "kept", "-t", "fix", "--tags", "a,b", "--reason", "r", "--format", "quiet",
@@ -19,7 +19,7 @@ fn a_deleted_note_comes_back_as_it_was() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    ID                   GONE SINCE            HOW      MEMORY
+    ID                   REMOVED               HOW      MEMORY
     mem-1737372000-910a  2025-01-20T11:20:00Z  deleted  kept
 
     Showing 1 memory
@@ -33,12 +33,12 @@ fn a_deleted_note_comes_back_as_it_was() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    Nothing is gone.
+    Nothing to restore.
     ");
 }
 
 #[test]
-fn what_a_stale_save_took_is_reported_once_and_can_be_brought_back() {
+fn notes_lost_to_a_stale_save_are_reported_once() {
     let env = env();
     let first = add(&env, "the first\nof two lines");
     let second = add(&env, "the second");
@@ -49,10 +49,10 @@ fn what_a_stale_save_took_is_reported_once_and_can_be_brought_back() {
     --- stdout
     No memories yet.
     --- stderr
-    Warning: 2 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
+    Warning: 2 notes are missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
       mem-1737372000-910a  the first
       mem-1737372000-beeb  the second
-    Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
+    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
     ");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
     exit 0
@@ -100,7 +100,7 @@ fn what_a_stale_save_took_is_reported_once_and_can_be_brought_back() {
 }
 
 #[test]
-fn every_command_notices_and_only_the_first_says_so() {
+fn every_command_reports_lost_notes_once() {
     let commands: [&[&str]; 9] = [
         &[],
         &["memory", "list", "--json"],
@@ -117,9 +117,9 @@ fn every_command_notices_and_only_the_first_says_so() {
         let id = add(&env, "lost");
         env.write(MEMORIES, "### mem-1-0000\n> by hand\n");
         let warned = |env: &TestEnv| {
-            let said = env.ralph(command.iter().copied()).run();
-            assert_eq!(said.code, Some(0), "{command:?}: {said}");
-            said.stderr.contains(&id) && said.stderr.contains("1 note is gone")
+            let ran = env.ralph(command.iter().copied()).run();
+            assert_eq!(ran.code, Some(0), "{command:?}: {ran}");
+            ran.stderr.contains(&id) && ran.stderr.contains("1 note is missing")
         };
         assert!(warned(&env), "{command:?}");
         assert!(!warned(&env), "{command:?} again");
@@ -127,7 +127,7 @@ fn every_command_notices_and_only_the_first_says_so() {
 }
 
 #[test]
-fn a_file_that_is_gone_altogether_is_noticed_too() {
+fn deleted_file_is_reported() {
     let env = env();
     let id = add(&env, "lost");
     std::fs::remove_file(env.path(MEMORIES)).unwrap();
@@ -136,9 +136,9 @@ fn a_file_that_is_gone_altogether_is_noticed_too() {
     --- stdout
     No memories yet.
     --- stderr
-    Warning: 1 note is gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
+    Warning: 1 note is missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
       mem-1737372000-910a  lost
-    Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
+    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
     ");
     assert_eq!(env.ralph(["memory", "list"]).run().stderr, "");
     env.ok(["memory", "restore", &id]);
@@ -146,7 +146,7 @@ fn a_file_that_is_gone_altogether_is_noticed_too() {
 }
 
 #[test]
-fn a_folder_that_is_gone_is_noticed_and_not_made_again() {
+fn deleted_folder_is_reported_and_not_recreated() {
     let env = env();
     let id = add(&env, "lost");
     std::fs::remove_dir_all(env.path(".agent")).unwrap();
@@ -158,7 +158,7 @@ fn a_folder_that_is_gone_is_noticed_and_not_made_again() {
 }
 
 #[test]
-fn a_hand_written_note_is_adopted_and_so_restorable() {
+fn hand_written_notes_are_adopted() {
     let env = env();
     env.ok(["memory", "init"]);
     env.write(MEMORIES, SAMPLE);
@@ -169,12 +169,12 @@ fn a_hand_written_note_is_adopted_and_so_restorable() {
     --- stdout
     No memories yet.
     --- stderr
-    Warning: 4 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
+    Warning: 4 notes are missing from .agent/memories.md but not deleted; an older version of the file may have been saved over it.
       mem-1700000000-c3d4  Chose SQLite for events: one file, no server
       mem-1736000000-g7h8  The billing service belongs to team Falcon.
       mem-1737300000-e5f6  ECONNREFUSED on port 5432: the database is down
       mem-1737372000-a1b2  Handlers return { success, data }.
-    Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
+    Hint: `ralph memory restore ID` restores one, `ralph memory restore --list` lists them.
     ");
     env.ok(["memory", "restore", "mem-1700"]);
     assert_snapshot!(env.ralph(["memory", "show", "mem-1700", "--history"]).run(), @"
@@ -190,7 +190,7 @@ fn a_hand_written_note_is_adopted_and_so_restorable() {
 }
 
 #[test]
-fn a_note_that_comes_back_by_hand_is_not_gone_any_more() {
+fn note_re_added_by_hand_is_not_missing() {
     let env = env();
     let id = add(&env, "back and forth");
     let before = env.read(MEMORIES);
@@ -199,19 +199,19 @@ fn a_note_that_comes_back_by_hand_is_not_gone_any_more() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    Nothing is gone.
+    Nothing to restore.
     ");
     assert_snapshot!(env.ralph(["memory", "restore", &id]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737372000-910a is not gone; name a version to go back to one
+    Error: mem-1737372000-910a is not deleted; name a version to go back to
     Hint: `ralph memory show ID --history` lists the versions
     ");
     assert_eq!(env.read(MEMORIES), before);
 }
 
 #[test]
-fn a_note_goes_back_to_a_version() {
+fn note_is_restored_to_a_version() {
     let env = env();
     let id = env.ok(["memory", "add", "one", "--tags", "t", "--format", "quiet"]);
     let id = id.trim_end();
@@ -226,7 +226,7 @@ fn a_note_goes_back_to_a_version() {
     assert_snapshot!(env.ralph(["memory", "restore", id, "--version", "9"]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737372000-910a has no version 9; there are 1 to 3
+    Error: mem-1737372000-910a has no version 9; it has versions 1 to 3
     Hint: `ralph memory show ID --history` lists the versions
     ");
     env.ok(["memory", "delete", id]);
@@ -237,7 +237,7 @@ fn a_note_goes_back_to_a_version() {
 }
 
 #[test]
-fn going_back_to_what_it_says_is_no_version() {
+fn restoring_the_same_text_adds_no_version() {
     let env = sample();
     let id = add(&env, "as it is");
     assert_eq!(
@@ -249,7 +249,7 @@ fn going_back_to_what_it_says_is_no_version() {
 }
 
 #[test]
-fn ids_named_twice_come_back_once() {
+fn duplicate_ids_are_restored_once() {
     let env = env();
     let id = add(&env, "once");
     env.ok(["memory", "delete", &id]);
@@ -258,7 +258,7 @@ fn ids_named_twice_come_back_once() {
 }
 
 #[test]
-fn when_one_cannot_be_brought_back_none_is() {
+fn one_failure_restores_nothing() {
     let env = env();
     let [gone, stays] = ["gone", "stays"].map(|text| add(&env, text));
     env.ok(["memory", "delete", &gone]);
@@ -266,25 +266,25 @@ fn when_one_cannot_be_brought_back_none_is() {
     assert_snapshot!(env.ralph(["memory", "restore", &gone, &stays]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737372000-beeb is not gone; name a version to go back to one
+    Error: mem-1737372000-beeb is not deleted; name a version to go back to
     Hint: `ralph memory show ID --history` lists the versions
     ");
     assert_snapshot!(env.ralph(["memory", "restore", &gone, "mem-9"]).run(), @"
     exit 1
     --- stderr
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
     assert_snapshot!(env.ralph(["memory", "restore", "mem-"]).run(), @"
     exit 1
     --- stderr
-    Error: mem- is the beginning of 2 ids: mem-1737372000-910a, mem-1737372000-beeb
-    Hint: give more of the id
+    Error: mem- matches 2 ids: mem-1737372000-910a, mem-1737372000-beeb
+    Hint: use a longer prefix of the id
     ");
     assert_snapshot!(env.ralph(["memory", "restore", &gone, &stays, "--version", "1"]).run(), @"
     exit 2
     --- stderr
-    Error: --version goes with a single id
+    Error: --version takes a single id
     ");
     assert_snapshot!(env.ralph(["memory", "restore"]).run(), @"
     exit 2
@@ -300,12 +300,12 @@ fn when_one_cannot_be_brought_back_none_is() {
 }
 
 #[test]
-fn without_a_log_nothing_is_gone_and_nothing_is_made() {
+fn restore_without_a_log_creates_nothing() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    Nothing is gone.
+    Nothing to restore.
     ");
     assert_snapshot!(env.ralph(["memory", "restore", "--list", "--json"]).run(), @"
     exit 0

@@ -1,10 +1,10 @@
-//! `ralph review`: what waits for a person.
+//! Tests of `ralph review`: the list of what needs review.
 
 use insta::assert_snapshot;
 use ralph_model::{
     CapturedLearning, ErrorCategory, Learning, LearningKind, LearningStatus, Outcome, TaskType, display_width,
 };
-use ralph_testkit::{TestEnv, known_lesson, put_lessons};
+use ralph_testkit::{TestEnv, put_learnings, run_learning};
 
 use crate::past::{Worked, task, work};
 use crate::stats::{failure, week};
@@ -18,10 +18,10 @@ fn printed(env: &TestEnv, columns: &str) -> String {
 }
 
 #[test]
-fn nothing_waits_where_nothing_has_failed() {
+fn nothing_needs_review_without_failures() {
     let env = env();
     for _ in ["before and after init", ""] {
-        assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
+        assert_eq!(env.ok(["review"]), "Nothing needs review.\n");
         let whole = json(&env, &["review", "--json"]);
         let nothing = serde_json::json!({
             "failed_tasks": [], "unverified_tasks": [], "finished_tasks": [], "conflicts": [], "learnings": [], "proposed_tasks": [],
@@ -31,11 +31,11 @@ fn nothing_waits_where_nothing_has_failed() {
         env.ok(["init"]);
     }
     task(&env, "Open");
-    assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
+    assert_eq!(env.ok(["review"]), "Nothing needs review.\n");
 }
 
 #[test]
-fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
+fn failed_tasks_and_learnings_are_listed() {
     let env = week("Draw the colours");
     let after = env.ok(["task", "add", "Print the colours", "--after", "t-8eec67"]);
     assert_snapshot!(printed(&env, "100"), @"
@@ -43,28 +43,28 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
       t-8eec67  Draw the colours
         4 attempts, and the last 3 failed the same way (test failure)
         The gate `cargo test` refused it: 1 test failed
-        1. retried, haiku, 1 min 23 s, $0.25, called hard (run-00000abc/2)
+        1. retried, haiku, 1 min 23 s, $0.25, rated hard (run-00000abc/2)
            why    test failure: The picture is upside down …
-        2. retried, sonnet, 1 min 23 s, $0.25, called hard (run-00000abc/3)
+        2. retried, sonnet, 1 min 23 s, $0.25, rated hard (run-00000abc/3)
            why    test failure: The picture is upside down …
-        3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
-           why    the same as in attempt 2
-        4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
+        3. retried, opus, 1 min 23 s, $0.25, rated hard (run-00000abc/4)
+           why    same as attempt 2
+        4. retried, opus, 1 min 23 s, $0.25, rated hard (run-00000abc/5)
            tried  Drew every pixel by hand
-           why    the same as in attempt 2
+           why    same as attempt 2
            next   Turn the picture over first
-        t-42c90b waits for it
-        ralph task show t-8eec67   # every attempt at it
-        ralph task reset t-8eec67  # let it be tried again
+        t-42c90b depends on it
+        ralph task show t-8eec67   # show all attempts
+        ralph task reset t-8eec67  # try again
 
-    1 lesson waits
+    1 learning to review
       learn-00000001  pitfall, confidence 0.50
         A palette has at most 256 colours
         and the first is the background
         tags: palette, src/palette.rs
         from run-00000abc/6 [blocked] Add a palette
-        ralph learnings promote learn-00000001  # it holds
-        ralph learnings reject learn-00000001   # it does not
+        ralph learnings promote learn-00000001  # promote it
+        ralph learnings reject learn-00000001   # reject it
     ");
     assert_snapshot!(printed(&env, "44"), @"
     1 task has failed
@@ -78,16 +78,16 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
         2. retried, sonnet (run-00000abc/3)
            why    test failure: The picture i…
         3. retried, opus (run-00000abc/4)
-           why    the same as in attempt 2
+           why    same as attempt 2
         4. retried, opus (run-00000abc/5)
            tried  Drew every pixel by hand
-           why    the same as in attempt 2
+           why    same as attempt 2
            next   Turn the picture over first
-        t-42c90b waits for it
+        t-42c90b depends on it
         ralph task show t-8eec67
         ralph task reset t-8eec67
 
-    1 lesson waits
+    1 learning to review
       learn-00000001  pitfall, confidence 0.50
         A palette has at most 256 colours
         and the first is the background
@@ -108,18 +108,18 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
 }
 
 #[test]
-fn a_group_is_shown_alone() {
+fn only_shows_one_group() {
     let env = week("Draw the colours");
-    let lessons = env.ok(["review", "--only", "notes"]);
-    assert!(lessons.starts_with("1 lesson waits\n"), "{lessons}");
-    assert_eq!(env.ok(["review", "--only", "conflicts"]), "Nothing waits for you.\n");
+    let learnings = env.ok(["review", "--only", "notes"]);
+    assert!(learnings.starts_with("1 learning to review\n"), "{learnings}");
+    assert_eq!(env.ok(["review", "--only", "conflicts"]), "Nothing needs review.\n");
     let failed = json(&env, &["review", "--only", "failed", "--json"]);
     assert_eq!(failed.as_object().unwrap().keys().collect::<Vec<_>>(), ["failed_tasks"]);
     assert_eq!(env.ralph(["review", "--only", "everything"]).run().code, Some(2));
 }
 
-/// A project with a lesson that waits, told by an iteration that ended so.
-pub(crate) fn lesson(text: &str, told: Worked<'_>) -> TestEnv {
+/// A project with a proposed learning, taught by this iteration.
+pub(crate) fn learning(text: &str, taught_in: Worked<'_>) -> TestEnv {
     let env = env();
     env.ok(["init"]);
     let task = task(&env, "Parse the colours");
@@ -128,19 +128,22 @@ pub(crate) fn lesson(text: &str, told: Worked<'_>) -> TestEnv {
         tags: Vec::new(),
         content: text.to_owned(),
     };
-    let mut told = Worked { task: &task, ..told };
-    told.captured.learnings.push(learning);
-    work(&env, 0xabc, &[told]);
+    let mut taught_in = Worked {
+        task: &task,
+        ..taught_in
+    };
+    taught_in.captured.learnings.push(learning);
+    work(&env, 0xabc, &[taught_in]);
     env
 }
 
 #[test]
-fn a_lesson_is_whole_with_the_gate_that_refused_the_work_it_came_from() {
+fn learning_is_shown_whole_with_its_failed_gate() {
     let long = format!(
         "The parser {}stops at a colon.",
         "reads every word of the file and ".repeat(12)
     );
-    let env = lesson(
+    let env = learning(
         &format!("{long}\n  indented {}", "z".repeat(60)),
         Worked {
             outcome: Outcome::Retried,
@@ -169,7 +172,7 @@ fn a_lesson_is_whole_with_the_gate_that_refused_the_work_it_came_from() {
 }
 
 #[test]
-fn what_nobody_knows_is_not_said() {
+fn unknown_error_category_is_not_shown() {
     let env = env();
     env.ok(["init"]);
     let task = task(&env, "Ask the server");
@@ -194,26 +197,25 @@ fn what_nobody_knows_is_not_said() {
            why    The server does not answer.
         2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
            tried  Asked it
-           why    the same as in attempt 1
-        ralph task show t-025cc1   # every attempt at it
-        ralph task reset t-025cc1  # let it be tried again
+           why    same as attempt 1
+        ralph task show t-025cc1   # show all attempts
+        ralph task reset t-025cc1  # try again
     ");
 }
 
-/// Two lessons that contradict each other, which hold.
+/// Adds two active learnings that conflict.
 pub(crate) fn contradicting(env: &TestEnv) -> [String; 2] {
-    ["4", "8"].map(|jobs| add_lesson(env, &format!("Run the tests with -j {jobs}")))
+    ["4", "8"].map(|jobs| add_learning(env, &format!("Run the tests with -j {jobs}")))
 }
 
-/// A lesson that holds.
-pub(crate) fn add_lesson(env: &TestEnv, text: &str) -> String {
+pub(crate) fn add_learning(env: &TestEnv, text: &str) -> String {
     let category = ["--category", "tool_usage", "--tags", "tests", "--format", "quiet"];
     let added = env.ok(["learnings", "add", text].into_iter().chain(category));
     added.trim_end().to_owned()
 }
 
 #[test]
-fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
+fn conflicts_missing_notes_and_file_problems_are_listed() {
     let env = env();
     env.ok(["init"]);
     let [four, eight] = contradicting(&env);
@@ -224,24 +226,24 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
         .replace(&four, "learn-of-4444")
         .replace(&eight, "learn-of-8888");
     assert_snapshot!(shown, @"
-    1 pair of lessons contradicts each other
+    1 pair of conflicting learnings
       one says 4, the other 8
         1  learn-of-4444  tool_usage, confidence 0.50
            Run the tests with -j 4
         2  learn-of-8888  tool_usage, confidence 0.50
            Run the tests with -j 8
-        ralph learnings supersede learn-of-8888 learn-of-4444              # the first holds
-        ralph learnings supersede learn-of-4444 learn-of-8888              # the second holds
-        ralph learnings conflicts --both-hold learn-of-4444 learn-of-8888  # both hold
+        ralph learnings supersede learn-of-8888 learn-of-4444              # keep the first
+        ralph learnings supersede learn-of-4444 learn-of-8888              # keep the second
+        ralph learnings conflicts --both-hold learn-of-4444 learn-of-8888  # keep both
 
-    1 note is gone without having been deleted
-      mem-1737372000-910a  pattern, 2025-01-20, gone from .agent/memories.md
+    1 note disappeared from its file
+      mem-1737372000-910a  pattern, 2025-01-20, missing from .agent/memories.md
         kept by hand
         and lost
-        ralph memory restore mem-1737372000-910a  # bring it back
-        ralph memory delete mem-1737372000-910a   # it may stay gone
+        ralph memory restore mem-1737372000-910a  # restore it
+        ralph memory delete mem-1737372000-910a   # delete it for good
 
-    1 place is wrong in files of notes, to be mended there
+    1 problem in note files, to be fixed there
       .agent/memories.md:4: \"mem-1\" is not a valid id, so this block is not read
     ");
     let whole = json(&env, &["review", "--json"]);
@@ -250,11 +252,11 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
     assert_eq!(whole["conflicts"][0]["why"]["by"], "value");
     let status = env.ok(["status"]);
     assert!(
-        status.contains("\nWaiting  1 contradiction waits for you: ralph review\n"),
+        status.contains("\nWaiting  1 conflict needs review: ralph review\n"),
         "{status}"
     );
     assert!(
-        status.contains("\nNext     ralph review    # what waits for your word\n"),
+        status.contains("\nNext     ralph review    # decide what needs review\n"),
         "{status}"
     );
     let programs = json(&env, &["status", "--json"]);
@@ -262,14 +264,17 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
     assert_eq!(programs["next"], "ralph review");
     task(&env, "Draw the colours");
     let status = env.ok(["status"]);
-    assert!(status.contains("\nNext     ralph run "), "work goes first: {status}");
+    assert!(
+        status.contains("\nNext     ralph run "),
+        "open tasks come first: {status}"
+    );
     env.ok(["memory", "delete", &gone]);
-    assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing waits for you.\n");
+    assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing needs review.\n");
 }
 
 #[test]
-fn status_sends_to_the_review_when_a_lesson_waits() {
-    let env = lesson(
+fn status_suggests_review_for_a_proposed_learning() {
+    let env = learning(
         "Run the parser with --locked",
         Worked {
             outcome: Outcome::Blocked,
@@ -286,37 +291,37 @@ fn status_sends_to_the_review_when_a_lesson_waits() {
 }
 
 #[test]
-fn status_looks_for_contradictions_unless_very_many_lessons_hold() {
+fn status_skips_conflicts_among_very_many_learnings() {
     let env = env();
     env.ok(["init"]);
     contradicting(&env);
     let put = |from: u64, status: LearningStatus| {
-        let lesson = |number: u64| Learning {
+        let learning = |number: u64| Learning {
             status,
-            ..known_lesson(
+            ..run_learning(
                 number,
                 LearningKind::Strategy,
                 TaskType::General,
                 &format!("Step {number}"),
             )
         };
-        let many: Vec<Learning> = (from..from + 1000).map(lesson).collect();
-        put_lessons(&env.path(DATABASE), many.iter().map(|lesson| (lesson, String::new())));
+        let many: Vec<Learning> = (from..from + 1000).map(learning).collect();
+        put_learnings(
+            &env.path(DATABASE),
+            many.iter().map(|learning| (learning, String::new())),
+        );
         env.ok(["status"])
     };
     let status = put(1, LearningStatus::Pruned);
-    assert!(
-        status.contains("1 contradiction waits for you: ralph review\n"),
-        "{status}"
-    );
+    assert!(status.contains("1 conflict needs review: ralph review\n"), "{status}");
     let status = put(2000, LearningStatus::Promoted);
-    let unknown = "\nWaiting  Contradictions were not looked for among so many lessons: ralph review\n";
+    let unknown = "\nWaiting  Too many learnings to check for conflicts here: ralph review\n";
     assert!(status.contains(unknown), "{status}");
     assert!(json(&env, &["status", "--json"])["contradictions"].is_null());
 }
 
 #[test]
-fn colours_are_those_of_a_terminal() {
+fn colors_only_at_a_terminal() {
     let env = week("Draw the colours");
     let painted = at_terminal(&env, "review --list").stdout;
     assert!(painted.starts_with("^[[1m1 task has failed^[[0m\n"), "{painted}");
@@ -328,24 +333,24 @@ fn colours_are_those_of_a_terminal() {
 }
 
 #[test]
-fn a_task_that_a_person_gave_up_waits_with_their_word() {
+fn task_failed_by_the_user_is_listed_with_the_reason() {
     let env = env();
     let given_up = task(&env, "Draw the colours");
     env.ok(["task", "fail", &given_up, "--reason", "Nobody wants it."]);
     assert_snapshot!(printed(&env, "80"), @"
     1 task has failed
       t-025cc1  Draw the colours
-        nothing was tried
+        no attempts
         Failed: Nobody wants it.
-        ralph task show t-025cc1   # every attempt at it
-        ralph task reset t-025cc1  # let it be tried again
+        ralph task show t-025cc1   # show all attempts
+        ralph task reset t-025cc1  # try again
     ");
     env.ok(["task", "reset", &given_up]);
-    assert_eq!(printed(&env, "80"), "Nothing waits for you.\n");
+    assert_eq!(printed(&env, "80"), "Nothing needs review.\n");
 }
 
 #[test]
-fn of_many_all_are_listed() {
+fn many_failed_tasks_are_all_listed() {
     let env = env();
     env.ok(["init"]);
     let tasks: Vec<String> = (0..12).map(|n| task(&env, &format!("Task {n}"))).collect();
@@ -371,11 +376,11 @@ fn of_many_all_are_listed() {
 }
 
 #[test]
-fn status_names_the_review_when_something_waits() {
+fn status_counts_learnings_to_review() {
     let env = week("Draw the colours");
     let status = env.ok(["status"]);
     assert!(
-        status.contains("\n         1 lesson waits for you: ralph review\n"),
+        status.contains("\n         1 learning needs review: ralph review\n"),
         "{status}"
     );
     assert!(status.contains("\nNext     ralph review "), "{status}");
@@ -385,7 +390,7 @@ fn status_names_the_review_when_something_waits() {
 }
 
 #[test]
-fn no_title_breaks_out_of_its_line() {
+fn hostile_titles_stay_on_their_line() {
     for title in [
         "\u{1b}[2J\u{1b}[31mred\u{7} \u{202e}nimda\u{9b}",
         "色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く",

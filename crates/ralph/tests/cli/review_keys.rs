@@ -1,20 +1,20 @@
-//! `ralph review` at a real terminal: each thing that waits is shown, and a key settles it at once.
+//! Tests of `ralph review` at a real terminal, where one key settles each item.
 
 use insta::assert_snapshot;
 use ralph_model::Outcome;
 use ralph_testkit::{Terminal, TestEnv};
 
 use crate::past::{Worked, task, work};
-use crate::review::{add_lesson, contradicting, lesson};
+use crate::review::{add_learning, contradicting, learning};
 use crate::stats::{failure, week};
 use crate::{MEMORIES, add, env, json};
 
 const ENTER: &str = "\r";
 const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
-const LESSON: &str = "learn-00000001";
+const LEARNING: &str = "learn-00000001";
 
-/// Without colours, so that a key and what it does stand beside each other.
+/// Without colors, so that a key and its label are adjacent.
 fn at_keys(env: &TestEnv, columns: u16, editor: &str) -> Terminal {
     let review = env.ralph(["review"]).env("NO_COLOR", "1").env("EDITOR", editor);
     Terminal::start(review, columns)
@@ -24,18 +24,17 @@ fn started(env: &TestEnv, columns: u16) -> Terminal {
     at_keys(env, columns, "")
 }
 
-/// A lesson that waits.
 fn waiting() -> TestEnv {
     let blocked = Worked {
         outcome: Outcome::Blocked,
         ..Worked::default()
     };
-    lesson("Run the parser with --locked", blocked)
+    learning("Run the parser with --locked", blocked)
 }
 
-/// What is on record of the lesson: how far it has come, what it says, and why it was rejected.
-fn on_record(env: &TestEnv) -> [String; 3] {
-    let learning = json(env, &["learnings", "show", LESSON, "--json"]);
+/// The stored status, text and rejection reason of the learning.
+fn stored(env: &TestEnv) -> [String; 3] {
+    let learning = json(env, &["learnings", "show", LEARNING, "--json"]);
     ["/status", "/content/description", "/reason"].map(|path| {
         learning
             .pointer(path)
@@ -47,11 +46,11 @@ fn on_record(env: &TestEnv) -> [String; 3] {
 
 #[track_caller]
 fn check_unchanged(env: &TestEnv) {
-    assert_eq!(on_record(env), ["validated", "Run the parser with --locked", ""]);
+    assert_eq!(stored(env), ["validated", "Run the parser with --locked", ""]);
 }
 
 #[test]
-fn every_kind_is_settled_by_a_key() {
+fn each_kind_is_settled_by_a_key() {
     let env = week("Draw the colours");
     let kept = add(&env, "kept by hand");
     let lost = add(&env, "not needed");
@@ -59,11 +58,11 @@ fn every_kind_is_settled_by_a_key() {
     contradicting(&env);
     let mut terminal = started(&env, 100);
     terminal.shows("1 of 5: a failed task");
-    terminal.shows("y try it again");
+    terminal.shows("y retry");
     terminal.types("y");
     terminal.shows("Task reset: t-8eec67");
-    terminal.shows("2 of 5: two lessons that contradict each other");
-    terminal.shows("b both");
+    terminal.shows("2 of 5: two conflicting learnings");
+    terminal.shows("b keep both");
     assert_eq!(
         json(&env, &["task", "show", "t-8eec67", "--json"])["status"],
         "pending",
@@ -71,52 +70,52 @@ fn every_kind_is_settled_by_a_key() {
     );
     terminal.types("2");
     terminal.shows("Learning superseded: ");
-    terminal.shows("3 of 5: a lesson to judge");
+    terminal.shows("3 of 5: a learning to review");
     terminal.shows("e edit");
     terminal.types("n");
     terminal.shows("Why not? (Enter: no reason) ");
     terminal.types("it was the cache\r");
     terminal.shows("Learning rejected: learn-00000001");
     terminal.shows("4 of 5");
-    terminal.shows("n let it go");
+    terminal.shows("n delete");
     terminal.types("y");
     terminal.shows(&format!("Memory restored: {kept}"));
     terminal.shows("5 of 5");
-    terminal.shows("n let it go");
+    terminal.shows("n delete");
     terminal.types("n");
     terminal.shows(&format!("Memory deleted: {lost}"));
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_eq!((left.code, left.is_sane), (Some(0), true));
     assert_eq!(
         left.screen.lines().last().unwrap(),
-        "1 task reset, 1 lesson rejected, 1 contradiction settled, 1 note brought back, 1 note let go; nothing waits any more."
+        "1 task reset, 1 learning rejected, 1 conflict settled, 1 note restored, 1 note deleted; nothing left to review."
     );
-    let [status, _, reason] = on_record(&env);
+    let [status, _, reason] = stored(&env);
     assert_eq!([status.as_str(), reason.as_str()], ["rejected", "it was the cache"]);
     let notes = env.read(MEMORIES);
     assert!(notes.contains(&kept) && !notes.contains(&lost), "{notes}");
-    assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
+    assert_eq!(env.ok(["review"]), "Nothing needs review.\n");
 }
 
 #[test]
-fn whoever_leaves_changes_nothing_and_finds_the_terminal_as_it_was() {
+fn leaving_changes_nothing_and_restores_the_terminal() {
     for (key, code) in [("l", 0), ("q", 0), (CTRL_D, 0), (CTRL_C, 130)] {
         let env = waiting();
         let mut terminal = started(&env, 100);
         terminal.shows("y promote");
         terminal.types(key);
-        let left = terminal.left();
+        let left = terminal.finish();
         assert_eq!((left.code, left.is_sane), (Some(code), true), "{key:?}");
         assert_eq!(
             left.screen.lines().last().unwrap(),
-            "Nothing has changed; 1 still waits."
+            "Nothing changed; 1 left to review."
         );
         check_unchanged(&env);
     }
 }
 
 #[test]
-fn whoever_breaks_off_the_reason_has_rejected_nothing() {
+fn interrupting_the_reason_rejects_nothing() {
     for (key, code) in [(CTRL_C, 130), (CTRL_D, 0)] {
         let env = waiting();
         let mut terminal = started(&env, 100);
@@ -128,80 +127,80 @@ fn whoever_breaks_off_the_reason_has_rejected_nothing() {
             terminal.shows("y promote");
             terminal.types("s");
         }
-        let left = terminal.left();
+        let left = terminal.finish();
         assert_eq!((left.code, left.is_sane), (Some(code), true), "{key:?}");
         check_unchanged(&env);
     }
 }
 
 #[test]
-fn what_somebody_else_does_meanwhile_is_noticed() {
+fn concurrent_changes_are_noticed() {
     let env = waiting();
     let mut terminal = started(&env, 100);
     terminal.shows("y promote");
     env.ok([
         "learnings",
         "update",
-        LESSON,
+        LEARNING,
         "--content",
         "Run the parser with --frozen",
     ]);
     terminal.types("y");
-    terminal.shows("Somebody else has changed it meanwhile.");
+    terminal.shows("Someone else has changed it.");
     terminal.shows("Run the parser with --frozen");
     terminal.shows("y promote");
-    env.ok(["learnings", "promote", LESSON]);
+    env.ok(["learnings", "promote", LEARNING]);
     terminal.types("n");
     terminal.shows("no reason) ");
     terminal.types(ENTER);
-    terminal.shows("learn-00000001 was promoted by somebody else meanwhile.");
+    terminal.shows("learn-00000001 was promoted by someone else in the meantime.");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(0));
     assert!(
-        shown.ends_with("1 settled by somebody else; nothing waits any more.\n"),
+        shown.ends_with("1 settled by someone else; nothing left to review.\n"),
         "{shown}"
     );
-    assert_eq!(on_record(&env), ["promoted", "Run the parser with --frozen", ""]);
+    assert_eq!(stored(&env), ["promoted", "Run the parser with --frozen", ""]);
 
     let env = week("Draw the colours");
     let mut terminal = started(&env, 100);
-    terminal.shows("y try it again");
+    terminal.shows("y retry");
     env.ok(["task", "reset", "t-8eec67"]);
     terminal.types("y");
-    terminal.shows("t-8eec67 has not failed any more");
+    terminal.shows("t-8eec67 is no longer failed");
     terminal.shows("y promote");
     terminal.types("q");
     let (code, shown) = terminal.end();
     assert!(
-        shown.ends_with("1 settled by somebody else; 1 still waits.\n"),
+        shown.ends_with("1 settled by someone else; 1 left to review.\n"),
         "{code:?} {shown}"
     );
 }
 
 #[test]
-fn what_an_answer_settles_along_with_it_is_not_asked_again() {
+fn settled_learnings_are_not_asked_about_again() {
     let env = env();
     env.ok(["init"]);
     contradicting(&env);
-    add_lesson(&env, "Run the tests with -j 16");
+    add_learning(&env, "Run the tests with -j 16");
     let mut terminal = started(&env, 100);
-    terminal.shows("1 of 3: two lessons that contradict each other");
-    terminal.shows("b both");
+    terminal.shows("1 of 3: two conflicting learnings");
+    terminal.shows("b keep both");
     terminal.types("1");
     terminal.shows("Learning superseded: ");
-    terminal.shows("b both");
+    terminal.shows("b keep both");
     terminal.types("1");
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_eq!(left.code, Some(0));
     assert_eq!(
         left.screen.lines().last().unwrap(),
-        "2 contradictions settled; nothing waits any more.",
-        "one of the three is between a lesson that was replaced and another"
+        "2 conflicts settled; nothing left to review.",
+        "one of the three involves a learning that was superseded"
     );
-    assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
+    assert_eq!(env.ok(["review"]), "Nothing needs review.\n");
 }
 
-/// Presses `e` with this editor, and then leaves.
+/// Presses `e` with this editor, then leaves.
 fn edited(env: &TestEnv, editor: &str, says: &str) {
     let mut terminal = at_keys(env, 100, editor);
     terminal.shows("e edit");
@@ -211,29 +210,29 @@ fn edited(env: &TestEnv, editor: &str, says: &str) {
         terminal.shows("e edit");
         terminal.types("s");
     }
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_eq!((left.code, left.is_sane), (Some(0), true), "{}", left.bytes);
 }
 
 #[test]
-fn a_lesson_is_put_into_other_words_in_the_editor() {
+fn learning_is_edited_in_the_editor() {
     let env = waiting();
     edited(&env, "sed -i s/locked/frozen/", "Learning promoted: learn-00000001");
-    assert_eq!(on_record(&env), ["promoted", "Run the parser with --frozen", ""]);
-    let known = env.ok(["learnings", "show", LESSON]);
-    assert!(known.contains("--locked"), "what it said before is kept: {known}");
+    assert_eq!(stored(&env), ["promoted", "Run the parser with --frozen", ""]);
+    let known = env.ok(["learnings", "show", LEARNING]);
+    assert!(known.contains("--locked"), "the old text is kept: {known}");
 }
 
 #[test]
-fn an_editor_that_leaves_no_text_or_fails_changes_nothing() {
+fn failing_editor_or_empty_text_changes_nothing() {
     let env = waiting();
     let secret = format!("printf 'Log in with ghp_{}' >", "a1B2c3D4e5F6".repeat(3));
     for (editor, says) in [
         ("false", "the editor \"false\" failed with exit status: 1"),
-        (": >", "Nothing is left of the text, so nothing has changed"),
-        ("true", "The text is as it was, and nothing has changed."),
-        (&secret, "your text is kept in "),
-        ("printf x >", "the text has no word that says something"),
+        (": >", "The text is empty, so nothing was saved"),
+        ("true", "The text is unchanged; nothing was saved."),
+        (&secret, "your text was saved to "),
+        ("printf x >", "the text has no meaningful word"),
     ] {
         edited(&env, editor, says);
         check_unchanged(&env);
@@ -241,7 +240,7 @@ fn an_editor_that_leaves_no_text_or_fails_changes_nothing() {
 }
 
 #[test]
-fn without_an_editor_the_words_are_typed() {
+fn text_is_typed_without_an_editor() {
     let env = waiting();
     let mut terminal = started(&env, 100);
     terminal.shows("e edit");
@@ -252,46 +251,46 @@ fn without_an_editor_the_words_are_typed() {
     terminal.types(ENTER);
     terminal.shows("Learning promoted: learn-00000001");
     assert_eq!(terminal.end().0, Some(0));
-    assert_eq!(on_record(&env), ["promoted", "Run it with --frozen", ""]);
+    assert_eq!(stored(&env), ["promoted", "Run it with --frozen", ""]);
 }
 
 #[test]
-fn a_narrow_terminal_shows_all_of_it() {
+fn narrow_terminal_shows_everything() {
     let env = waiting();
     let mut terminal = started(&env, 44);
     terminal.shows("? help");
     terminal.types("?");
-    terminal.shows("same.");
+    terminal.shows("Ctrl+D.");
     terminal.shows("? help");
     let screen = terminal.has_row("? help");
     terminal.types("q");
     assert_eq!(terminal.end().0, Some(0));
     assert_snapshot!(screen.shown().join("\n"), @"
-    1 of 1: a lesson to judge
+    1 of 1: a learning to review
       learn-00000001  tool_usage, confidence
                       0.50
         Run the parser with --locked
         from run-00000abc/1 [blocked] Parse the
         colours
 
-    y  It holds, and stands in the prompts that
-       it fits.
-    n  It does not hold, and no agent sees it.
-       You may say why.
-    e  Put it into other words, in your editor;
-       then it holds.
-    s  Leave it as it is, and go on with the
+    y  Promote it: it is injected into matching
+       prompts.
+    n  Reject it: no agent sees it. You may give
+       a reason.
+    e  Edit its text in your editor, then
+       promote it.
+    s  Leave it as it is and continue with the
        next.
-    l  Leave it and all the rest for later; q
-       and Ctrl+D do the same.
+    l  Leave this and the rest for later, like q
+       and Ctrl+D.
 
     y promote   n reject   e edit   s skip
     l later   ? help
     ");
 }
 
-/// A task that has failed so often, each time in another way.
-fn failed_in_other_ways(times: u64) -> TestEnv {
+/// A task that failed this many times, each time differently.
+fn failed_differently(times: u64) -> TestEnv {
     let env = env();
     env.ok(["init"]);
     let hard = task(&env, "Draw the colours of the picture that hangs on the wall");
@@ -315,7 +314,7 @@ fn failed_in_other_ways(times: u64) -> TestEnv {
     env
 }
 
-/// What stands on a screen of 24 rows when the first question is asked.
+/// The screen of 24 rows at the first question.
 fn first_screen(env: &TestEnv, columns: u16) -> String {
     let review = env.ralph(["review"]).env("NO_COLOR", "1");
     let mut terminal = Terminal::of_size(&review.command(), columns, 24);
@@ -326,8 +325,8 @@ fn first_screen(env: &TestEnv, columns: u16) -> String {
 }
 
 #[test]
-fn all_attempts_at_a_failed_task_stand_on_a_small_screen() {
-    let env = failed_in_other_ways(5);
+fn all_attempts_fit_on_a_small_screen() {
+    let env = failed_differently(5);
     assert_snapshot!(first_screen(&env, 80), @"
     1 of 1: a failed task
       t-025cc1  Draw the colours of the picture that hangs on the wall
@@ -345,10 +344,10 @@ fn all_attempts_at_a_failed_task_stand_on_a_small_screen() {
            tried  Way 5
            why    test failure: Because of 5 …
            next   Do not go way 5
-        t-8eec67 waits for it
-        all of it: ralph task show t-025cc1
+        t-8eec67 depends on it
+        details: ralph task show t-025cc1
 
-    y try it again   n leave it   s skip   l later   ? help
+    y retry   n leave it   s skip   l later   ? help
     ");
     assert_snapshot!(first_screen(&env, 44), @"
     1 of 1: a failed task
@@ -369,13 +368,13 @@ fn all_attempts_at_a_failed_task_stand_on_a_small_screen() {
            tried  Way 5
            why    test failure: Because of 5 …
            next   Do not go way 5
-        t-8eec67 waits for it
-        all of it: ralph task show t-025cc1
+        t-8eec67 depends on it
+        details: ralph task show t-025cc1
 
-    y try it again   n leave it   s skip
-    l later   ? help
+    y retry   n leave it   s skip   l later
+    ? help
     ");
-    let many = failed_in_other_ways(9);
+    let many = failed_differently(9);
     assert_snapshot!(first_screen(&many, 80), @"
     1 of 1: a failed task
       t-025cc1  Draw the colours of the picture that hangs on the wall
@@ -392,16 +391,16 @@ fn all_attempts_at_a_failed_task_stand_on_a_small_screen() {
            tried  Way 9
            why    test failure: Because of 9 …
            next   Do not go way 9
-        t-8eec67 waits for it
-        all of it: ralph task show t-025cc1
+        t-8eec67 depends on it
+        details: ralph task show t-025cc1
 
-    y try it again   n leave it   s skip   l later   ? help
+    y retry   n leave it   s skip   l later   ? help
     ");
     assert!(first_screen(&many, 44).starts_with("1 of 1: a failed task\n"));
 }
 
 #[test]
-fn where_nobody_can_be_asked_it_is_a_list() {
+fn list_is_printed_without_a_usable_terminal() {
     let env = waiting();
     let dumb = Terminal::start(env.ralph(["review"]).env("CI", "1"), 100);
     let (code, shown) = dumb.end();
@@ -410,5 +409,5 @@ fn where_nobody_can_be_asked_it_is_a_list() {
     check_unchanged(&env);
     let bare = self::env();
     let nothing = Terminal::start(bare.ralph(["review"]), 100);
-    assert_eq!(nothing.end(), (Some(0), "Nothing waits for you.\n".to_owned()));
+    assert_eq!(nothing.end(), (Some(0), "Nothing needs review.\n".to_owned()));
 }

@@ -7,7 +7,7 @@ use crate::{changes, env, json, names};
 const SCRATCHPAD: &str = ".agent/scratchpad.md";
 
 #[test]
-fn texts_are_added_on_lines_of_their_own_and_shown() {
+fn appended_texts_start_on_new_lines() {
     let env = env();
     assert_snapshot!(env.ralph(["scratchpad", "append", "step 1 is done"]).run(), @"
     exit 0
@@ -31,7 +31,7 @@ fn texts_are_added_on_lines_of_their_own_and_shown() {
 }
 
 #[test]
-fn a_budget_keeps_the_end() {
+fn budget_keeps_the_end() {
     let env = env();
     env.write(SCRATCHPAD, "an old line\n".repeat(50) + "the newest\n");
     assert_snapshot!(env.ok(["scratchpad", "show", "--budget", "19"]), @"
@@ -55,7 +55,7 @@ fn clearing_keeps_the_old_text() {
     --- stdout
     Cleared .agent/scratchpad.md
     --- stderr
-    The old text is kept as .agent/scratchpad.md.bak.
+    Kept the old text as .agent/scratchpad.md.bak.
     ");
     assert_eq!(
         (env.read(SCRATCHPAD), env.ok(["scratchpad", "show"])),
@@ -76,7 +76,7 @@ fn clearing_keeps_the_old_text() {
 }
 
 #[test]
-fn without_a_scratchpad_there_is_nothing_and_nothing_is_made() {
+fn reading_creates_no_scratchpad() {
     let env = env();
     assert_eq!(env.ok(["scratchpad", "show"]), "");
     assert_eq!(
@@ -88,18 +88,18 @@ fn without_a_scratchpad_there_is_nothing_and_nothing_is_made() {
 }
 
 #[test]
-fn what_the_gate_refuses_is_not_added() {
+fn invalid_text_is_not_appended() {
     let env = env();
     let append = |input: &[u8]| env.ralph(["scratchpad", "append", "-"]).input(input).run();
     assert_snapshot!(append(b" \n"), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: the text is blank
     ");
     assert_snapshot!(append(b"a\0b"), @"
     exit 2
     --- stderr
-    Error: the text holds a NUL character at byte 1, which no note can hold
+    Error: the text contains a NUL character at byte 1
     ");
     let token = format!("ghp_{}", "a1B2".repeat(9));
     for refused in [
@@ -118,7 +118,7 @@ fn what_the_gate_refuses_is_not_added() {
 }
 
 #[test]
-fn it_is_found_where_it_is() {
+fn configured_and_existing_paths_are_used() {
     let env = env();
     env.write("scratchpad.md", "in the root\n");
     assert_eq!(env.ok(["scratchpad", "show"]), "in the root\n");
@@ -150,14 +150,18 @@ fn it_is_never_committed_even_without_init() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_large_files_are_no_obstacle() {
+fn invalid_utf8_and_large_files_work() {
     let env = env();
     let mut bytes = b"caf\xe9\n".to_vec();
     bytes.extend("a line of forty characters, more or less\n".repeat(200_000).bytes());
     env.write(SCRATCHPAD, &bytes);
     env.ok(["scratchpad", "append", "the end"]);
     bytes.extend(b"the end\n");
-    assert_eq!(std::fs::read(env.path(SCRATCHPAD)).unwrap(), bytes, "no byte changed");
+    assert_eq!(
+        std::fs::read(env.path(SCRATCHPAD)).unwrap(),
+        bytes,
+        "existing bytes are unchanged"
+    );
     let shown = env.ok(["scratchpad", "show", "--budget", "100"]);
     assert!(
         shown.ends_with("less\nthe end\n") && shown.chars().count() <= 400,
@@ -167,7 +171,7 @@ fn bytes_that_are_no_text_and_large_files_are_no_obstacle() {
 }
 
 #[test]
-fn many_writers_lose_nothing() {
+fn concurrent_appends_lose_nothing() {
     let env = env();
     let texts: Vec<String> = (0..12).map(|number| format!("line {number}")).collect();
     let runs: Vec<_> = texts
@@ -186,16 +190,16 @@ fn many_writers_lose_nothing() {
 }
 
 #[test]
-fn it_goes_with_the_run_that_has_done_everything() {
+fn complete_run_moves_it_to_its_folder() {
     let env = env();
     env.ok(["scratchpad", "append", "step 2 of 5"]);
     let done = "touch made.txt; grep -o 't-[0-9a-f]\\{6\\}' | head -1 | sed 's/.*/<task-done>&<\\/task-done>/'";
     let stuck = "cat > /dev/null; echo I do not know.";
     let agent = |script: &str| format!("sh -c \"{script}\"");
-    let task = env.ok(["task", "add", "mend it"]).trim().to_owned();
+    let task = env.ok(["task", "add", "do it"]).trim().to_owned();
     let run = |script: &str| {
         let run = env.ralph(["run", &task, "--agent", &agent(script)]);
-        // Every run has an id of its own.
+        // Each run needs its own id.
         let run = run.env("RALPH_SEED", script.len().to_string());
         run.env("RALPH_VERIFY_COMMANDS", "[\"true\"]").run()
     };

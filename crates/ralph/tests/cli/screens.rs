@@ -1,15 +1,15 @@
-//! What a person sees at a terminal of 80 and of 44 columns: nothing is wider, and what a command is for is there.
+//! Tests of screens at 80 and 44 columns: nothing is wider, and the essentials are shown.
 
 use insta::assert_snapshot;
 use ralph_model::{Facts, Learning, LearningKind, TaskType};
 use ralph_store::{Store, journal_terms};
-use ralph_testkit::{TestEnv, known_lesson, put_lessons};
+use ralph_testkit::{TestEnv, put_learnings, run_learning};
 
 use crate::terminal::on_screen;
 use crate::{DATABASE, env, json};
 
-/// A project with long notes whose titles, and so whose files' names, are as long as agents make them.
-fn with_long_notes() -> TestEnv {
+/// A project with knowledge entries whose titles and file names are as long as agents write them.
+fn with_knowledge() -> TestEnv {
     let env = env();
     let talkative =
         "A long title of a note that agents like to give, with all that it says in eighty characters or more";
@@ -28,8 +28,8 @@ fn with_long_notes() -> TestEnv {
 }
 
 #[test]
-fn a_long_note_takes_one_row_with_its_title_and_tags() {
-    let env = with_long_notes();
+fn knowledge_entry_takes_one_row() {
+    let env = with_knowledge();
     assert_snapshot!(on_screen(&env, "knowledge list", 80), @"
     CREATED     TAGS                     TITLE
     2025-01-20  x                        A long title of a note that agents like to…
@@ -37,7 +37,7 @@ fn a_long_note_takes_one_row_with_its_title_and_tags() {
     2025-01-20  testing, cargo, nightly  Cargo bench requires nightly
     2025-01-20  日本語                   長い題名長い題名長い題名長い題名長い題名長…
 
-    Showing 4 notes
+    Showing 4 entries
     ");
     assert_snapshot!(on_screen(&env, "knowledge list", 44), @"
     TAGS              TITLE
@@ -46,25 +46,25 @@ fn a_long_note_takes_one_row_with_its_title_and_tags() {
     testing, cargo,…  Cargo bench requires nigh…
     日本語            長い題名長い題名長い題名…
 
-    Showing 4 notes
+    Showing 4 entries
     ");
     assert_snapshot!(on_screen(&env, "knowledge search bench", 80), @"
-    CREATED     TAGS                     NOTE
+    CREATED     TAGS                     ENTRY
     2025-01-20  testing, cargo, nightly  Cargo bench requires nightly: Bench the pa…
     2025-01-20  x                        A long title of a note that…: Bench the pa…
     2025-01-20  acp, async               ACP connection lifecycle pat…: Bench the p…
     2025-01-20  日本語                   長い題名長い題名長い題名長い…: Bench the p…
 
-    Showing 4 notes
+    Showing 4 entries
     ");
     assert_snapshot!(on_screen(&env, "knowledge search bench", 44), @"
-    TAGS              NOTE
+    TAGS              ENTRY
     testing, cargo,…  Cargo bench requires nigh…
     x                 A long title of a note th…
     acp, async        ACP connection lifecycle…
     日本語            長い題名長い題名長い題名…
 
-    Showing 4 notes
+    Showing 4 entries
     ");
     for whole in [on_screen(&env, "knowledge list", 400), env.ok(["knowledge", "list"])] {
         let title = "ACP connection lifecycle pattern with LocalSet and owned data";
@@ -75,8 +75,8 @@ fn a_long_note_takes_one_row_with_its_title_and_tags() {
 }
 
 #[test]
-fn what_is_recalled_takes_one_row_and_keeps_the_ids_that_people_copy() {
-    let env = with_long_notes();
+fn recalled_note_takes_one_row_with_a_usable_id() {
+    let env = with_knowledge();
     env.ok(["memory", "add", "Bench on a quiet machine", "--tags", "cargo"]);
     assert_snapshot!(on_screen(&env, "recall bench", 80), @"
     ID                   TYPE       CREATED     NOTE
@@ -100,23 +100,23 @@ fn what_is_recalled_takes_one_row_and_keeps_the_ids_that_people_copy() {
     ");
 }
 
-/// A project that knows a strategy which keeps failing, an estimate, and two warnings that contradict each other.
+/// A project with a failing strategy, an estimate and two conflicting strategies.
 fn taught() -> TestEnv {
     let env = env();
     env.write(".ralph/keep", "");
     drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
-    let lesson = |number, kind, text: &str, change: &dyn Fn(&mut Learning)| {
-        let mut learning = known_lesson(number, kind, TaskType::BugFix, text);
+    let learning = |number, kind, text: &str, change: &dyn Fn(&mut Learning)| {
+        let mut learning = run_learning(number, kind, TaskType::BugFix, text);
         learning.category = kind.word().to_owned();
         change(&mut learning);
         learning
     };
     let long = "Read the whole of the log before anything is changed, and write down which of its lines come first";
-    let lessons = [
-        lesson(1, LearningKind::Strategy, long, &|it| {
+    let learnings = [
+        learning(1, LearningKind::Strategy, long, &|it| {
             (it.success_rate, it.use_count, it.successes) = (0.39, 13, 3);
         }),
-        lesson(2, LearningKind::Estimate, "bug-fix tasks of low complexity", &|it| {
+        learning(2, LearningKind::Estimate, "bug-fix tasks of low complexity", &|it| {
             it.facts = Some(Facts::Estimate {
                 avg_iteration_time: 14_000.0,
                 total_iterations: 1.0,
@@ -125,13 +125,13 @@ fn taught() -> TestEnv {
                 sampled: 4,
             });
         }),
-        lesson(
+        learning(
             3,
             LearningKind::Strategy,
             "Build with -j 4 before the tests run",
             &|_| (),
         ),
-        lesson(
+        learning(
             4,
             LearningKind::Strategy,
             "Build with -j 8 before the tests run",
@@ -139,13 +139,13 @@ fn taught() -> TestEnv {
         ),
     ];
     let terms = |learning: &Learning| journal_terms(&learning.content);
-    let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
-    put_lessons(&env.path(DATABASE), lessons);
+    let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+    put_learnings(&env.path(DATABASE), learnings);
     env
 }
 
 #[test]
-fn why_learnings_contradict_each_other_is_told_on_every_screen() {
+fn reason_for_a_conflict_is_always_shown() {
     let env = taught();
     for columns in [44, 80, 120] {
         let shown = on_screen(&env, "learnings conflicts", columns);
@@ -161,15 +161,15 @@ fn why_learnings_contradict_each_other_is_told_on_every_screen() {
            Build with -j 8 before the tests run
 
     Showing 1 conflict
-    Hint: `ralph learnings supersede OLD NEW`
-    settles one;
+    Hint: settle one with
+    `ralph learnings supersede OLD NEW`; keep
+    both with
     `ralph learnings conflicts --both-hold ONE OTHER`
-    says that both hold
     ");
 }
 
 #[test]
-fn what_scores_are_made_of_fits_every_screen() {
+fn score_explanations_fit_every_screen() {
     let env = taught();
     assert_snapshot!(on_screen(&env, "learnings query --for \"Fix the crash\" --explain", 80), @"
     learn-00000003  0.920  Build with -j 4 before the tests run
@@ -189,7 +189,7 @@ fn what_scores_are_made_of_fits_every_screen() {
 }
 
 #[test]
-fn a_learning_that_left_the_prompts_says_so() {
+fn ineligible_learning_shows_why() {
     let env = taught();
     let why = "its success rate is 39 % after 13 uses, below 40 %";
     let whole = json(&env, &["learnings", "show", "learn-00000001", "--json"]);
@@ -211,9 +211,8 @@ fn a_learning_that_left_the_prompts_says_so() {
     shown       to 13 iterations, 3 of them done
     in prompts  none: its success rate is 39 %
                 after 13 uses, below 40 %;
-                `ralph learnings promote
-                learn-00000001` gives it another
-                chance
+                reactivate with `ralph learnings
+                promote learn-00000001`
     created     2025-01-20T12:00:00Z
     changed     2025-01-20T12:00:00Z
     ");
@@ -224,36 +223,35 @@ fn a_learning_that_left_the_prompts_says_so() {
     learn-00000002  promoted       estimate  0.80        bug-fix tasks of low compl…
     learn-00000001  promoted, out  strategy  0.80        Read the whole of the log…
 
-    Showing 4 learnings; what is out stands in no prompt, and `ralph learnings show
-    ID` says why
+    Showing 4 learnings; out: not in prompts, see `ralph learnings show ID`
     ");
 }
 
 #[test]
-fn what_was_shown_elsewhere_is_told_apart_and_rates_are_rounded_in_one_way() {
+fn uses_elsewhere_are_separate_and_rates_round_consistently() {
     let env = env();
     env.ok(["init"]);
-    let lesson = |number, uses, elsewhere, successes| Learning {
+    let learning = |number, uses, elsewhere, successes| Learning {
         use_count: uses,
         first_use_count: elsewhere,
         successes,
         success_rate: 0.386,
-        ..known_lesson(
+        ..run_learning(
             number,
             LearningKind::Strategy,
             TaskType::BugFix,
             &format!("Step {number}"),
         )
     };
-    let lessons = [
-        lesson(1, 5, 5, 0),
-        lesson(2, 17, 5, 3),
-        lesson(3, 3, 0, 2),
-        lesson(4, 0, 0, 0),
+    let learnings = [
+        learning(1, 5, 5, 0),
+        learning(2, 17, 5, 3),
+        learning(3, 3, 0, 2),
+        learning(4, 0, 0, 0),
     ];
-    put_lessons(
+    put_learnings(
         &env.path(DATABASE),
-        lessons.iter().map(|lesson| (lesson, String::new())),
+        learnings.iter().map(|learning| (learning, String::new())),
     );
     assert_snapshot!(env.ok(["learnings", "list"]), @"
     ID              STATUS         CATEGORY  CONFIDENCE  SHOWN           TAGS  LEARNING
@@ -262,9 +260,9 @@ fn what_was_shown_elsewhere_is_told_apart_and_rates_are_rounded_in_one_way() {
     learn-00000002  promoted, out  strategy  0.80        3/12, 5 before        Step 2
     learn-00000001  promoted, out  strategy  0.80        5 before              Step 1
 
-    Showing 4 learnings; what is out stands in no prompt, and `ralph learnings show ID` says why
+    Showing 4 learnings; out: not in prompts, see `ralph learnings show ID`
     ");
-    let told = |id: &str| -> String {
+    let details = |id: &str| -> String {
         let shown = env.ok(["learnings", "show", id]);
         let is_wanted = |line: &&str| {
             ["success", "shown", "in prompts"]
@@ -277,23 +275,23 @@ fn what_was_shown_elsewhere_is_told_apart_and_rates_are_rounded_in_one_way() {
             .map(|line| format!("{line}\n"))
             .collect()
     };
-    assert_snapshot!(["1", "2", "3", "4"].map(|number| told(&format!("learn-0000000{number}"))).concat(), @"
+    assert_snapshot!(["1", "2", "3", "4"].map(|number| details(&format!("learn-0000000{number}"))).concat(), @"
     success     0.38
-    shown       to 5 iterations elsewhere, or before it was last rated
-    in prompts  none: its success rate is 38 %, below the 60 % that a strategy begins with; `ralph learnings promote learn-00000001` gives it another chance
+    shown       to 5 iterations elsewhere, or before the success rate was last set
+    in prompts  none: its success rate is 38 %, below the required 60 %; reactivate with `ralph learnings promote learn-00000001`
     success     0.38
-    shown       to 12 iterations, 3 of them done; to 5 more elsewhere, or before it was last rated
-    in prompts  none: its success rate is 38 % after 12 uses, below 40 %; `ralph learnings promote learn-00000002` gives it another chance
+    shown       to 12 iterations, 3 of them done; to 5 more elsewhere, or before the success rate was last set
+    in prompts  none: its success rate is 38 % after 12 uses, below 40 %; reactivate with `ralph learnings promote learn-00000002`
     success     0.38
     shown       to 3 iterations, 2 of them done
     success     0.38
     shown       never
-    in prompts  none: its success rate is 38 %, below the 60 % that a strategy begins with; `ralph learnings promote learn-00000004` gives it another chance
+    in prompts  none: its success rate is 38 %, below the required 60 %; reactivate with `ralph learnings promote learn-00000004`
     ");
 }
 
 #[test]
-fn an_estimate_says_its_figures() {
+fn estimate_shows_its_figures() {
     let env = taught();
     let figures = "bug-fix tasks of low complexity: about 1 iteration, 14 s";
     for command in [
@@ -308,7 +306,7 @@ fn an_estimate_says_its_figures() {
 }
 
 #[test]
-fn figures_of_learnings_are_broken_between_words() {
+fn learning_stats_wrap_between_words() {
     assert_snapshot!(on_screen(&taught(), "learnings stats", 44), @"
     learnings       4
     changed         2025-01-20T12:00:00Z
@@ -338,7 +336,7 @@ fn figures_of_learnings_are_broken_between_words() {
 }
 
 #[test]
-fn a_terminal_that_has_no_ellipsis_gets_dots() {
+fn ascii_terminal_gets_dots_for_the_ellipsis() {
     let env = taught();
     let shown = env
         .sh("script -qec '\"$RALPH\" --color never learnings list' /dev/null")

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, env, ids, json, sample};
 
 #[test]
-fn words_are_found_in_texts_and_tags() {
+fn words_match_texts_and_tags() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "search", "the DATABASE, down?"]).run(), @"
     exit 0
@@ -46,7 +46,7 @@ fn filters_narrow_the_search() {
 }
 
 #[test]
-fn nothing_found_is_a_sentence_and_json_an_empty_list() {
+fn no_match_has_a_message_and_empty_json() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "search", "zebra"]).run(), @"
     exit 0
@@ -62,7 +62,7 @@ fn nothing_found_is_a_sentence_and_json_an_empty_list() {
 }
 
 #[test]
-fn ten_are_shown_unless_all_are_asked_for() {
+fn ten_results_without_all() {
     let env = env();
     let entries: String = (0..12)
         .map(|n| format!("### mem-{n}-0000\n> same words, number {n}\n"))
@@ -73,7 +73,7 @@ fn ten_are_shown_unless_all_are_asked_for() {
     assert_eq!(
         ids(&env, &["memory", "search", "words"])[0],
         "mem-11-0000",
-        "of equals the newest first"
+        "equal scores are sorted newest first"
     );
 }
 

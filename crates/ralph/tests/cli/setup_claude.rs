@@ -1,4 +1,4 @@
-//! `ralph setup claude`: what it shows, what it writes, and that it can be taken back.
+//! Tests of `ralph setup claude`: what it shows, writes and removes.
 
 use insta::assert_snapshot;
 use ralph_testkit::{Finished, TestEnv};
@@ -8,15 +8,15 @@ use crate::{changes, env, names};
 const SETTINGS: &str = ".claude/settings.json";
 const SKILL: &str = ".claude/skills/ralph/SKILL.md";
 
-/// Runs the command with itself on PATH.
+/// Runs the command with ralph on PATH.
 fn setup(env: &TestEnv, arguments: &str) -> Finished {
     env.sh(&format!("PATH=${{RALPH%/*}}:$PATH; ralph setup claude {arguments}"))
         .run()
 }
 
-/// Sets up, and takes it back.
+/// Sets up and removes the setup.
 #[track_caller]
-fn check_there_and_back(env: &TestEnv) {
+fn check_round_trip(env: &TestEnv) {
     let before = env.tree();
     let done = setup(env, "--yes");
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done}");
@@ -29,7 +29,7 @@ fn check_there_and_back(env: &TestEnv) {
     assert_eq!((removed.code, removed.stderr.as_str()), (Some(0), ""), "{removed}");
     assert_eq!(env.tree(), before);
     let again = setup(env, "--remove --yes").to_string();
-    assert_eq!(again, "exit 0\n--- stdout\nThere is nothing to remove.\n");
+    assert_eq!(again, "exit 0\n--- stdout\nNothing to remove.\n");
     assert_eq!(env.tree(), before);
 }
 
@@ -77,8 +77,8 @@ fn a_project_without_anything_gets_a_hook_and_a_skill() {
 }
 
 #[test]
-fn everything_can_be_taken_back() {
-    check_there_and_back(&env());
+fn setup_can_be_removed() {
+    check_round_trip(&env());
     for settings in [
         "",
         "{}\n",
@@ -88,12 +88,12 @@ fn everything_can_be_taken_back() {
         let env = env();
         env.write(SETTINGS, settings);
         env.write(".claude/skills/other/SKILL.md", "other");
-        check_there_and_back(&env);
+        check_round_trip(&env);
     }
 }
 
 #[test]
-fn what_a_person_adds_meanwhile_stays() {
+fn later_edits_survive_removal() {
     let env = env();
     assert_eq!(setup(&env, "--yes").code, Some(0));
     let edited = env.read(SETTINGS).replacen('{', "{\n  \"model\": \"opus\",", 1);
@@ -106,7 +106,7 @@ fn what_a_person_adds_meanwhile_stays() {
 }
 
 #[test]
-fn without_a_terminal_nothing_changes_unless_one_says_yes() {
+fn without_a_terminal_yes_is_required() {
     let env = env();
     env.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
     let before = env.tree();
@@ -114,15 +114,15 @@ fn without_a_terminal_nothing_changes_unless_one_says_yes() {
     assert_eq!(refused.code, Some(1));
     assert!(refused.stdout.contains("+  \"hooks\": {"), "{refused}");
     assert_snapshot!(refused.stderr, @"
-    Error: nothing was changed: there is no terminal to ask at
-    Hint: --yes makes the change without asking
+    Error: nothing was changed: confirmation needs a terminal
+    Hint: --yes applies the change without asking
     ");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
     assert_eq!(setup(&env, "--dry-run --yes").code, Some(2));
 }
 
 #[test]
-fn at_a_terminal_one_is_asked() {
+fn a_terminal_asks_for_confirmation() {
     let env = env();
     env.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
     let before = env.tree();
@@ -139,7 +139,7 @@ fn at_a_terminal_one_is_asked() {
     );
     assert!(shown.contains("Make this change? [y/N]"), "{shown}");
     assert!(
-        shown.ends_with("Error:^[[0m nothing was changed, as you said\n"),
+        shown.ends_with("Error:^[[0m not confirmed; nothing was changed\n"),
         "{shown}"
     );
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
@@ -150,7 +150,7 @@ fn at_a_terminal_one_is_asked() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_told_with_their_place() {
+fn invalid_settings_are_reported_with_their_position() {
     let env = env();
     let check = |settings: &[u8], expected: &str| {
         env.write(SETTINGS, settings);
@@ -179,15 +179,15 @@ fn settings_that_cannot_be_read_are_told_with_their_place() {
 }
 
 #[test]
-fn comments_stay_and_their_consequence_is_said() {
+fn comments_are_kept_with_a_warning() {
     let env = env();
     let settings = "{\n  // mine\n  \"model\": \"opus\", // fast\n}\n";
     env.write(SETTINGS, settings);
     let done = setup(&env, "--yes");
     assert_eq!(done.code, Some(0));
     assert_snapshot!(done.stderr, @"
-    Warning: .claude/settings.json:2: Claude Code 2.1 does not read a file with comments or commas at the end, so the hook will not run.
-    Hint: take them out; nothing else in the file has to change.
+    Warning: .claude/settings.json:2: Claude Code 2.1 does not accept comments or trailing commas, so the hook will not run.
+    Hint: remove them; nothing else in the file has to change.
     ");
     assert!(
         env.read(SETTINGS)
@@ -198,7 +198,7 @@ fn comments_stay_and_their_consequence_is_said() {
 }
 
 #[test]
-fn a_skill_that_a_person_changed_is_left_alone() {
+fn an_edited_skill_is_not_touched() {
     let env = env();
     assert_eq!(setup(&env, "--yes").code, Some(0));
     let changed = env.read(SKILL) + "\nAsk Ada before you delete a note.\n";
@@ -208,8 +208,8 @@ fn a_skill_that_a_person_changed_is_left_alone() {
     --- stdout
     Everything is in place.
     --- stderr
-    Warning: .claude/skills/ralph/SKILL.md was changed by hand, so it stays as it is.
-    Hint: remove it first to get this version's, if you do not need it any more.
+    Warning: .claude/skills/ralph/SKILL.md was changed by hand and was not touched.
+    Hint: remove it first to get this version's, if you no longer need it.
     ");
     let removed = setup(&env, "--remove --yes");
     assert!(removed.stderr.contains("was changed by hand"), "{removed}");
@@ -218,7 +218,7 @@ fn a_skill_that_a_person_changed_is_left_alone() {
 }
 
 #[test]
-fn an_outdated_hook_is_updated_and_a_changed_one_is_not() {
+fn outdated_hooks_are_updated_but_not_edited_ones() {
     let env = env();
     env.write(
         SETTINGS,
@@ -237,7 +237,7 @@ fn an_outdated_hook_is_updated_and_a_changed_one_is_not() {
     --- stdout
     Everything is in place.
     --- stderr
-    Warning: the hook in .claude/settings.json was written or changed by hand, so it stays as it is.
+    Warning: the hook in .claude/settings.json was written or changed by hand and was not touched.
     ");
     assert_eq!(env.read(SETTINGS), own);
     assert_eq!(setup(&env, "--remove --yes").code, Some(0));
@@ -245,14 +245,14 @@ fn an_outdated_hook_is_updated_and_a_changed_one_is_not() {
 }
 
 #[test]
-fn a_program_that_nobody_will_find_is_told() {
+fn a_program_not_on_path_is_reported() {
     let env = env();
     let missing = env.ralph(["setup", "claude", "--yes"]).run();
     assert_eq!(missing.code, Some(0));
     assert!(
-        missing.stderr.starts_with(
-            "Warning: the hook calls `ralph`, and there is no such program on PATH, so it will not run.\nHint: add "
-        ),
+        missing
+            .stderr
+            .starts_with("Warning: the hook runs `ralph`, which is not on PATH, so it will not run.\nHint: add "),
         "{missing}"
     );
     env.write("other/ralph", "#!/bin/sh\n");
@@ -260,13 +260,15 @@ fn a_program_that_nobody_will_find_is_told() {
         .sh("chmod +x other/ralph; PATH=$PWD/other:$PATH; \"$RALPH\" setup claude --yes")
         .run();
     assert!(
-        other.stderr.starts_with("Warning: the hook calls `ralph`, and the one on PATH is [TMP]/project/other/ralph, not this program.\nHint: put "),
+        other.stderr.starts_with(
+            "Warning: the hook runs `ralph`, which on PATH is [TMP]/project/other/ralph, not this program.\nHint: put "
+        ),
         "{other}"
     );
 }
 
 #[test]
-fn files_that_cannot_be_written_are_told() {
+fn read_only_files_are_reported() {
     let env = env();
     env.write(SETTINGS, "{}");
     let _done = env.sh("chmod 444 .claude/settings.json; chmod 555 .claude").run();

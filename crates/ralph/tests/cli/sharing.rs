@@ -1,11 +1,11 @@
-//! Files that several users and programs have a hand in.
+//! Files shared by several users and programs.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use crate::{DATABASE, MEMORIES, SAMPLE, USER_CONFIG, add, env, ids, sample};
 
 #[test]
-fn a_reader_is_not_held_up_by_somebody_who_keeps_the_file_open() {
+fn open_file_does_not_block_readers() {
     let env = sample();
     let open = std::fs::OpenOptions::new()
         .append(true)
@@ -16,7 +16,7 @@ fn a_reader_is_not_held_up_by_somebody_who_keeps_the_file_open() {
 }
 
 #[test]
-fn a_change_under_a_program_that_keeps_the_file_open_is_refused() {
+fn file_open_for_writing_is_not_changed() {
     let env = sample();
     let open = std::fs::OpenOptions::new()
         .append(true)
@@ -33,10 +33,10 @@ fn a_change_under_a_program_that_keeps_the_file_open_is_refused() {
 }
 
 #[test]
-fn what_root_makes_in_a_users_project_belongs_to_the_user() {
+fn files_created_by_root_belong_to_the_user() {
     let env = env();
     env.give_to_plain_user(".");
-    add(&env, "by whoever runs the tests");
+    add(&env, "by the test user");
     let owner = std::fs::metadata(env.project()).unwrap().uid();
     for name in [
         MEMORIES,
@@ -54,21 +54,21 @@ fn what_root_makes_in_a_users_project_belongs_to_the_user() {
 }
 
 #[test]
-fn a_file_of_another_user_that_may_be_written_can_be_changed() {
+fn writable_file_of_another_user_can_be_changed() {
     let env = sample();
     for name in [".", ".agent", MEMORIES] {
         let mode = if name == MEMORIES { 0o666 } else { 0o777 };
         std::fs::set_permissions(env.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
-    let added = env.ralph_as_plain_user(["memory", "add", "by somebody else"]).run();
+    let added = env.ralph_as_plain_user(["memory", "add", "by another user"]).run();
     assert_eq!(added.code, Some(0), "{added}");
     let file = std::fs::metadata(env.path(MEMORIES)).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o666);
-    assert!(env.read(MEMORIES).contains("> by somebody else\n"));
+    assert!(env.read(MEMORIES).contains("> by another user\n"));
 }
 
 #[test]
-fn a_broken_configuration_stands_in_nobodys_way_who_does_not_need_it() {
+fn broken_config_does_not_block_unrelated_commands() {
     let env = env();
     env.write(".ralph.toml", "[memories\n");
     assert!(env.ok(["completions", "bash"]).contains("memory"));
@@ -77,7 +77,7 @@ fn a_broken_configuration_stands_in_nobodys_way_who_does_not_need_it() {
 }
 
 #[test]
-fn a_configuration_that_does_not_fit_on_the_disk_is_not_left_in_half() {
+fn full_disk_leaves_no_partial_config() {
     let env = env();
     let failed = env.sh("ulimit -f 1; \"$RALPH\" init").run();
     assert_ne!(failed.code, Some(0), "{failed}");
@@ -87,7 +87,7 @@ fn a_configuration_that_does_not_fit_on_the_disk_is_not_left_in_half() {
 }
 
 #[test]
-fn an_id_that_stands_where_nothing_is_read_is_not_given_out_again() {
+fn ids_in_unread_sections_are_not_reused() {
     let env = env();
     let first = add(&env, "x");
     let other = self::env();
@@ -114,7 +114,7 @@ fn secrets_are_refused_in_tags_too() {
 }
 
 #[test]
-fn what_is_no_file_is_not_read_and_not_waited_for() {
+fn pipes_and_devices_are_refused() {
     for make in ["mkfifo .agent/memories.md", "ln -s /dev/zero .agent/memories.md"] {
         let env = env();
         let made = env.sh(&format!("mkdir .agent && {make}")).run();
@@ -130,7 +130,7 @@ fn what_is_no_file_is_not_read_and_not_waited_for() {
 }
 
 #[test]
-fn two_projects_that_share_a_file_each_notice_what_vanished() {
+fn projects_sharing_a_file_report_lost_notes() {
     let (one, other) = (env(), env());
     std::fs::create_dir_all(other.path(".agent")).unwrap();
     let shared = one.path(".agent");
@@ -147,25 +147,25 @@ fn two_projects_that_share_a_file_each_notice_what_vanished() {
 }
 
 #[test]
-fn a_note_under_a_heading_of_ones_own_is_not_gone_and_does_not_come_back_twice() {
+fn note_in_unknown_section_is_not_missing() {
     let env = env();
     let id = add(&env, "archived");
     env.write(MEMORIES, env.read(MEMORIES).replace("## Patterns", "## Archive"));
     let looked = env.ralph(["memory", "list"]).run();
-    assert!(!looked.stderr.contains("gone"), "{looked}");
+    assert!(!looked.stderr.contains("missing"), "{looked}");
     let refused = env.ralph(["memory", "restore", &id]).run();
     assert!(
-        refused.code == Some(1) && refused.stderr.contains("still stands in the file"),
+        refused.code == Some(1) && refused.stderr.contains("is still in the file"),
         "{refused}"
     );
     assert_eq!(env.read(MEMORIES).matches(&id).count(), 1);
 }
 
 #[test]
-fn a_switch_of_branches_is_no_alarm_where_references_are_in_tables() {
+fn branch_switch_with_reftable_is_not_reported() {
     let env = env();
     if env.sh("git init --quiet --ref-format=reftable .").run().code != Some(0) {
-        // An older git cannot make such a repository, and its user has none.
+        // This git has no reftable support.
         return;
     }
     env.ok(["init"]);
@@ -180,15 +180,13 @@ fn a_switch_of_branches_is_no_alarm_where_references_are_in_tables() {
 }
 
 #[test]
-fn a_text_of_unknown_origin_beside_the_file_is_kept() {
+fn unknown_temporary_file_is_kept() {
     let env = sample();
     add(&env, "before");
     env.write(".agent/.memories.md.ralph-new", "whose is this?\n");
     let added = env.ralph(["memory", "add", "after"]).unfixed().run();
     assert!(
-        added
-            .stderr
-            .contains("it is kept in [TMP]/project/.agent/memories.md.kept"),
+        added.stderr.contains("is in [TMP]/project/.agent/memories.md.kept"),
         "{added}"
     );
     assert_eq!(env.read(".agent/memories.md.kept"), "whose is this?\n");

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, SAMPLE, add, env, json, names, sample};
 
 #[test]
-fn a_note_is_shown_whole_by_the_beginning_of_its_id() {
+fn note_is_shown_by_id_prefix() {
     assert_snapshot!(sample().ralph(["memory", "show", "mem-17373720"]).run(), @"
     exit 0
     --- stdout
@@ -18,7 +18,7 @@ fn a_note_is_shown_whole_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn everything_that_is_recorded_is_shown() {
+fn all_metadata_is_shown() {
     let env = sample();
     env.ok([
         "memory",
@@ -87,13 +87,13 @@ fn the_other_formats() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_to_do() {
+fn unknown_id_is_an_error_with_a_hint() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "show", "mem-1737372000-ffff"]).run(), @"
     exit 1
     --- stderr
     Error: Memory not found: mem-1737372000-ffff
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
     assert_eq!(env.ralph(["memory", "show", ""]).run().code, Some(1));
     assert_eq!(env.ralph(["memory", "show", "", "--history"]).run().code, Some(1));
@@ -101,34 +101,34 @@ fn what_is_not_there_is_said_with_what_to_do() {
     exit 1
     --- stderr
     Error: Memory not found: nothing
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
 }
 
 #[test]
-fn a_beginning_of_several_ids_names_them() {
+fn ambiguous_prefix_lists_matches() {
     assert_snapshot!(sample().ralph(["memory", "show", "mem-1737"]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737 is the beginning of 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
-    Hint: give more of the id
+    Error: mem-1737 matches 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
+    Hint: use a longer prefix of the id
     ");
 }
 
 #[test]
-fn an_id_that_stands_twice_is_not_guessed_at() {
+fn duplicate_id_is_an_error() {
     let env = env();
     env.write(MEMORIES, format!("{SAMPLE}\n### mem-1737372000-a1b2\n> again\n"));
     assert_snapshot!(env.ralph(["memory", "show", "mem-1737372000-a1b2"]).run(), @"
     exit 1
     --- stderr
-    Error: mem-1737372000-a1b2 stands more than once in the file, on lines 7 and 29
-    Hint: give one of them another id, or remove it, in the file
+    Error: mem-1737372000-a1b2 is in the file more than once, on lines 7 and 29
+    Hint: edit the file: change the id of one of them, or remove it
     ");
 }
 
 #[test]
-fn the_history_has_every_version_and_outlives_the_note() {
+fn history_survives_deletion() {
     let env = env();
     let id = add(&env, "first");
     let later = |minute: u32| format!("2025-01-20T11:2{minute}:00Z");
@@ -168,12 +168,12 @@ fn the_history_has_every_version_and_outlives_the_note() {
     exit 1
     --- stderr
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
 }
 
 #[test]
-fn the_history_as_json_has_every_word_of_every_version() {
+fn history_as_json_has_full_texts() {
     let env = env();
     let id = add(&env, "first");
     env.ok(["memory", "edit", &id, "--content", "second\nline", "--tags", "t"]);
@@ -228,12 +228,12 @@ fn the_history_as_json_has_every_word_of_every_version() {
 }
 
 #[test]
-fn a_project_without_a_log_has_no_history() {
+fn no_history_without_a_note_log() {
     let env = sample();
     assert_snapshot!(env.ralph(["memory", "show", "mem-1700", "--history"]).run(), @"
     exit 1
     --- stderr
-    Error: no change of mem-1700000000-c3d4 is on record yet
+    Error: no recorded changes of mem-1700000000-c3d4 yet
     ");
-    assert_eq!(names(&env), [".agent/", MEMORIES], "looking makes nothing");
+    assert_eq!(names(&env), [".agent/", MEMORIES], "no files created");
 }

@@ -1,4 +1,4 @@
-//! `ralph stats`: the journal in figures.
+//! Tests of `ralph stats`.
 
 use insta::assert_snapshot;
 use ralph_model::{
@@ -11,7 +11,7 @@ use crate::past::{Worked, task, work};
 use crate::terminal::at_terminal;
 use crate::{env, json};
 
-/// How an attempt failed, with a gate that refused it and printed what the agent says.
+/// A failure report of the agent, with the gate that refused the work.
 pub(crate) fn failure(what_tried: &str, why_failed: &str) -> Captured {
     Captured {
         failure: Some(FailureReport {
@@ -30,8 +30,8 @@ pub(crate) fn failure(what_tried: &str, why_failed: &str) -> Captured {
     }
 }
 
-/// A task that is done at once, one that has failed after four attempts, of which three failed the same way, and one that was
-/// done when it was tried again and taught something the first time.
+/// A task done at once, one that failed after four attempts (three the same way), and one that was done on a later
+/// attempt after a first that taught a learning.
 pub(crate) fn week(hard: &str) -> TestEnv {
     let env = env();
     env.ok(["init"]);
@@ -51,13 +51,13 @@ pub(crate) fn week(hard: &str) -> TestEnv {
     };
     let mut last = failed(2, "opus");
     last.captured.retry_suggestion = Some("Turn the picture over first".to_owned());
-    let lesson = CapturedLearning {
+    let learning = CapturedLearning {
         category: "pitfall".to_owned(),
         tags: vec!["palette".to_owned(), "src/palette.rs".to_owned()],
         content: "A palette has at most 256 colours\nand the first is the background".to_owned(),
     };
     let taught = Captured {
-        learnings: vec![lesson],
+        learnings: vec![learning],
         ..Captured::default()
     };
     work(
@@ -103,17 +103,17 @@ fn printed(env: &TestEnv, columns: &str) -> String {
 }
 
 #[test]
-fn a_project_in_which_nothing_has_run_is_all_zeros() {
+fn stats_without_runs_are_zero() {
     let env = env();
     let bare = (env.ok(["stats"]), json(&env, &["stats", "--json"]));
-    assert_eq!(bare.0, "No iterations yet: `ralph run` makes the first.\n");
+    assert_eq!(bare.0, "No iterations yet. Run `ralph run` to start.\n");
     env.ok(["init"]);
     assert_eq!((env.ok(["stats"]), json(&env, &["stats", "--json"])), bare);
     assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"accepted_tasks":0,"cost_per_accepted_task":null,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":null,"input_tokens":null,"output_tokens":null,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
 }
 
 #[test]
-fn the_figures_fit_80_columns() {
+fn stats_fit_80_columns() {
     assert_snapshot!(printed(&week(HARD), "80"), @"
     Runs        1 on 3 tasks
     Days        2025-01-21 to 2025-01-28
@@ -124,8 +124,8 @@ fn the_figures_fit_80_columns() {
     Over time
       success     1/1  0/1  0/1  0/1  0/1  0/1  .  1/1
       iterations  1    1    1    1    1    1    1  1
-      2025-01-21 to 2025-01-28, a day each
-      success: done of those that count
+      2025-01-21 to 2025-01-28, one per day
+      success: done of counted iterations
       . nothing to count
 
     By model
@@ -145,14 +145,14 @@ fn the_figures_fit_80_columns() {
       1      test failure  t-8eec67  2025-01-22  The picture is upside down
 
     Hardest tasks
-      TASK      FAILED  COST   CALLED  NOW     TITLE
-      t-8eec67  4/4     $1.00  hard    failed  Draw the colours, all of them, in th…
-      t-32555e  1/2     $0.75          done    Add a palette
+      TASK      FAILED  COST   RATED  NOW     TITLE
+      t-8eec67  4/4     $1.00  hard   failed  Draw the colours, all of them, in the…
+      t-32555e  1/2     $0.75         done    Add a palette
     ");
 }
 
 #[test]
-fn the_figures_fit_44_columns() {
+fn stats_fit_44_columns() {
     assert_snapshot!(printed(&week(HARD), "44"), @"
     Runs        1 on 3 tasks
     Days        2025-01-21 to 2025-01-28
@@ -165,9 +165,9 @@ fn the_figures_fit_44_columns() {
     Over time
       success     0/1  0/1  .  1/1
       iterations  1    1    1  1
-      2025-01-25 to 2025-01-28, a day each
+      2025-01-25 to 2025-01-28, one per day
       4 earlier days not shown
-      success: done of those that count
+      success: done of counted iterations
       . nothing to count
 
     By model
@@ -194,7 +194,7 @@ fn the_figures_fit_44_columns() {
 }
 
 #[test]
-fn a_terminal_gets_blocks_and_titles_that_stand_out() {
+fn terminal_gets_bars_and_styled_titles() {
     assert_snapshot!(at_terminal(&week(HARD), "stats --limit 1"), @"
     exit 0
     --- stdout
@@ -207,7 +207,7 @@ fn a_terminal_gets_blocks_and_titles_that_stand_out() {
     ^[[1mOver time^[[0m
       success     █▁▁▁▁▁·█
       iterations  ████████
-    ^[[2m  2025-01-21 to 2025-01-28, a day each^[[0m
+    ^[[2m  2025-01-21 to 2025-01-28, one per day^[[0m
     ^[[2m  success: ▁ none done, █ all done^[[0m
     ^[[2m  iterations: █ is 1; · nothing to count^[[0m
 
@@ -227,13 +227,13 @@ fn a_terminal_gets_blocks_and_titles_that_stand_out() {
       3      test failure  t-8eec67  2025-01-25  0000000000000002  The picture is upside down
 
     ^[[1mHardest tasks (1 of 2)^[[0m
-    ^[[2m  TASK      FAILED  COST   CALLED  NOW     TITLE^[[0m
-      t-8eec67  4/4     $1.00  hard    failed  Draw the colours, all of them, in the right order and without a pause betwee…
+    ^[[2m  TASK      FAILED  COST   RATED  NOW     TITLE^[[0m
+      t-8eec67  4/4     $1.00  hard   failed  Draw the colours, all of them, in the right order and without a pause between…
     ");
 }
 
 #[test]
-fn programs_get_the_same_figures() {
+fn json_has_the_same_figures() {
     let env = week(HARD);
     let stats = json(&env, &["stats", "--json"]);
     assert_eq!([&stats["runs"], &stats["tasks"], &stats["iterations"]], [1, 3, 8]);
@@ -246,7 +246,7 @@ fn programs_get_the_same_figures() {
 }
 
 #[test]
-fn figures_are_of_a_run_and_from_a_day_on() {
+fn stats_filter_by_run_and_time() {
     let env = week(HARD);
     let other = task(&env, "Another one");
     let worked = Worked {
@@ -294,7 +294,7 @@ fn figures_are_of_a_run_and_from_a_day_on() {
 }
 
 #[test]
-fn what_is_listed_can_be_more_or_less() {
+fn limit_controls_the_lists() {
     let env = week(HARD);
     let listed = |limit| {
         let stats = json(&env, &["stats", "--json", "--limit", limit]);
@@ -310,7 +310,7 @@ fn what_is_listed_can_be_more_or_less() {
 }
 
 #[test]
-fn no_title_breaks_out_of_its_line() {
+fn hostile_titles_stay_on_their_line() {
     for title in [
         "\u{1b}[2J\u{1b}[31mred\u{7} \u{202e}nimda\u{9b}",
         "色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く",

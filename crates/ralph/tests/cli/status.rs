@@ -1,4 +1,4 @@
-//! `ralph status`: what a person reads in the morning. What runs leave is put into the database by hand here.
+//! Tests of `ralph status`. The results of runs are written to the database directly.
 
 use insta::assert_snapshot;
 use jiff::Timestamp;
@@ -10,14 +10,13 @@ use crate::{DATABASE, env, json, names};
 
 const RUN: u64 = 0xabc;
 
-/// A moment before that of every test.
+/// A time before the clock of the tests.
 fn before(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_737_372_000 - seconds).unwrap()
 }
 
-/// What every iteration here teaches.
-fn lessons() -> Captured {
-    let lesson = CapturedLearning {
+fn learnings() -> Captured {
+    let learning = CapturedLearning {
         category: "pitfall".to_owned(),
         tags: Vec::new(),
         content: "x".to_owned(),
@@ -29,13 +28,13 @@ fn lessons() -> Captured {
         body: "Hex.".to_owned(),
     };
     Captured {
-        learnings: vec![lesson],
+        learnings: vec![learning],
         knowledge: vec![note],
         ..Captured::default()
     }
 }
 
-/// A night: these tasks are done, these have failed, one is left.
+/// A run in which these tasks were done and failed, with one task left.
 fn night(done: &[&str], failed: &[&str]) -> TestEnv {
     let env = env();
     env.ok(["init"]);
@@ -45,14 +44,14 @@ fn night(done: &[&str], failed: &[&str]) -> TestEnv {
     env.ok(["task", "add", "Print the colours", "--priority", "9"]);
     let done = done.iter().map(|task| Worked {
         task,
-        captured: lessons(),
+        captured: learnings(),
         ..Worked::default()
     });
     let failed = failed.iter().map(|task| Worked {
         task,
         outcome: Outcome::Retried,
         reason: "The gate `cargo test` refused it:\n1 test failed",
-        captured: lessons(),
+        captured: learnings(),
         max_retries: 0,
         ..Worked::default()
     });
@@ -67,7 +66,7 @@ fn short_night() -> TestEnv {
 }
 
 #[test]
-fn the_morning_after_a_night() {
+fn status_after_a_run() {
     let env = short_night();
     let status = env.ralph(["status"]).run();
     assert_snapshot!(status, @r#"
@@ -78,24 +77,24 @@ fn the_morning_after_a_night() {
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
     Done     1 task was done
                t-025cc1  Parse the colours
-    Learned  1 lesson, 1 long note
+    Learned  1 learning, 1 knowledge entry
     Spent    2 min 46 s, $0.50, 2040 tokens, $0.50 per accepted task
-    Waiting  1 task waits for you
+    Waiting  1 task needs your attention
                t-8eec67  Draw the colours
                  The gate `cargo test` refused it: 1 test failed
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph review    # why it failed, and what helps
+    Next     ralph review    # see why it failed and what helps
     "#);
     assert_eq!(
         env.ralph([]).run().stdout,
         status.stdout,
-        "`ralph` alone says the same, again and again"
+        "`ralph` prints the same, and repeatedly"
     );
 }
 
 #[test]
-fn a_long_night_fits_on_a_screen() {
+fn long_status_fits_on_one_screen() {
     let long = "Parse every colour that people write, in all the forms that there are, and then some";
     let env = night(&[long; 9], &[long; 9]);
     for run in 1..5 {
@@ -107,8 +106,8 @@ fn a_long_night_fits_on_a_screen() {
     --- stdout
     Project  [TMP]/project
     Since    the beginning: 18 iterations
-    Run      run-00000004 (all tasks) was cut off; its last sign was 1 hour ago
-    Run      run-00000003 (all tasks) was cut off; its last sign was 1 hour ago
+    Run      run-00000004 (all tasks) is lost; its last heartbeat was 1 hour ago
+    Run      run-00000003 (all tasks) is lost; its last heartbeat was 1 hour ago
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations
              was reached.
     Done     9 tasks were done
@@ -116,9 +115,9 @@ fn a_long_night_fits_on_a_screen() {
                t-8eec67  Parse every colour that people write, in all the forms th…
                t-32555e  Parse every colour that people write, in all the forms th…
                and 6 more
-    Learned  1 lesson, 1 long note
+    Learned  1 learning, 1 knowledge entry
     Spent    25 min 02 s, $4.50, 18360 tokens, $0.50 per accepted task
-    Waiting  9 tasks wait for you
+    Waiting  9 tasks need your attention
                t-616796  Parse every colour that people write, in all the forms th…
                  The gate `cargo test` refused it: 1 test failed
                t-564f61  Parse every colour that people write, in all the forms th…
@@ -128,7 +127,7 @@ fn a_long_night_fits_on_a_screen() {
                and 6 more: ralph review
     Tasks    1 open, 9 failed, 9 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph review    # why it failed, and what helps
+    Next     ralph review    # see why it failed and what helps
     ");
     let rows: usize = status
         .stdout
@@ -139,11 +138,11 @@ fn a_long_night_fits_on_a_screen() {
 }
 
 #[test]
-fn a_look_moves_the_mark_and_a_program_does_not() {
+fn only_a_terminal_or_seen_counts_as_a_look() {
     let env = short_night();
     let first = env.ok(["status"]);
     env.ok(["status", "--json"]);
-    assert_eq!(env.ok(["status"]), first, "neither a pipe nor a program has seen it");
+    assert_eq!(env.ok(["status"]), first, "neither a pipe nor a program counts as seen");
     assert_eq!(env.ok(["status", "--seen"]), first);
     assert_snapshot!(env.ralph(["status"]).run(), @r#"
     exit 0
@@ -151,12 +150,12 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
     Project  [TMP]/project
     Since    you last looked, just now: nothing new
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
-    Waiting  1 task waits for you
+    Waiting  1 task needs your attention
                t-8eec67  Draw the colours
                  The gate `cargo test` refused it: 1 test failed
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph review    # why it failed, and what helps
+    Next     ralph review    # see why it failed and what helps
     "#);
     let at_terminal = short_night();
     let shown = at_terminal
@@ -172,7 +171,7 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
 }
 
 #[test]
-fn json_has_all_of_it() {
+fn json_is_complete() {
     let env = short_night();
     let status = json(&env, &["status", "--json"]);
     assert_eq!(status["last_look"], serde_json::Value::Null);
@@ -202,7 +201,7 @@ fn json_has_all_of_it() {
 }
 
 #[test]
-fn a_run_that_goes_on_or_was_cut_off_is_told() {
+fn running_and_lost_runs() {
     let env = env();
     env.ok(["task", "add", "Parse the colours"]);
     let (mut store, run) = begin(&env, RUN, "here");
@@ -210,42 +209,45 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
     store.put_question(&run, Some(question)).unwrap();
     let shown = env.ok(["status"]);
     assert!(
-        shown.contains("Run      run-00000abc (all tasks) was cut off; its last sign was 1 hour ago\n"),
+        shown.contains("Run      run-00000abc (all tasks) is lost; its last heartbeat was 1 hour ago\n"),
         "{shown}"
     );
     store
         .heartbeat(&run, std::time::Duration::from_secs(1), before(10))
         .unwrap();
     let shown = env.ok(["status"]);
-    let waits = format!("Run      run-00000abc waits for your answer in its terminal: {question}\n");
+    let waits = format!("Run      run-00000abc is waiting for your answer in its terminal: {question}\n");
     assert!(shown.contains(&waits), "{shown}");
     assert_eq!(json(&env, &["status", "--json"])["runs"]["open"][0]["asks"], question);
     store.put_question(&run, None).unwrap();
     let shown = env.ok(["status"]);
     assert!(
-        shown.contains("Run      run-00000abc (all tasks) goes on; it began 1 hour ago\n"),
+        shown.contains("Run      run-00000abc (all tasks) is running, started 1 hour ago\n"),
         "{shown}"
     );
     assert!(
-        shown.ends_with("Next     ralph journal list    # what the run has done so far\n"),
+        shown.ends_with("Next     ralph journal list    # see what the run has done so far\n"),
         "{shown}"
     );
 }
 
 #[test]
-fn long_notes_are_counted_where_they_lie() {
+fn knowledge_entries_are_counted() {
     let env = env();
     env.write(".ralph/knowledge/colours.md", "x");
     env.write(".ralph/knowledge/forms.md", "x");
     env.write(".ralph/knowledge/.forms.md.ralph-old", "x");
     env.write(".ralph/knowledge/picture.png", "x");
     let shown = env.ok(["status"]);
-    assert!(shown.contains("Notes    2 long notes in .ralph/knowledge\n"), "{shown}");
+    assert!(
+        shown.contains("Notes    2 knowledge entries in .ralph/knowledge\n"),
+        "{shown}"
+    );
     assert_eq!(json(&env, &["status", "--json"])["notes"]["knowledge"], 2);
 }
 
 #[test]
-fn without_a_database_nothing_is_made_and_a_broken_one_is_said() {
+fn missing_or_broken_database() {
     let env = env();
     assert_eq!(
         json(&env, &["status", "--json", "--seen"])["runs"],
@@ -259,8 +261,8 @@ fn without_a_database_nothing_is_made_and_a_broken_one_is_said() {
     --- stdout
     Project  [TMP]/project
     Notes    none yet
-    Next     ralph init    # set this project up
+    Next     ralph init    # set up this project
     --- stderr
-    Warning: What runs have done is not shown: [TMP]/project/.ralph/progress.db is not an SQLite database.
+    Warning: Cannot show the results of runs: [TMP]/project/.ralph/progress.db is not an SQLite database.
     "#);
 }

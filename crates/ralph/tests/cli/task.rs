@@ -7,14 +7,14 @@ use crate::past::claim;
 use crate::terminal::on_screen;
 use crate::{DATABASE, changes, env, foreign_database, json, names};
 
-/// Makes a task and returns its id.
+/// Adds a task and returns its id.
 #[track_caller]
 fn add<'a>(env: &TestEnv, title: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
     let printed = env.ok(["task", "add", title].into_iter().chain(more));
     printed.trim_end().to_owned()
 }
 
-/// A parent of two parts, of which one waits for the other, and a task that waits for the parent.
+/// A task with two subtasks, one depending on the other, and a task that depends on the parent.
 fn sample() -> (TestEnv, [String; 4]) {
     let env = env();
     let top = add(&env, "Let users log in", ["--priority", "1"]);
@@ -29,7 +29,7 @@ fn sample() -> (TestEnv, [String; 4]) {
 }
 
 #[test]
-fn tasks_are_made_and_listed_most_urgent_first() {
+fn tasks_are_listed_by_priority() {
     let (env, _) = sample();
     assert_snapshot!(env.ralph(["task", "list"]).run(), @"
     exit 0
@@ -61,7 +61,7 @@ fn tasks_are_made_and_listed_most_urgent_first() {
     --- stdout
     Imported 0 tasks
     --- stderr
-    4 tasks were there already.
+    4 tasks already known.
     ");
     assert_snapshot!(env.ok(["task", "list", "--parent", "t-025", "--format", "markdown"]), @"- [ ] The session");
     assert_snapshot!(env.ok(["task", "list", "--status", "done", "--parent", "t-025"]), @"
@@ -86,7 +86,7 @@ fn tasks_are_made_and_listed_most_urgent_first() {
 }
 
 #[test]
-fn a_tree_shows_parts_and_how_they_stand() {
+fn tree_shows_subtasks_and_status() {
     let (env, [top, form, ..]) = sample();
     env.ok(["task", "done", &form]);
     let deep = add(&env, "Deep", ["--parent", "32555e"]);
@@ -114,7 +114,7 @@ fn a_tree_shows_parts_and_how_they_stand() {
 }
 
 #[test]
-fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
+fn show_has_log_and_reason_for_not_ready() {
     let (env, [top, form, session, last]) = sample();
     env.ok(["task", "fail", &form, "--reason", "the service is off"]);
     assert_snapshot!(env.ok(["task", "show", &last]), @"
@@ -124,14 +124,14 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     after: ✗ t-025cc1  Let users log in
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-20T11:20:00Z
-    ready: no: it waits for t-025cc1 (Let users log in), which needs a person
+    ready: no: it depends on t-025cc1 (Let users log in), which needs attention
 
     With a
     button.
 
     Log
       2025-01-20T11:20:00Z  Added.
-      2025-01-20T11:20:00Z  Blocked: it waits for t-025cc1.
+      2025-01-20T11:20:00Z  Blocked: waiting for t-025cc1.
     ");
     assert_snapshot!(env.ok(["task", "show", &top]), @"
     t-025cc1  Let users log in
@@ -140,20 +140,20 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     before: ◌ t-42c90b  Let users log out
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-20T11:20:00Z
-    ready: no: its parts are what is to be done
+    ready: no: its subtasks are done instead
 
-    Parts
+    Subtasks
       ✗ t-8eec67  The form
       ◌ t-32555e  The session
 
     Log
       2025-01-20T11:20:00Z  Added.
-      2025-01-20T11:20:00Z  Failed: of its parts some have failed, and none is left to be done.
+      2025-01-20T11:20:00Z  Failed: a subtask failed, and no open ones are left.
     ");
     let shown = json(&env, &["task", "show", &form, "--json"]);
     assert_eq!(
         shown["why_not_ready"],
-        "it failed; `ralph task reset t-8eec67` opens it again"
+        "it failed; reopen with `ralph task reset t-8eec67`"
     );
     assert_eq!(shown["log"][1]["text"], "Failed: the service is off");
     env.ok(["task", "reset", &top, "--all"]);
@@ -166,13 +166,12 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     assert_snapshot!(env.ok(["task", "log", &form]), @"
     2025-01-20T11:20:00Z  Added.
     2025-01-20T11:20:00Z  Failed: the service is off
-    2025-01-20T11:20:00Z  Reset: it is to be done anew.
+    2025-01-20T11:20:00Z  Reset.
     ");
 }
 
-/// As in a list of tasks: a row each, whatever a title holds.
 #[test]
-fn long_titles_are_cut_where_tasks_stand_below_one_another() {
+fn long_titles_are_cut_to_one_row() {
     let env = env();
     env.ok(["feature", "create", "calendars"]);
     let long = "Parse dates of every calendar that our customers write in, of which there are many";
@@ -180,9 +179,9 @@ fn long_titles_are_cut_where_tasks_stand_below_one_another() {
     let part = add(&env, long, ["--parent", &top]);
     let waiting = add(&env, "Print them", ["--after", &part]);
     assert_snapshot!(on_screen(&env, &format!("task deps {waiting}"), 44), @"
-    t-32555e waits for:
+    t-32555e depends on:
       ○ t-8eec67  Parse dates of every calendar…
-    t-32555e is waited for by no task.
+    t-32555e is required by no task.
     ");
     assert_snapshot!(on_screen(&env, &format!("task tree {top}"), 44), @"
     ○ t-025cc1  Parse dates of every calendar t…
@@ -198,12 +197,12 @@ fn long_titles_are_cut_where_tasks_stand_below_one_another() {
 }
 
 #[test]
-fn what_waits_for_what_is_shown_and_changed() {
+fn dependencies_are_shown_and_changed() {
     let (env, [_, form, session, last]) = sample();
     assert_snapshot!(env.ok(["task", "deps", &session]), @"
-    t-32555e waits for:
+    t-32555e depends on:
       ○ t-8eec67  The form
-    t-32555e is waited for by no task.
+    t-32555e is required by no task.
     ");
     assert_eq!(
         json(
@@ -215,25 +214,25 @@ fn what_waits_for_what_is_shown_and_changed() {
     assert_snapshot!(env.ralph(["task", "deps", &form, "--add", &session]).run(), @"
     exit 1
     --- stderr
-    Error: tasks would wait for one another for ever: t-8eec67 waits for t-32555e, t-32555e waits for t-8eec67
-    Hint: leave one of these out
+    Error: dependency cycle: t-8eec67 depends on t-32555e, t-32555e depends on t-8eec67
+    Hint: remove one of these dependencies
     ");
     assert_snapshot!(env.ralph(["task", "deps", &form, "--remove", &session]).run(), @"
     exit 1
     --- stderr
-    Error: t-8eec67 does not wait for t-32555e
-    Hint: `ralph task deps t-8eec67` shows what it waits for
+    Error: t-8eec67 does not depend on t-32555e
+    Hint: list its dependencies with `ralph task deps t-8eec67`
     ");
 }
 
 #[test]
-fn a_task_is_changed_and_deleted() {
+fn tasks_are_updated_and_deleted() {
     let (env, [top, form, _, last]) = sample();
     assert_snapshot!(env.ralph(["task", "update", &last, "--title", "Leave", "--description", "-", "--parent", &form]).input("text\n").run(), @"
     exit 1
     --- stderr
-    Error: tasks would wait for one another for ever: t-42c90b waits for t-025cc1, t-025cc1 is done when t-32555e is, t-32555e waits for t-8eec67, t-8eec67 is done when t-42c90b is
-    Hint: leave one of these out
+    Error: dependency cycle: t-42c90b depends on t-025cc1, t-025cc1 needs t-32555e to be done, t-32555e depends on t-8eec67, t-8eec67 needs t-42c90b to be done
+    Hint: remove one of these dependencies
     ");
     let changed = env
         .ralph([
@@ -265,8 +264,8 @@ fn a_task_is_changed_and_deleted() {
     --- stdout
     Task deleted: t-025cc1
     --- stderr
-    With 1 task below it.
-    Hint: `ralph task restore t-025cc1` undoes it.
+    Also deleted 1 subtask.
+    Hint: undo with `ralph task restore t-025cc1`
     ");
     assert_snapshot!(env.ok(["task", "tree"]), @"
     ○ t-42c90b  Leave
@@ -275,13 +274,13 @@ fn a_task_is_changed_and_deleted() {
 }
 
 #[test]
-fn a_deletion_is_listed_and_undone() {
+fn deleted_tasks_are_listed_and_restored() {
     let (env, [top, form, ..]) = sample();
-    assert_eq!(env.ok(["task", "restore", "--list"]), "No task was deleted.\n");
+    assert_eq!(env.ok(["task", "restore", "--list"]), "No deleted tasks.\n");
     let before = env.ok(["task", "tree"]);
     env.ok(["task", "delete", &top]);
     assert_snapshot!(env.ok(["task", "restore", "--list"]), @"
-    ID        DELETED               BELOW IT  TITLE
+    ID        DELETED               SUBTASKS  TITLE
     t-025cc1  2025-01-20T11:20:00Z  2         Let users log in
 
     Showing 1 task
@@ -301,37 +300,37 @@ fn a_deletion_is_listed_and_undone() {
     --- stdout
     Task restored: t-025cc1
     --- stderr
-    With 2 tasks below it.
+    Also restored 2 subtasks.
     ");
     assert_eq!(env.ok(["task", "tree"]), before);
     assert_snapshot!(env.ralph(["task", "restore", &top]).run(), @"
     exit 1
     --- stderr
     Error: there is no deleted task t-025cc1
-    Hint: `ralph task restore --list` shows what there is
+    Hint: `ralph task restore --list` lists deleted tasks
     ");
 }
 
 #[test]
-fn parents_are_not_finished_by_hand() {
+fn parents_cannot_be_finished_directly() {
     let (env, [top, ..]) = sample();
     assert_snapshot!(env.ralph(["task", "done", &top]).run(), @"
     exit 1
     --- stderr
-    Error: t-025cc1 has parts that are not done: t-8eec67, t-32555e
-    Hint: it is done by itself when they are
+    Error: t-025cc1 has unfinished subtasks: t-8eec67, t-32555e
+    Hint: it becomes done when all its subtasks are done
     ");
     assert_snapshot!(env.ralph(["task", "fail", &top]).run(), @"
     exit 1
     --- stderr
-    Error: t-025cc1 has parts, and how they stand decides how it stands
-    Hint: `ralph task tree t-025cc1` shows them; `ralph task reset t-025cc1 --all` opens those again that failed
+    Error: t-025cc1 has subtasks, which determine its status
+    Hint: `ralph task tree t-025cc1` shows them; `ralph task reset t-025cc1 --all` reopens the failed ones
     ");
-    assert_eq!(env.ok(["task", "reset", &top, "--all"]), "Nothing has failed there.\n");
+    assert_eq!(env.ok(["task", "reset", &top, "--all"]), "No failed tasks to reset.\n");
 }
 
 #[test]
-fn looking_makes_nothing() {
+fn reading_creates_no_files() {
     let env = env();
     assert_eq!(env.ok(["task", "list"]), "No tasks yet.\n");
     assert_eq!(env.ok(["task", "list", "--json"]), "[]\n");
@@ -357,7 +356,7 @@ fn looking_makes_nothing() {
 }
 
 #[test]
-fn bad_input_is_refused_with_a_line_and_nothing_changes() {
+fn bad_input_is_refused_without_changes() {
     let (env, _) = sample();
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let before = env.tree();
@@ -378,22 +377,22 @@ fn bad_input_is_refused_with_a_line_and_nothing_changes() {
         refused.push_str(&format!("{} {}", finished.code.unwrap(), finished.stderr));
     }
     assert_snapshot!(refused, @"
-    2 Error: the text is blank, so there is nothing to store
-    2 Error: a title is one line
-    Hint: what else there is to say goes into --description, `-` reads it from standard input
+    2 Error: the text is blank
+    2 Error: a title must be one line
+    Hint: put the rest into --description; `-` reads standard input
     2 Error: unexpected argument '--prioritty'
-    Hint: if it is meant as a text, use `-- --prioritty`
-    2 Error: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored
-    Hint: take it out, or pass --allow-secret if it is none
+    Hint: to pass it as text, use `-- --prioritty`
+    2 Error: line 1 of the text looks like a secret (GitHub token); nothing was stored
+    Hint: remove it, or pass --allow-secret if it is not a secret
     1 Error: there is no task t-ffffff
-    Hint: `ralph task list --all` shows what there is
-    1 Error: tasks would wait for one another for ever: the new task waits for t-025cc1, t-025cc1 is done when the new task is
-    Hint: leave one of these out
-    2 Error: the text is blank, so there is nothing to store
+    Hint: `ralph task list --all` lists all tasks
+    1 Error: dependency cycle: the new task depends on t-025cc1, t-025cc1 needs the new task to be done
+    Hint: remove one of these dependencies
+    2 Error: the text is blank
     1 Error: there is no task t-x
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     1 Error: there is no task feature
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     ");
     assert_eq!(changes(&before, &env.tree()), <[&str; 0]>::default());
     for arguments in [&["task", "update", "t-8"][..], &["task", "list", "--status", "open"]] {
@@ -406,7 +405,7 @@ fn bad_input_is_refused_with_a_line_and_nothing_changes() {
 }
 
 #[test]
-fn fault_6_lists_are_in_the_same_order_every_time() {
+fn fault_6_lists_have_a_stable_order() {
     let env = env();
     for number in 0..40 {
         add(&env, &format!("task {number}"), []);
@@ -418,7 +417,7 @@ fn fault_6_lists_are_in_the_same_order_every_time() {
 }
 
 #[test]
-fn a_short_id_that_means_several_tasks_names_them() {
+fn ambiguous_id_prefix_lists_matches() {
     let env = env();
     for number in 0..40 {
         add(&env, &format!("task {number}"), []);
@@ -426,15 +425,12 @@ fn a_short_id_that_means_several_tasks_names_them() {
     let several = env.ralph(["task", "show", "t-4"]).run();
     assert_eq!(several.code, Some(1));
     let said = several.stderr;
-    assert!(
-        said.starts_with("Error: t-4 is the beginning of several ids: t-4"),
-        "{said}"
-    );
-    assert!(said.ends_with("Hint: give more of the id\n"), "{said}");
+    assert!(said.starts_with("Error: t-4 matches several ids: t-4"), "{said}");
+    assert!(said.ends_with("Hint: use a longer prefix of the id\n"), "{said}");
 }
 
 #[test]
-fn a_database_of_another_tool_is_left_alone() {
+fn foreign_database_is_not_changed() {
     let env = env();
     env.write(DATABASE, foreign_database());
     for arguments in [&["task", "add", "x"][..], &["task", "list"], &["task", "done", "t-1"]] {
@@ -446,7 +442,7 @@ fn a_database_of_another_tool_is_left_alone() {
 }
 
 #[test]
-fn a_task_of_a_run_that_died_is_free_at_once() {
+fn claims_of_dead_runs_are_released() {
     let env = env();
     let (dead, elsewhere) = (add(&env, "dead", []), add(&env, "elsewhere", []));
     let own_host = ralph_process::host();
@@ -458,7 +454,7 @@ fn a_task_of_a_run_that_died_is_free_at_once() {
 }
 
 #[test]
-fn why_a_task_is_given_up_passes_the_gate() {
+fn failure_reason_is_checked_for_secrets() {
     let env = env();
     let task = add(&env, "one", []);
     let token = format!("ghp_{}", "a1B2".repeat(9));
@@ -469,7 +465,7 @@ fn why_a_task_is_given_up_passes_the_gate() {
 }
 
 #[test]
-fn work_of_another_worktree_counts_once_its_commit_is_here() {
+fn dependency_in_other_worktree_needs_its_commit() {
     let env = env();
     env.git(["init", "-q"]);
     env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
@@ -482,7 +478,7 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
         assert_eq!(done.code, Some(0), "{done}");
     };
     std::fs::File::create(side.join("work")).unwrap();
-    // Work that is in no commit is not here, though the commit is that it was done upon.
+    // Uncommitted work is not here, even though its base commit is.
     finish();
     assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");
     env.git_in(&side, ["add", "work"]);
@@ -491,7 +487,7 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
     assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");
     assert_eq!(
         json(&env, &["task", "show", &next, "--json"])["why_not_ready"],
-        "what it waits for was done in another worktree, and its commit is not here yet"
+        "a dependency was done in another worktree, and its commit is not here yet"
     );
     let there = env
         .ralph(["task", "list", "--ready", "--format", "quiet"])
@@ -506,7 +502,7 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
 }
 
 #[test]
-fn numbers_and_ids_that_are_none_are_refused_in_plain_words() {
+fn invalid_numbers_and_ids_are_refused() {
     let env = env();
     env.ok(["task", "add", "one"]);
     let mut said = String::new();
@@ -525,11 +521,11 @@ fn numbers_and_ids_that_are_none_are_refused_in_plain_words() {
         assert!(!refused.stderr.contains("tip:"), "{refused}");
     }
     assert_snapshot!(said, @r#"
-    2 error: invalid value '-1' for '--priority <N>': allowed is a whole number from 0
-    2 error: invalid value 'high' for '--priority <N>': allowed is a whole number from 0
-    2 error: invalid value '-1' for '--limit <N>': allowed is a whole number from 0
-    2 error: invalid value '-5' for '--budget <TOKENS>': allowed is a whole number from 0
-    2 error: invalid value '1.5' for '--last <N>': allowed is a whole number from 0
+    2 error: invalid value '-1' for '--priority <N>': expected a whole number from 0
+    2 error: invalid value 'high' for '--priority <N>': expected a whole number from 0
+    2 error: invalid value '-1' for '--limit <N>': expected a whole number from 0
+    2 error: invalid value '-5' for '--budget <TOKENS>': expected a whole number from 0
+    2 error: invalid value '1.5' for '--last <N>': expected a whole number from 0
     1 Error: there is no task ""
     1 Error: there is no task ""
     "#);

@@ -20,7 +20,7 @@ const PLAN: &str = "\
 ";
 
 #[test]
-fn a_checklist_becomes_tasks_once() {
+fn checklist_is_imported_once() {
     let env = env();
     env.write("PLAN.md", PLAN);
     assert_snapshot!(env.ralph(["task", "import", "PLAN.md"]).run(), @"
@@ -43,7 +43,7 @@ fn a_checklist_becomes_tasks_once() {
     --- stdout
     Imported 0 tasks
     --- stderr
-    4 tasks were there already.
+    4 tasks already known.
     ");
     env.write(
         "PLAN.md",
@@ -54,14 +54,14 @@ fn a_checklist_becomes_tasks_once() {
     --- stdout
     Imported 1 task
     --- stderr
-    1 task is done now, as the file says.
-    3 tasks were there already.
+    Marked 1 task as done, as in the file.
+    3 tasks already known.
     ");
     assert_snapshot!(env.ok(["task", "tree"]), @"○ t-01b5b9  Let users log out");
 }
 
 #[test]
-fn user_stories_become_tasks() {
+fn user_stories_are_imported() {
     let env = env();
     env.write(
         "prd.json",
@@ -98,7 +98,7 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_said_and_makes_nothing() {
+fn invalid_files_import_nothing() {
     let env = env();
     env.write("text.md", "no boxes here\n");
     env.write("empty.md", "");
@@ -123,23 +123,23 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
         refused.push_str(&format!("{} {}", finished.code.unwrap(), finished.stderr));
     }
     assert_snapshot!(refused, @r#"
-    1 Error: text.md has no box to tick, so there is nothing to import
+    1 Error: text.md has no tasks
     Hint: a task is a line like `- [ ] Let users log in`
-    1 Error: empty.md has no box to tick, so there is nothing to import
+    1 Error: empty.md has no tasks
     Hint: a task is a line like `- [ ] Let users log in`
     1 Error: nothing was imported from bad.json: story 2 has no title
-    1 Error: nothing was imported from odd.json: story 2 ("b"): priority is "high"; allowed is a whole number from 0
-    1 Error: nothing was imported from broken.json: it is not JSON: EOF while parsing an object at line 1 column 1
+    1 Error: nothing was imported from odd.json: story 2 ("b"): priority is "high"; expected a whole number from 0
+    1 Error: nothing was imported from broken.json: not valid JSON: EOF while parsing an object at line 1 column 1
     1 Error: latin.md is not UTF-8 text (byte 6)
-    2 Error: secret.md: line 2 of the text looks like it holds a secret (GitHub token), so it was not stored
-    Hint: take it out, or pass --allow-secret if it is none
-    1 Error: there is no file gone.md
+    2 Error: secret.md: line 2 of the text looks like a secret (GitHub token); nothing was stored
+    Hint: remove it, or pass --allow-secret if it is not a secret
+    1 Error: file not found: gone.md
     "#);
     assert_eq!(names(&env), before);
 }
 
 #[test]
-fn lines_that_only_look_like_tasks_are_warned_of() {
+fn malformed_tasks_are_warned_about() {
     let env = env();
     env.write("PLAN.md", "- [ ] one\n- [] two\n");
     assert_snapshot!(env.ralph(["task", "import", "PLAN.md"]).run(), @"
@@ -147,14 +147,14 @@ fn lines_that_only_look_like_tasks_are_warned_of() {
     --- stdout
     Imported 1 task
     --- stderr
-    Warning: PLAN.md: line 2 looks like a task and is none; a task is a line like `- [ ] Let users log in`.
+    Warning: PLAN.md: line 2 looks like a malformed task; a task is a line like `- [ ] Let users log in`.
     ");
     env.write("PLAN.md", "-[ ] a\n".repeat(7));
     assert_snapshot!(env.ralph(["task", "import", "PLAN.md"]).run(), @"
     exit 1
     --- stderr
-    Warning: PLAN.md: lines 1, 2, 3, 4, 5 and 2 more look like tasks and are none; a task is a line like `- [ ] Let users log in`.
-    Error: PLAN.md has no box to tick, so there is nothing to import
+    Warning: PLAN.md: lines 1, 2, 3, 4, 5 and 2 more look like malformed tasks; a task is a line like `- [ ] Let users log in`.
+    Error: PLAN.md has no tasks
     Hint: a task is a line like `- [ ] Let users log in`
     ");
 }

@@ -1,4 +1,4 @@
-//! What a terminal gets, through `script` of util-linux: signs and colours, and no stored escape sequence.
+//! Tests of terminal output through util-linux `script`: icons, colors, and no stored escape sequences.
 
 use insta::assert_snapshot;
 use ralph_model::display_width;
@@ -8,7 +8,7 @@ use crate::env;
 use crate::past::{Worked, task, work};
 use crate::stats::week;
 
-/// Runs a command at a terminal; what it shows, with escape characters as `^[`.
+/// Runs a command at a terminal; returns its output, with escape characters as `^[`.
 pub(crate) fn at_terminal(env: &TestEnv, command: &str) -> Finished {
     let mut shown = env
         .sh(&format!("script -qec '\"$RALPH\" {command}' /dev/null"))
@@ -18,7 +18,7 @@ pub(crate) fn at_terminal(env: &TestEnv, command: &str) -> Finished {
     shown
 }
 
-/// The same on a screen of so many columns, without colours: none of its rows is wider, except for a command that is longer.
+/// Like `at_terminal`, with a given width and no colors. Only rows with commands may be wider.
 pub(crate) fn on_screen(env: &TestEnv, command: &str, columns: usize) -> String {
     let mut shown = env
         .sh(&format!("script -qec '\"$RALPH\" --color never {command}' /dev/null"))
@@ -34,7 +34,7 @@ pub(crate) fn on_screen(env: &TestEnv, command: &str, columns: usize) -> String 
 }
 
 #[test]
-fn results_have_a_sign_in_front() {
+fn results_have_an_icon() {
     let env = env();
     assert_snapshot!(at_terminal(&env, "memory add one"), @"
     exit 0
@@ -68,47 +68,46 @@ fn results_have_a_sign_in_front() {
     exit 1
     --- stdout
     ^[[1;31mError:^[[0m Memory not found: mem-9
-    ^[[1mHint:^[[0m `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ^[[1mHint:^[[0m `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
     assert_snapshot!(at_terminal(&env, "--color never memory show mem-9"), @"
     exit 1
     --- stdout
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list` deleted ones
     ");
 }
 
 #[test]
-fn the_commands_of_a_hint_can_be_copied_and_its_words_are_whole() {
+fn hints_wrap_between_words_and_around_commands() {
     let env = env();
     let shown = |columns: u16| {
-        let left = Terminal::start(env.ralph(["--color", "never", "memory", "show", "mem-9"]), columns).left();
+        let left = Terminal::start(env.ralph(["--color", "never", "memory", "show", "mem-9"]), columns).finish();
         left.screen.lines().join("\n")
     };
     assert_snapshot!(shown(80), @"
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there is, `ralph memory restore --list`
-    what is gone
+    Hint: `ralph memory list` shows all entries, `ralph memory restore --list`
+    deleted ones
     ");
     assert_snapshot!(shown(44), @"
     Error: Memory not found: mem-9
-    Hint: `ralph memory list` shows what there
-    is, `ralph memory restore --list` what is
-    gone
+    Hint: `ralph memory list` shows all entries,
+    `ralph memory restore --list` deleted ones
     ");
     assert_snapshot!(shown(24), @"
     Error: Memory not found:
     mem-9
     Hint:
     `ralph memory list`
-    shows what there is,
+    shows all entries,
     `ralph memory restore --list`
-    what is gone
+    deleted ones
     ");
 }
 
 #[test]
-fn stored_escape_sequences_are_shown_and_not_obeyed() {
+fn stored_escape_sequences_are_shown() {
     let env = env();
     let hostile = "red \u{1b}[31m title \u{1b}]0;x\u{7} \u{9b}2J";
     env.ok(["memory", "add", hostile, "--reason", hostile]);
@@ -132,7 +131,7 @@ fn stored_escape_sequences_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn doctor_marks_what_is_right_and_wrong() {
+fn doctor_marks_good_and_bad_findings() {
     let env = env();
     env.write(".agent/memories.md", "## Fixes\n### mem-1\u{1b}[31m\n> x\n");
     let shown = at_terminal(&env, "doctor");
@@ -142,14 +141,14 @@ fn doctor_marks_what_is_right_and_wrong() {
         "  ✓ there is no .agent/guardrails.md yet",
         "^[[1;33m  ! RALPH_SEED: it is set to \"1\", which is for tests: ids are not random^[[0m",
         "^[[1;31m  ✗ .agent/memories.md:2: \"mem-1\\u{1b}[31m\" is not a valid id, so this block is not read^[[0m",
-        "^[[2m    → mend it in the file^[[0m",
+        "^[[2m    → fix it in the file^[[0m",
     ] {
         assert!(shown.stdout.lines().any(|other| other == line), "{line} in {shown}");
     }
 }
 
 #[test]
-fn a_title_is_shown_and_not_obeyed_where_it_is_only_mentioned() {
+fn escape_sequences_in_mentioned_titles_are_shown() {
     let env = env();
     let task = task(&env, "Make \u{1b}[31mtea");
     let worked = Worked {
@@ -162,7 +161,7 @@ fn a_title_is_shown_and_not_obeyed_where_it_is_only_mentioned() {
 }
 
 #[test]
-fn long_lines_are_broken_between_words() {
+fn long_lines_wrap_between_words() {
     let title = "Draw all of the colours in the right order and without a pause between any two of them";
     let env = week(title);
     for arguments in [
@@ -171,7 +170,7 @@ fn long_lines_are_broken_between_words() {
         &["learnings", "show", "learn-00000001"],
         &["stats"],
     ] {
-        let left = Terminal::start(env.ralph(arguments.iter().copied()), 44).left();
+        let left = Terminal::start(env.ralph(arguments.iter().copied()), 44).finish();
         let rows: Vec<String> = left.screen.scrolled().into_iter().chain(left.screen.shown()).collect();
         assert_eq!(rows, left.screen.lines(), "{arguments:?}");
     }
@@ -181,7 +180,7 @@ fn long_lines_are_broken_between_words() {
         .filter(|line| line.len() > 44 && !line.starts_with("Project"));
     assert_eq!(too_long.collect::<Vec<_>>(), [""; 0], "{status}");
     let shown = Terminal::start(env.ralph(["task", "show", "t-8eec67"]), 44)
-        .left()
+        .finish()
         .screen;
     assert_eq!(
         shown.lines()[..3],

@@ -1,11 +1,11 @@
-//! The user's own configuration: `$XDG_CONFIG_HOME/ralph/config.toml`, below `.ralph.toml`.
+//! Tests of the user configuration, `$XDG_CONFIG_HOME/ralph/config.toml`, which `.ralph.toml` overrides.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
 use crate::{USER_CONFIG, env, sample};
 
-/// The kinds of the memories that `prime` chooses.
+/// The types of the memories that `prime` chooses.
 fn primed(env: &TestEnv, variables: &[(&str, &str)]) -> Vec<String> {
     let mut invocation = env.ralph(["memory", "prime", "--json"]);
     for (name, value) in variables {
@@ -21,7 +21,7 @@ fn primed(env: &TestEnv, variables: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn the_users_configuration_is_below_the_projects() {
+fn the_project_overrides_the_user_configuration() {
     let env = sample();
     env.write(USER_CONFIG, "[memories]\nfilter.types = [\"fix\"]\n");
     assert_eq!(primed(&env, &[]), ["fix"]);
@@ -36,7 +36,7 @@ fn the_users_configuration_is_below_the_projects() {
 }
 
 #[test]
-fn the_place_of_the_users_configuration_follows_the_environment() {
+fn the_environment_sets_the_path_of_the_user_configuration() {
     let env = sample();
     env.write(
         "../elsewhere/ralph/config.toml",
@@ -51,7 +51,7 @@ fn the_place_of_the_users_configuration_follows_the_environment() {
 }
 
 #[test]
-fn messages_name_the_users_file() {
+fn messages_name_the_user_file() {
     let env = env();
     env.write(USER_CONFIG, "[memories]\nbudgt = 5\n");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @r"
@@ -62,7 +62,7 @@ fn messages_name_the_users_file() {
     Warning: [TMP]/home/.config/ralph/config.toml:2: memories.budgt is not known; did you mean memories.budget?
     ");
     for (text, line) in [
-        ("[memories\n", "1:10: this is not TOML"),
+        ("[memories\n", "1:10: invalid TOML"),
         ("[memories]\nbudget = \"x\"\n", "2: memories.budget is \"x\""),
     ] {
         env.write(USER_CONFIG, text);
@@ -79,7 +79,7 @@ fn messages_name_the_users_file() {
 }
 
 #[test]
-fn a_users_file_that_cannot_be_read_is_one_line() {
+fn an_unreadable_user_file_is_a_one_line_error() {
     let env = env();
     std::fs::create_dir_all(env.path(USER_CONFIG)).unwrap();
     let folder = env.ralph(["memory", "list"]).run();
@@ -99,7 +99,7 @@ fn a_users_file_that_cannot_be_read_is_one_line() {
 }
 
 #[test]
-fn doctor_names_the_users_file() {
+fn doctor_names_the_user_file() {
     let env = env();
     env.write(USER_CONFIG, "[memories]\nbudget = 100\n");
     let fine = env.ralph(["doctor"]).run();

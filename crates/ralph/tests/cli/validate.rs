@@ -5,11 +5,11 @@ use insta::assert_snapshot;
 use crate::{MEMORIES, env, names, sample};
 
 #[test]
-fn a_file_without_faults_is_fine() {
+fn valid_file_has_no_problems() {
     assert_snapshot!(sample().ralph(["memory", "validate"]).run(), @"
     exit 0
     --- stdout
-    .agent/memories.md is fine: 4 memories.
+    .agent/memories.md is valid: 4 memories.
     ");
     assert_snapshot!(sample().ralph(["memory", "validate", "--json"]).run(), @"
     exit 0
@@ -20,13 +20,13 @@ fn a_file_without_faults_is_fine() {
     assert_snapshot!(empty.ralph(["memory", "validate"]).run(), @"
     exit 0
     --- stdout
-    There is no .agent/memories.md yet.
+    .agent/memories.md does not exist yet.
     ");
     assert_eq!(names(&empty), [""; 0]);
 }
 
 #[test]
-fn every_fault_is_listed_with_its_line() {
+fn every_problem_has_its_line() {
     let env = env();
     let mut text =
         b"> stray\n\n## Ideas\n### mem-1-0000\n> not read\n### mem-1-0001\n> nor this\n## Fixes\n### mem-x\n> bad id\n\
@@ -39,11 +39,11 @@ fn every_fault_is_listed_with_its_line() {
     exit 1
     --- stdout
     .agent/memories.md:1: these quoted lines belong to no entry
-    .agent/memories.md:3: the section "Ideas" is none of this file's, so its 2 entries are not read
+    .agent/memories.md:3: "Ideas" is not a section of this file, so its 2 entries are not read
     .agent/memories.md:9: "mem-x" is not a valid id, so this block is not read
     .agent/memories.md:11: mem-2-0000 has no quoted text, so it is not read
     .agent/memories.md:15: the tags line of mem-3-0000 is not `<!-- tags: a, b | created: YYYY-MM-DD -->`, so it is read without tags
-    .agent/memories.md:16: the id mem-3-0000 stands here a second time
+    .agent/memories.md:16: duplicate id mem-3-0000
     .agent/memories.md:18: the `ralph:` line of mem-3-0000 is not `key=value; …`, so it is not read
     .agent/memories.md:19: these quoted lines belong to no entry
     .agent/memories.md:20: mem-4-0000 is not UTF-8, so it is not read

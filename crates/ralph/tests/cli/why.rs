@@ -1,4 +1,4 @@
-//! `ralph why`.
+//! Tests of `ralph why`.
 
 use insta::assert_snapshot;
 use ralph_model::{Captured, CapturedLearning, EntryKind, Injection, InjectionReason, Outcome, Tokens};
@@ -26,15 +26,14 @@ fn entry(kind: EntryKind, section: &str, id: &str, text: &str) -> Injection {
     }
 }
 
-/// What an agent tells as lessons.
-fn told(lessons: &[&str]) -> Captured {
-    let lesson = |content: &&str| CapturedLearning {
+fn captured(learnings: &[&str]) -> Captured {
+    let learning = |content: &&str| CapturedLearning {
         category: "pitfall".to_owned(),
         tags: Vec::new(),
         content: (*content).to_owned(),
     };
     Captured {
-        learnings: lessons.iter().map(lesson).collect(),
+        learnings: learnings.iter().map(learning).collect(),
         ..Captured::default()
     }
 }
@@ -72,7 +71,7 @@ fn past() -> TestEnv {
 }
 
 #[test]
-fn what_stood_in_a_prompt_is_told_with_the_proof() {
+fn entries_are_checked_against_the_saved_prompt() {
     let env = past();
     env.write(
         PROMPT,
@@ -84,28 +83,28 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
-    Memories    mem-1737372000-a1b2  yes        fits the task       1     12      3.46   Start docker first.
+    Memories    mem-1737372000-a1b2  yes        matches the task    1     12      3.46   Start docker first.
     Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
 
-    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
-    3 were left out (`--all` lists them):
-      1 of Memories: no room: [memories] budget = 2000
-      1 of Memories: another entry says the same
-      1 of Memories: another one has taken its place
+    2 entries in the prompt; confirmed by .ralph/runs/run-00000001/001/prompt.md.
+    3 left out (use `--all` to list them):
+      1 of Memories: over budget: [memories] budget = 2000
+      1 of Memories: duplicate of another entry
+      1 of Memories: superseded
     ");
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
-    SECTION     ENTRY                IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
-    Memories    mem-1737372000-a1b2  yes        fits the task                      1     12      3.46   Start docker first.
-                mem-1737372001-a1b2  left out   no room: [memories] budget = 2000  2     5              Ports are taken.
-                mem-1737372002-a1b2  left out   another entry says the same        3     5
-                mem-1737372003-a1b2  left out   another one has taken its place    4     5
-    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on                 1     11             Größe is bytes.
+    SECTION     ENTRY                IN PROMPT  WHY                                    RANK  TOKENS  SCORE  WHAT
+    Memories    mem-1737372000-a1b2  yes        matches the task                       1     12      3.46   Start docker first.
+                mem-1737372001-a1b2  left out   over budget: [memories] budget = 2000  2     5              Ports are taken.
+                mem-1737372002-a1b2  left out   duplicate of another entry             3     5
+                mem-1737372003-a1b2  left out   superseded                             4     5
+    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on                     1     11             Größe is bytes.
 
-    2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    2 entries in the prompt, 3 left out; confirmed by .ralph/runs/run-00000001/001/prompt.md.
     ");
     assert_snapshot!(env.ralph(["why"]).env("COLUMNS", "80").run(), @"
     exit 0
@@ -113,20 +112,20 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     ENTRY                IN PROMPT  WHY                 WHAT
-    mem-1737372000-a1b2  yes        fits the task       Start docker first.
+    mem-1737372000-a1b2  yes        matches the task    Start docker first.
     fix-1737372000-a1b2  yes        all fit; relied on  Größe is bytes.
 
-    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
-    3 were left out (`--all` lists them):
-      1 of Memories: no room: [memories] budget = 2000
-      1 of Memories: another entry says the same
-      1 of Memories: another one has taken its place
+    2 entries in the prompt; confirmed by .ralph/runs/run-00000001/001/prompt.md.
+    3 left out (use `--all` to list them):
+      1 of Memories: over budget: [memories] budget = 2000
+      1 of Memories: duplicate of another entry
+      1 of Memories: superseded
     ");
-    let told = json(&env, &["why", "run-00000001/1", "--json"]);
-    assert_eq!(told["iteration"]["id"], 1);
-    assert_eq!(told["prompt"], PROMPT);
+    let why = json(&env, &["why", "run-00000001/1", "--json"]);
+    assert_eq!(why["iteration"]["id"], 1);
+    assert_eq!(why["prompt"], PROMPT);
     assert_eq!(
-        told["entries"][4],
+        why["entries"][4],
         serde_json::json!({
             "section": "Guardrails",
             "kind": "guardrail",
@@ -141,11 +140,11 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
             "in_prompt": true,
         })
     );
-    assert_eq!(told["entries"][1]["in_prompt"], serde_json::Value::Null);
+    assert_eq!(why["entries"][1]["in_prompt"], serde_json::Value::Null);
 }
 
 #[test]
-fn a_narrow_screen_shows_each_entry_with_its_reason_below() {
+fn narrow_screen_stacks_entries_and_reasons() {
     let env = past();
     env.write(PROMPT, format!("# Memories\n\n{NOTE}"));
     assert_snapshot!(on_screen(&env, "why --all", 44), @"
@@ -154,28 +153,27 @@ fn a_narrow_screen_shows_each_entry_with_its_reason_below() {
 
     Memories
       mem-1737372000-a1b2  Start docker first.
-        in the prompt: fits the task
+        in the prompt: matches the task
       mem-1737372001-a1b2  Ports are taken.
-        left out: no room: [memories] budget =
-        2000
+        left out: over budget: [memories] budget
+        = 2000
       mem-1737372002-a1b2
-        left out: another entry says the same
+        left out: duplicate of another entry
       mem-1737372003-a1b2
-        left out: another one has taken its
-        place
+        left out: superseded
     Guardrails
       fix-1737372000-a1b2
         not in the prompt: all fit; relied on
 
-    2 entries stood in the prompt, 3 were left
-    out; .ralph/runs/run-00000001/001/prompt.md
-    does not hold 1 of them.
+    2 entries in the prompt, 3 left out; 1 not
+    found in
+    .ralph/runs/run-00000001/001/prompt.md.
     ");
 }
 
-/// The names of a feature's files, and the longest reason, take most of eighty columns.
+/// The file names of a feature and the longest reason take most of 80 columns.
 #[test]
-fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
+fn entries_are_stacked_if_the_table_does_not_fit() {
     let env = env();
     let dates = task(
         &env,
@@ -203,7 +201,7 @@ fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
     let worked = Worked {
         task: &dates,
         injections: &injections,
-        captured: told(&["Do not commit the lock file."]),
+        captured: captured(&["Do not commit the lock file."]),
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
@@ -214,78 +212,78 @@ fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
 
     Feature Specification
       .ralph/features/search/spec.md  # Search
-        in the prompt: the task's feature, cut
+        in the prompt: the task's feature (cut)
       .ralph/features/search/spec.md
         left out: the text is too long for a prompt
     Project Knowledge
       wal-mode.md  WAL mode
-        in the prompt: linked with a note that fits
+        in the prompt: linked from a matching entry
     Learnings
       learn-00000001  [pitfall] Do not commit the lock file.
-        left out: another entry says the same
+        left out: duplicate of another entry
 
-    2 entries stood in the prompt, 2 were left out;
-    .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    2 entries in the prompt, 2 left out; confirmed by
+    .ralph/runs/run-00000001/001/prompt.md.
     ");
     let table = |columns: &str| {
-        let told = env.ralph(["why"]).env("COLUMNS", columns).run().stdout;
-        told.split("\n\n").nth(1).unwrap().to_owned()
+        let shown = env.ralph(["why"]).env("COLUMNS", columns).run().stdout;
+        shown.split("\n\n").nth(1).unwrap().to_owned()
     };
     assert_snapshot!(table("85"), @"
     ENTRY                           IN PROMPT  WHY                           WHAT
-    .ralph/features/search/spec.md  yes        the task's feature, cut       # Search
-    wal-mode.md                     yes        linked with a note that fits  WAL mode
+    .ralph/features/search/spec.md  yes        the task's feature (cut)      # Search
+    wal-mode.md                     yes        linked from a matching entry  WAL mode
     ");
-    let told = env.ok(["why"]);
-    let left_out = "2 were left out (`--all` lists them):
+    let why = env.ok(["why"]);
+    let left_out = "2 left out (use `--all` to list them):
   1 of Feature Specification: the text is too long for a prompt
-  1 of Learnings: another entry says the same\n";
-    assert!(told.ends_with(left_out), "{told}");
+  1 of Learnings: duplicate of another entry\n";
+    assert!(why.ends_with(left_out), "{why}");
 }
 
-/// Which of the two it was is seen from what the lessons say; of one that is gone it is not known any more.
+/// The texts of the learnings tell a duplicate from a conflict; for a deleted learning that is unknown.
 #[test]
-fn a_lesson_that_another_one_kept_out_is_told_with_what_that_one_says() {
+fn blocked_learning_is_a_duplicate_or_a_conflict() {
     let env = env();
     let dates = task(&env, "Parse dates");
-    let lesson = |id: &str, reason| Injection {
+    let learning = |id: &str, reason| Injection {
         reason,
         ..entry(EntryKind::Learning, "Learnings", id, id)
     };
     let injections = [
-        lesson("learn-00000001", InjectionReason::Shown),
-        lesson("learn-00000002", InjectionReason::Duplicate),
-        lesson("learn-00000003", InjectionReason::Duplicate),
+        learning("learn-00000001", InjectionReason::Shown),
+        learning("learn-00000002", InjectionReason::Duplicate),
+        learning("learn-00000003", InjectionReason::Duplicate),
     ];
     let worked = Worked {
         task: &dates,
         injections: &injections,
-        captured: told(&[
+        captured: captured(&[
             "Do not commit the lock file.",
-            "Never forget to commit the lock file.",
+            "Commit the lock file.",
             "Parse nothing.",
         ]),
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
     let reasons = || {
-        let told = json(&env, &["why", "--json"]);
-        let left_out = told["entries"].as_array().unwrap().iter().skip(1);
+        let why = json(&env, &["why", "--json"]);
+        let left_out = why["entries"].as_array().unwrap().iter().skip(1);
         left_out
             .map(|entry| entry["why"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(
         reasons(),
-        ["learn-00000001 says the contrary", "another entry says the same"]
+        ["conflicts with learn-00000001", "duplicate of another entry"]
     );
     env.ok(["learnings", "delete", "learn-00000001", "--yes"]);
-    let either = "another entry says the same, or the contrary";
+    let either = "duplicate of or conflict with another entry";
     assert_eq!(reasons(), [either, either]);
 }
 
 #[test]
-fn earlier_attempts_are_told_by_why_they_failed() {
+fn earlier_attempts_show_why_they_failed() {
     let env = env();
     let dates = task(&env, "Parse dates");
     let shown = "#### Attempt 1 (sonnet, retried)\n- **Why it failed**: The gate `make` is red.\n";
@@ -316,25 +314,25 @@ fn earlier_attempts_are_told_by_why_they_failed() {
     assert_snapshot!(env.ok(["why", "--all"]), @"
     Iteration 2 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
-    SECTION            ENTRY  IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
-    Previous Attempts  1      yes        how this task failed before        1     20             attempt 1: The gate `make` is red.
-                       99     left out   no room: [context] attempts = 750  2     1
+    SECTION            ENTRY  IN PROMPT  WHY                                    RANK  TOKENS  SCORE  WHAT
+    Previous Attempts  1      yes        an earlier failed attempt              1     20             attempt 1: The gate `make` is red.
+                       99     left out   over budget: [context] attempts = 750  2     1
 
-    1 entry stood in the prompt, 1 was left out; .ralph/runs/run-00000001/002/prompt.md holds what stood there.
+    1 entry in the prompt, 1 left out; confirmed by .ralph/runs/run-00000001/002/prompt.md.
     ");
 }
 
 #[test]
-fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
+fn changed_or_missing_prompt_confirms_nothing() {
     let env = past();
     let closing = |env: &TestEnv| {
         env.ok(["why", "1"])
             .lines()
-            .find(|line| line.contains("stood"))
+            .find(|line| line.contains("in the prompt"))
             .unwrap()
             .to_owned()
     };
-    assert_snapshot!(closing(&env), @"2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md was pruned, or is of another worktree.");
+    assert_snapshot!(closing(&env), @"2 entries in the prompt; .ralph/runs/run-00000001/001/prompt.md was pruned or belongs to another worktree.");
     assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
     env.write(
         PROMPT,
@@ -344,19 +342,19 @@ fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
-    Memories    mem-1737372000-a1b2  no         fits the task       1     12      3.46   Start podman first.
+    Memories    mem-1737372000-a1b2  no         matches the task    1     12      3.46   Start podman first.
     Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
 
-    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md does not hold 1 of them.
-    3 were left out (`--all` lists them):
-      1 of Memories: no room: [memories] budget = 2000
-      1 of Memories: another entry says the same
-      1 of Memories: another one has taken its place
+    2 entries in the prompt; 1 not found in .ralph/runs/run-00000001/001/prompt.md.
+    3 left out (use `--all` to list them):
+      1 of Memories: over budget: [memories] budget = 2000
+      1 of Memories: duplicate of another entry
+      1 of Memories: superseded
     ");
 }
 
 #[test]
-fn where_nothing_stood_nothing_is_proved() {
+fn empty_prompt_needs_no_confirmation() {
     let env = env();
     let tea = task(&env, "Make tea");
     let left_out = Injection {
@@ -372,19 +370,16 @@ fn where_nothing_stood_nothing_is_proved() {
     assert_snapshot!(env.ok(["why"]), @"
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
 
-    0 entries stood in the prompt.
-    1 was left out (`--all` lists them):
-      1 of Memories: no room: [memories] budget = 2000
+    0 entries in the prompt.
+    1 left out (use `--all` to list them):
+      1 of Memories: over budget: [memories] budget = 2000
     ");
     let all = env.ok(["why", "--all"]);
-    assert_eq!(
-        all.lines().last(),
-        Some("0 entries stood in the prompt, 1 was left out.")
-    );
+    assert_eq!(all.lines().last(), Some("0 entries in the prompt, 1 left out."));
 }
 
 #[test]
-fn an_iteration_without_memory_says_so() {
+fn iteration_without_memory() {
     let env = env();
     let tea = task(&env, "Make tea");
     let worked = Worked {
@@ -397,26 +392,26 @@ fn an_iteration_without_memory_says_so() {
     --- stdout
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Make tea
 
-    Nothing of the memory was considered for its prompt.
+    No memory was considered for this prompt.
     ");
     assert_snapshot!(env.ralph(["why", "2"]).run(), @"
     exit 1
     --- stderr
-    Error: there is no iteration 2 in the journal
-    Hint: `ralph journal list` shows what there is
+    Error: iteration not found: 2
+    Hint: list iterations with `ralph journal list`
     ");
 }
 
-/// Of lessons that are left out, only those behind the last one that stands had to make way for better ones.
+/// Of the learnings left out, only those ranked after the last injected one lost to better matches.
 #[test]
-fn a_lesson_before_those_that_stood_there_had_no_room() {
+fn learning_ranked_before_injected_ones_was_over_budget() {
     let env = env();
     let dates = task(&env, "Parse dates");
     let reasons = [InjectionReason::OverBudget]
         .into_iter()
         .chain([InjectionReason::Shown; 5])
         .chain([InjectionReason::OverBudget]);
-    let lesson = |(rank, reason): (u32, InjectionReason)| Injection {
+    let learning = |(rank, reason): (u32, InjectionReason)| Injection {
         rank,
         reason,
         score: Some(1.0),
@@ -427,15 +422,15 @@ fn a_lesson_before_those_that_stood_there_had_no_room() {
             "x",
         )
     };
-    let injections: Vec<Injection> = (1..).zip(reasons).map(lesson).collect();
+    let injections: Vec<Injection> = (1..).zip(reasons).map(learning).collect();
     let worked = Worked {
         task: &dates,
         injections: &injections,
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
-    let told = json(&env, &["why", "--json"]);
-    let entries = told["entries"].as_array().unwrap();
+    let why = json(&env, &["why", "--json"]);
+    let entries = why["entries"].as_array().unwrap();
     let left_out = entries.iter().filter(|entry| entry["reason"] == "over_budget");
     let left_out: Vec<(u64, &str)> = left_out
         .map(|entry| (entry["rank"].as_u64().unwrap(), entry["why"].as_str().unwrap()))
@@ -443,18 +438,18 @@ fn a_lesson_before_those_that_stood_there_had_no_room() {
     assert_eq!(
         left_out,
         [
-            (1, "no room: [context] learnings = 375"),
-            (7, "others fit the task better")
+            (1, "over budget: [context] learnings = 375"),
+            (7, "others match the task better")
         ]
     );
 }
 
 #[test]
-fn lessons_are_told_with_why_they_stood_there_and_why_not() {
+fn learnings_show_their_reasons() {
     let env = env();
     let dates = task(&env, "Parse dates");
     let item = "- **[pitfall]** Look first.\n";
-    let lesson = |number: u32, text: &str, score, reason| Injection {
+    let learning = |number: u32, text: &str, score, reason| Injection {
         rank: number,
         score,
         reason,
@@ -466,15 +461,15 @@ fn lessons_are_told_with_why_they_stood_there_and_why_not() {
         )
     };
     let injections = [
-        lesson(1, item, Some(2.25), InjectionReason::Shown),
-        lesson(2, "- **[a]** Own.\n", None, InjectionReason::Shown),
-        lesson(3, "long", Some(1.0), InjectionReason::OverBudget),
+        learning(1, item, Some(2.25), InjectionReason::Shown),
+        learning(2, "- **[a]** Own.\n", None, InjectionReason::Shown),
+        learning(3, "long", Some(1.0), InjectionReason::OverBudget),
     ];
     let worked = Worked {
         task: &dates,
         injections: &injections,
         used: &["learn-00000001"],
-        captured: told(&["One.", "Two.", "Three is long."]),
+        captured: captured(&["One.", "Two.", "Three is long."]),
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
@@ -487,11 +482,11 @@ fn lessons_are_told_with_why_they_stood_there_and_why_not() {
     --- stdout
     Iteration 1 of run-00000001 [done, evidence: gates]: t-025cc1 Parse dates
 
-    SECTION                             ENTRY           IN PROMPT  WHY                                 RANK  TOKENS  SCORE  WHAT
-    Learnings from Previous Iterations  learn-00000001  yes        fits the task; relied on            1     7       2.25   [pitfall] Look first.
-                                        learn-00000002  yes        learned at this task                2     4              [a] Own.
-                                        learn-00000003  left out   no room: [context] learnings = 375  3     1       1.00   [pitfall] Three is long.
+    SECTION                             ENTRY           IN PROMPT  WHY                                     RANK  TOKENS  SCORE  WHAT
+    Learnings from Previous Iterations  learn-00000001  yes        matches the task; relied on             1     7       2.25   [pitfall] Look first.
+                                        learn-00000002  yes        learned from this task                  2     4              [a] Own.
+                                        learn-00000003  left out   over budget: [context] learnings = 375  3     1       1.00   [pitfall] Three is long.
 
-    2 entries stood in the prompt, 1 was left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    2 entries in the prompt, 1 left out; confirmed by .ralph/runs/run-00000001/001/prompt.md.
     ");
 }

@@ -1,4 +1,4 @@
-//! Notes and git: worktrees that share a log, commits that come and go, files that must not be committed.
+//! Notes and git: shared logs, commits and ignored files.
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
@@ -22,7 +22,7 @@ fn commit(env: &TestEnv, message: &str) {
 }
 
 #[test]
-fn without_init_the_database_and_the_locks_stay_out_of_git() {
+fn database_and_locks_are_ignored_without_init() {
     let env = env();
     env.git(["init", "--quiet"]);
     add(&env, "no init was run");
@@ -30,28 +30,28 @@ fn without_init_the_database_and_the_locks_stay_out_of_git() {
     assert_eq!(status, "?? .agent/memories.md\n");
 
     let cloned = repository();
-    add(&cloned, "the file was there already");
+    add(&cloned, "the file existed before");
     let status = cloned.git(["status", "--porcelain", "--untracked-files=all"]);
     assert_eq!(status, " M .agent/memories.md\n");
 }
 
 #[test]
-fn what_a_stale_save_takes_after_a_commit_is_reported() {
+fn stale_save_after_a_commit_is_reported() {
     let env = repository();
     let id = add(&env, "soon written over");
     commit(&env, "second");
-    // A look after the commit: from now on its absence is no matter of a checkout.
+    // Read after the commit, so that a later loss is not attributed to a checkout.
     env.ok(["memory", "list"]);
     env.write(MEMORIES, EMPTY);
     let looked = env.ralph(["memory", "list"]).run();
     assert!(
-        looked.stderr.contains("1 note is gone") && looked.stderr.contains(&id),
+        looked.stderr.contains("1 note is missing") && looked.stderr.contains(&id),
         "{looked}"
     );
 }
 
 #[test]
-fn after_init_only_what_should_be_shared_is_untracked() {
+fn only_shared_files_are_untracked_after_init() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.ok(["init"]);
@@ -68,7 +68,7 @@ fn after_init_only_what_should_be_shared_is_untracked() {
 }
 
 #[test]
-fn linked_worktrees_share_the_log_of_the_main_one() {
+fn linked_worktrees_share_the_main_log() {
     let env = repository();
     let linked = env.beside("linked");
     env.git(["worktree", "add", "--quiet", "--detach", "../linked"]);
@@ -79,7 +79,7 @@ fn linked_worktrees_share_the_log_of_the_main_one() {
         .run();
     assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
     let there = there.stdout.trim_end().to_owned();
-    assert_ne!(here, there, "the log knows the ids of both");
+    assert_ne!(here, there, "the shared log prevents duplicate ids");
     assert!(!linked.join(".ralph").exists());
     assert_eq!(ids(&env, &["memory", "list"]), [here.as_str()], "each has its own file");
 
@@ -104,13 +104,13 @@ fn linked_worktrees_share_the_log_of_the_main_one() {
       }
     ]
     "#);
-    // A save in one worktree is no loss in the other.
+    // A save in one worktree does not affect the other.
     env.write(MEMORIES, EMPTY);
     let said = env.ralph(["memory", "list"]).folder(&linked).run();
     assert_eq!(said.stderr, "");
     assert!(env.ralph(["memory", "list"]).run().stderr.contains(&here));
-    let gone = env.ralph(["memory", "restore", "--list"]).folder(&linked).run();
-    assert_eq!(gone.stdout, "Nothing is gone.\n");
+    let missing = env.ralph(["memory", "restore", "--list"]).folder(&linked).run();
+    assert_eq!(missing.stdout, "Nothing to restore.\n");
     let deep = linked.join("src");
     std::fs::create_dir(&deep).unwrap();
     let found = env.ralph(["memory", "list", "--format", "quiet"]).folder(&deep).run();
@@ -118,7 +118,7 @@ fn linked_worktrees_share_the_log_of_the_main_one() {
 }
 
 #[test]
-fn a_project_below_the_top_of_a_worktree_shares_its_log_too() {
+fn nested_project_shares_the_log() {
     let env = env();
     env.git(["init", "--quiet"]);
     env.write("app/.ralph.toml", "");
@@ -132,7 +132,7 @@ fn a_project_below_the_top_of_a_worktree_shares_its_log_too() {
 }
 
 #[test]
-fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
+fn notes_removed_by_checkout_are_restorable() {
     let env = repository();
     let id = add(&env, "only on main");
     commit(&env, "with a note");
@@ -145,7 +145,7 @@ fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    ID                   GONE SINCE            HOW          MEMORY
+    ID                   REMOVED               HOW          MEMORY
     mem-1737372000-910a  2025-01-20T11:20:00Z  checked out  only on main
 
     Showing 1 memory
@@ -168,7 +168,7 @@ fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
 }
 
 #[test]
-fn a_note_comes_back_as_it_last_was_in_this_worktree() {
+fn restore_uses_the_version_of_this_worktree() {
     let env = repository();
     let id = add(&env, "the text of main");
     commit(&env, "with a note");
@@ -185,7 +185,7 @@ fn a_note_comes_back_as_it_last_was_in_this_worktree() {
 }
 
 #[test]
-fn packing_the_references_is_no_checkout() {
+fn packing_refs_is_not_a_checkout() {
     let env = repository();
     let id = add(&env, "lost by a stale save");
     env.git(["pack-refs", "--all"]);
@@ -195,7 +195,7 @@ fn packing_the_references_is_no_checkout() {
 }
 
 #[test]
-fn a_repository_without_commits_has_a_log_too() {
+fn repository_without_commits_has_a_log() {
     let env = env();
     env.git(["init", "--quiet"]);
     let id = add(&env, "early");

@@ -1,6 +1,6 @@
 //! A night of work: tasks that succeed, fail, split and interrupt, in a project without git and in one with it.
 
-use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, run, say, write};
 
 use crate::story::Story;
 
@@ -47,7 +47,7 @@ fn script() -> Script {
             say("<memory-used>none</memory-used> <task-done>{task}</task-done>"),
         ])
         .turn([say("<learning>no category</learning> I say nothing of the task.")])
-        .turn([if_prompt_holds(
+        .turn([if_prompt_contains(
             "§ Test the calendar with the year 2100.",
             [write("print.txt", "dates\n"), say("<task-done>{task}</task-done>")],
             [say("<task-failed>{task} it forgot</task-failed>")],

@@ -17,6 +17,7 @@ const SENTENCES: &[&str] = &[
     "problem",
     "rationale",
     "reason",
+    "remarks",
     "sentence",
     "text",
     "what",
@@ -112,6 +113,7 @@ impl Names {
             let shown = match value {
                 _ if varies => Value::from("VARIES"),
                 Value::String(text) if SENTENCES.contains(&key.as_str()) => self.text(&quoted(text)).into(),
+                Value::Array(list) if SENTENCES.contains(&key.as_str()) => Value::from(list.len()),
                 _ => self.json(value),
             };
             result.insert(self.text(key), shown);
@@ -122,11 +124,13 @@ impl Names {
 
 /// What a sentence quotes of the story; a code of one word is no sentence.
 pub(crate) fn quoted(sentence: &str) -> String {
-    let quotations = sentence.split(": ").filter_map(|part| part.get(part.find(MARK)?..));
+    let quotations = sentence
+        .split(": ")
+        .filter_map(|part| part.get(part.find(MARK)?..)?.split(". ").next());
     let quotations: Vec<&str> = quotations.collect();
     match quotations.is_empty() {
         false => quotations.join(" | "),
-        true if sentence.contains(' ') => "SENTENCE".to_owned(),
+        true if sentence.contains(' ') || sentence.ends_with('.') => "SENTENCE".to_owned(),
         true => sentence.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Editors that take no lock and save while agents add notes: in place, or by rename.
+//! Tests of editors that save without a lock while agents add notes, in place or by rename.
 
 use std::fs;
 use std::io::Write;
@@ -9,11 +9,11 @@ use ralph_testkit::{Seed, TestEnv, count};
 
 use super::{FILE, PROGRAM, acknowledged, assert_clean, ids};
 
-/// How many notes an agent adds at the most.
+/// The most notes that an agent adds.
 const MOST_NOTES: usize = 300;
 
 #[test]
-fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
+fn editor_saves_and_agent_notes_both_survive() {
     let saves = count("RALPH_SOAK_EDITOR_SAVES", 60);
     let mut seed = Seed::announced("editor");
     let env = TestEnv::new(PROGRAM);
@@ -41,8 +41,8 @@ fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
     for line in &lines {
         assert!(text.contains(line.as_str()), "the person's {line:?} is lost");
     }
-    // An editor that read the file before a note was added and saved after it wrote that note over. Nobody can prevent
-    // that, but it must be on record and come back.
+    // An editor that read the file before a note was added and saved it afterwards has overwritten that note. That
+    // cannot be prevented, but the note must be recorded and restorable.
     let standing = ids(&env);
     let gone: Vec<&String> = stored.iter().filter(|id| !standing.contains(id)).collect();
     eprintln!(
@@ -61,7 +61,7 @@ fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
     assert_clean(&env);
 }
 
-/// Adds notes and, so that the file stays of a usual size, edits the last one from some number on.
+/// Adds notes; after a limit edits the last one instead, so that the file does not grow too large.
 fn add_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> Vec<String> {
     let mut stored: Vec<String> = Vec::new();
     let mut number = 0;
@@ -84,8 +84,8 @@ fn add_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> Vec<String> 
     stored
 }
 
-/// Nobody saves twice within a millisecond; whoever did could read the file in the few microseconds between a swap and its
-/// being taken back.
+/// Users do not save twice within a millisecond. A faster editor could read the file in the few microseconds between a
+/// swap and its reversal.
 pub(crate) fn think(seed: &mut Seed) {
     let begin = std::time::Instant::now();
     let pause = std::time::Duration::from_micros(2_000 + seed.below(8_000) as u64);
@@ -94,12 +94,12 @@ pub(crate) fn think(seed: &mut Seed) {
     }
 }
 
-/// Reads the file, changes it and saves at once, in one of the two ways in which editors save.
+/// Reads, changes and saves the file at once, in one of the two ways editors save.
 pub(crate) fn save(path: &Path, change: impl FnOnce(&str) -> String, seed: &mut Seed) {
     let text = change(&fs::read_to_string(path).unwrap());
     if seed.below(2) == 0 {
         let mut file = fs::File::create(path).unwrap();
-        // In two steps, so that there is a moment in which half of the text is there.
+        // In two steps, so that for a moment only half of the text is there.
         let half = text.len() / 2;
         file.write_all(&text.as_bytes()[..half]).unwrap();
         file.write_all(&text.as_bytes()[half..]).unwrap();

@@ -1,4 +1,4 @@
-//! One operation at a time, with an error, a full disk or a kill at every single call that changes something on disk.
+//! Tests single operations with an error, a full disk or a kill at every call that changes something on disk.
 
 use ralph_testkit::{Finished, TestEnv};
 
@@ -8,7 +8,7 @@ const KEPT: &str = "mem-1700000000-aaaa";
 const OTHER: &str = "mem-1700000001-bbbb";
 const FIXED_ID: &str = "mem-1737372000-910a";
 
-/// An operation, and what the file looks like before and after it.
+/// An operation, and the file before and after it.
 struct Operation {
     arguments: &'static [&'static str],
     before: String,
@@ -40,7 +40,7 @@ fn operations(base: &TestEnv) -> Vec<Operation> {
         .collect()
 }
 
-/// A project with three notes in its file, one of them written by hand and a fourth deleted, all on record.
+/// A project with three notes in its file, one of them written by hand, and a deleted one, all on record.
 fn project() -> TestEnv {
     let env = TestEnv::new(PROGRAM);
     let entry = |id: &str, text: &str| format!("### {id}\n> {text}\n<!-- tags:  | created: 2024-01-01 -->\n\n");
@@ -57,12 +57,12 @@ fn copy_of(base: &TestEnv) -> TestEnv {
     env
 }
 
-/// Runs every operation with the fault at every call, and hands each outcome to the check.
+/// Runs every operation with the fault at every call, and checks each outcome.
 fn at_every_call(fault: impl Fn(usize) -> String, check: impl Fn(&TestEnv, &Operation, &Finished)) {
     at_every_call_without("", fault, check);
 }
 
-/// The same on a file system that is without something.
+/// Like `at_every_call`, on a file system without a feature.
 fn at_every_call_without(what: &str, fault: impl Fn(usize) -> String, check: impl Fn(&TestEnv, &Operation, &Finished)) {
     let base = project();
     for operation in operations(&base) {
@@ -84,7 +84,7 @@ fn at_every_call_without(what: &str, fault: impl Fn(usize) -> String, check: imp
     }
 }
 
-/// After any fault, everything goes on: the other notes stand, the next change works, nothing is in the way.
+/// After any fault, the other notes are intact and the next change works.
 fn assert_goes_on(env: &TestEnv) {
     assert!(ids(env).contains(&OTHER.to_owned()));
     env.ok(["memory", "add", "afterwards", "-t", "decision"]);
@@ -128,12 +128,12 @@ fn check_failed_or_done(env: &TestEnv, operation: &Operation, finished: &Finishe
 }
 
 #[test]
-fn an_error_at_any_call_leaves_the_old_content_or_the_new() {
+fn an_error_leaves_the_old_or_the_new_content() {
     at_every_call(|call| format!("fail:{call}:{}", libc::EIO), check_failed_or_done);
 }
 
 #[test]
-fn a_disk_that_fills_up_at_any_call_leaves_the_old_content_or_the_new() {
+fn a_full_disk_leaves_the_old_or_the_new_content() {
     at_every_call(|call| format!("full:{call}"), check_failed_or_done);
 }
 
@@ -154,7 +154,7 @@ fn fault_19_a_kill_at_any_call_leaves_the_old_content_or_the_new() {
     );
 }
 
-/// A person's save in the last moment before every call, alone or with a failure soon after.
+/// A user's save right before every call, alone or followed by a failure.
 fn with_a_save_at_every_call(then: Option<usize>) {
     const SAVED: &str = "# Memories\n\n## Fixes\n\nthe person's own words\n";
     let base = project();
@@ -191,7 +191,10 @@ fn with_a_save_at_every_call(then: Option<usize>) {
         );
         if !text.contains(words) {
             let said = format!("{}{}", finished.stderr, next.stderr);
-            assert!(said.contains("it is kept in "), "call {call}: nobody was told: {said}");
+            assert!(
+                said.contains("could not be merged and is in "),
+                "call {call}: no warning: {said}"
+            );
         }
         if finished.code == Some(0) {
             let id = acknowledged(&finished.stdout).unwrap();
@@ -206,19 +209,19 @@ fn with_a_save_at_every_call(then: Option<usize>) {
 }
 
 #[test]
-fn a_save_before_any_call_loses_neither_text() {
+fn a_save_before_any_call_keeps_both_texts() {
     with_a_save_at_every_call(None);
 }
 
 #[test]
-fn a_save_before_any_call_and_a_failure_after_it_lose_no_word_of_a_person() {
+fn a_save_and_a_failure_keep_the_users_text() {
     for after in 1..=4 {
         with_a_save_at_every_call(Some(after));
     }
 }
 
 #[test]
-fn a_kill_at_any_call_is_survived_on_a_file_system_that_cannot_swap() {
+fn kills_are_survived_without_atomic_swap() {
     at_every_call_without(
         "swap",
         |call| format!("kill:{call}"),
@@ -248,7 +251,7 @@ fn everything_works_on_a_file_system_without_links() {
 }
 
 #[test]
-fn what_a_kill_leaves_is_nothing_that_git_would_commit() {
+fn git_ignores_leftovers_of_a_kill() {
     let env = TestEnv::new(PROGRAM);
     env.git(["init", "--quiet"]);
     env.ok(["memory", "add", "first"]);
@@ -269,7 +272,7 @@ fn what_a_kill_leaves_is_nothing_that_git_would_commit() {
 }
 
 #[test]
-fn a_first_note_survives_or_never_was_whatever_call_is_killed() {
+fn a_killed_first_note_is_complete_or_absent() {
     let mut call = 1;
     loop {
         let env = TestEnv::new(PROGRAM);
@@ -291,7 +294,7 @@ fn a_first_note_survives_or_never_was_whatever_call_is_killed() {
 }
 
 #[test]
-fn a_first_task_survives_or_never_was_whatever_call_is_killed() {
+fn a_killed_first_task_is_complete_or_absent() {
     for call in 1.. {
         let env = TestEnv::new(PROGRAM);
         let (finished, came) = under_fault(&env, env.ralph(["task", "add", "the first"]), &format!("kill:{call}"));
@@ -300,7 +303,7 @@ fn a_first_task_survives_or_never_was_whatever_call_is_killed() {
             assert!(call > 15, "only {call} calls were reached");
             return;
         }
-        // Whoever only looks finds a database, or none, and never one of another tool.
+        // A reader finds our database or none, never a foreign one.
         let listed = env.ralph(["task", "list", "--format", "quiet"]).run();
         assert_eq!(listed.code, Some(0), "call {call}: {listed}");
         if !finished.stdout.is_empty() {

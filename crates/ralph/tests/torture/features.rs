@@ -1,4 +1,4 @@
-//! `ralph feature create` with a kill or an error at every single call that changes something on disk.
+//! Tests of `ralph feature create` with a kill or an error at every call that changes something on disk.
 
 use ralph_testkit::TestEnv;
 
@@ -8,14 +8,13 @@ const CREATE: [&str; 5] = ["feature", "create", "search", "--spec", "mine.md"];
 const SPEC: &str = ".ralph/features/search/spec.md";
 const TEXT: &str = "# Search\n\nFind words by their stem.\n";
 
-/// Whether there is a database before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Database {
     There,
     Missing,
 }
 
-/// A project with a text to be copied.
+/// A project with a text to copy.
 fn project(database: Database) -> TestEnv {
     let env = TestEnv::new(PROGRAM);
     if database == Database::There {
@@ -25,7 +24,7 @@ fn project(database: Database) -> TestEnv {
     env
 }
 
-/// Whatever call a fault comes at: a feature that is on record has its text, whole, and one that is not can be made.
+/// After a fault at any call, a recorded feature has its whole text, and an unrecorded one can be created.
 fn at_every_call(fault: &str, database: Database) {
     for call in 1.. {
         let env = project(database);
@@ -56,11 +55,11 @@ fn at_every_call(fault: &str, database: Database) {
 }
 
 #[test]
-fn a_kill_at_any_call_leaves_no_half_of_a_feature() {
+fn a_killed_create_leaves_no_partial_feature() {
     at_every_call("kill", Database::There);
 }
 
 #[test]
-fn a_kill_at_any_call_leaves_no_half_of_a_database_either() {
+fn a_killed_create_leaves_no_partial_database() {
     at_every_call("kill", Database::Missing);
 }

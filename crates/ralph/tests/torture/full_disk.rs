@@ -1,5 +1,5 @@
-//! A disk that is full, for ralph and for git, from any call on until somebody has read that the run is paused: then it goes
-//! on, and everything is as if there had always been room.
+//! Tests of a disk that fills up at any call, for ralph and for git, until the pause is reported. Then the run goes on,
+//! and the result is as if there had always been space.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -11,14 +11,14 @@ use ralph_testkit::{Finished, Seed, count};
 use super::fault_library;
 use super::runs::Work;
 
-/// What a run says when it finds no room.
-const PAUSED: &str = "The run is paused and goes on by itself when there is room";
+/// The message of a run without disk space.
+const PAUSED: &str = "The run is paused and continues when there is disk space";
 
-/// How long to wait for what must come.
+/// How long to wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn work() -> Work {
-    // Much is printed, so that the transcript meets the full disk too.
+    // The agent prints a lot, so that the transcript fills the disk too.
     let prints = run("seq 1 20000");
     let settings = "[verify]\ncommands = [\"echo x > gate.log\"]\n[git]\ncommit = \"task\"\n";
     let work = Work::with(&[prints], settings);
@@ -32,7 +32,7 @@ fn work() -> Work {
     work
 }
 
-/// Runs with a disk that is full from a call on, until the run says that it is paused.
+/// Runs with a disk that is full from a call on, until the run reports the pause.
 fn run_on_a_disk_that_fills_up(work: &Work, call: usize) -> Finished {
     let (mark, said, printed) = (
         work.env.beside("mark"),
@@ -80,28 +80,28 @@ fn run_on_a_disk_that_fills_up(work: &Work, call: usize) -> Finished {
 }
 
 #[test]
-fn a_run_whose_disk_fills_up_at_any_call_is_paused_and_ends_as_if_there_had_been_room() {
+fn a_run_survives_a_full_disk_at_any_call() {
     let rounds = count("RALPH_SOAK_FULL_DISKS", 12);
     let mut seed = Seed::announced("a disk that fills up at a call");
     let work = work();
     let (mut most, mut paused) = (260, 0);
     for number in 0..rounds {
         work.add_task(&format!("task {number}"));
-        // Spread over the whole run, so that few rounds see most of it.
+        // Spread over the whole run, so that a few rounds cover most of it.
         let part = most / rounds.max(1);
         let call = 1 + number * part + seed.below(part.max(1));
         let finished = run_on_a_disk_that_fills_up(&work, call);
         let pauses = finished.stderr.matches(PAUSED).count();
-        if finished.stderr.contains(" begins.") {
+        if finished.stderr.contains(" started.") {
             assert_eq!(finished.code, Some(0), "call {call}: {finished}");
             assert_eq!(
-                finished.stderr.matches("There is room again").count(),
+                finished.stderr.matches("There is disk space again").count(),
                 pauses,
                 "call {call}: {finished}"
             );
             assert!(pauses <= 1, "call {call}: {finished}");
-            // A wait before the run has its events only when the stream has begun.
-            let (before, _) = finished.stderr.split_once(" begins.").unwrap();
+            // A wait before the run only has events once the stream has started.
+            let (before, _) = finished.stderr.split_once(" started.").unwrap();
             let in_run = pauses - before.matches(PAUSED).count();
             for event in ["paused_for_room", "goes_on"] {
                 let told = finished.stdout.matches(&format!("\"event\":\"{event}\"")).count();
@@ -109,7 +109,7 @@ fn a_run_whose_disk_fills_up_at_any_call_is_paused_and_ends_as_if_there_had_been
             }
             assert!(!finished.stderr.contains("not committed"), "call {call}: {finished}");
         } else {
-            // Before a run begins it can just be started again.
+            // A run that did not start can just be started again.
             assert_eq!((finished.code, pauses), (Some(1), 0), "call {call}: {finished}");
             assert!(finished.stderr.contains("Error: "), "call {call}: {finished}");
         }

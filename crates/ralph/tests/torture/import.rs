@@ -1,6 +1,6 @@
-//! Taking over another tool's database, with an error, a full disk or a kill at calls that change something on disk: either
-//! the original stands in its place with all that belongs to it, or the finished one does and the original beside it; and
-//! the next try comes to the same end.
+//! Tests of importing another tool's database in place, with an error, a full disk or a kill at calls that change
+//! something on disk. Afterwards either the original is in place with everything that belongs to it, or the new
+//! database is, with the original next to it. The next attempt succeeds either way.
 
 use ralph_testkit::TestEnv;
 use rusqlite::Connection;
@@ -10,12 +10,12 @@ use super::{PROGRAM, copy_project, under_fault};
 const DATABASE: &str = ".ralph/progress.db";
 const KEPT: &str = ".ralph/progress.db.refound";
 
-/// How many calls there are at most from the end of the new database to its being in its place.
+/// The most calls between the completion of the new database and its being in place.
 const LAST_CALLS: usize = 24;
-/// Of the calls before these, one in so many is looked at.
+/// Of the calls before these, only every n-th is tested.
 const STEP: usize = 12;
 
-/// What makes a database of RefoundAI's ralph, and sample rows; the store's own tests use the same.
+/// The schema of RefoundAI's ralph and sample rows; shared with the store's tests.
 const SCHEMA: &str = include_str!("../../../ralph-store/tests/takeover/refound_3.sql");
 const ROWS: &str = include_str!("../../../ralph-store/tests/takeover/refound_rows.sql");
 
@@ -24,7 +24,7 @@ fn connect(env: &TestEnv, name: &str) -> Connection {
     Connection::open(env.path(name)).unwrap()
 }
 
-/// A project whose database is of RefoundAI's ralph. A process of it was killed, so that half of it is in the log.
+/// A project with a database of RefoundAI's ralph. A process was killed, so half of it is in the log.
 fn project() -> TestEnv {
     let env = TestEnv::new(PROGRAM);
     std::fs::create_dir(env.path(".ralph")).unwrap();
@@ -42,7 +42,7 @@ fn project() -> TestEnv {
     killed
 }
 
-/// How many tasks and iterations a database holds.
+/// The number of tasks and iterations in a database.
 fn rows(env: &TestEnv, name: &str) -> (i64, i64) {
     let database = connect(env, name);
     let count = |table: &str| {
@@ -57,21 +57,21 @@ fn is_ours(env: &TestEnv) -> bool {
     std::fs::read(env.path(DATABASE)).unwrap().get(68..72) == Some(b"ralp".as_slice())
 }
 
-/// Checks that everything was imported, and that the original is beside it with everything that it held.
-fn assert_taken_over(env: &TestEnv) {
-    // Ours has tables of the same names.
+/// Checks that everything was imported, and that the complete original is next to it.
+fn assert_imported(env: &TestEnv) {
+    // Our database has tables of the same names.
     assert_eq!(rows(env, DATABASE), (5, 4));
     assert_eq!(rows(env, KEPT), (5, 4));
 }
 
-/// What comes of a fault at one call; none when there are fewer calls.
+/// Tests a fault at one call; `None` if there are fewer calls.
 fn at_call(base: &TestEnv, fault: &str, without: &str) -> Option<()> {
     let env = TestEnv::new(PROGRAM);
     copy_project(&base.project(), &env.project());
     let invocation = env.ralph(["import", "refound"]).env("RALPH_FAULT_WITHOUT", without);
     let (finished, came) = under_fault(&env, invocation, fault);
     if is_ours(&env) {
-        assert_taken_over(&env);
+        assert_imported(&env);
     } else {
         assert_ne!(finished.code, Some(0), "{finished}");
         let copy = TestEnv::new(PROGRAM);
@@ -82,7 +82,7 @@ fn at_call(base: &TestEnv, fault: &str, without: &str) -> Option<()> {
             "{fault}: the original is whole: {finished}"
         );
         env.ok(["import", "refound"]);
-        assert_taken_over(&env);
+        assert_imported(&env);
     }
     let left = std::fs::read_dir(env.path(".ralph")).unwrap();
     let mut left = left.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -93,8 +93,7 @@ fn at_call(base: &TestEnv, fault: &str, without: &str) -> Option<()> {
     came.then_some(())
 }
 
-/// Every call from the one on that begins to put the new database in its place, and of those that make it, which are all
-/// alike, some.
+/// Tests every call from the start of the replacement, and some of the many similar calls before.
 fn at_calls(fault: impl Fn(usize) -> String, without: &str) {
     let base = project();
     let at = |call: usize| at_call(&base, &fault(call), without);
@@ -111,21 +110,21 @@ fn at_calls(fault: impl Fn(usize) -> String, without: &str) {
 }
 
 #[test]
-fn a_take_over_that_is_killed_at_any_call_leaves_the_original_or_the_finished_one() {
+fn a_killed_import_leaves_the_original_or_the_result() {
     at_calls(|call| format!("kill:{call}"), "");
 }
 
 #[test]
-fn a_take_over_that_meets_an_error_at_any_call_leaves_the_original_or_the_finished_one() {
+fn a_failed_import_leaves_the_original_or_the_result() {
     at_calls(|call| format!("fail:{call}:{}", libc::EIO), "");
 }
 
 #[test]
-fn a_take_over_on_a_full_disk_leaves_the_original_or_the_finished_one() {
+fn a_full_disk_leaves_the_original_or_the_result() {
     at_calls(|call| format!("full:{call}"), "");
 }
 
 #[test]
-fn a_take_over_without_hard_links_keeps_a_copy() {
+fn an_import_without_hard_links_keeps_a_copy() {
     at_calls(|call| format!("kill:{call}"), "link");
 }

@@ -1,5 +1,5 @@
-//! The index with an error, a full disk or a kill at every call of a command that writes it: the next command answers as if
-//! there had never been one, and a command that only asks does not even notice.
+//! Tests of the index with an error, a full disk or a kill at every call of a command that writes it. The next command
+//! answers as without an index, and a read-only command does not notice.
 
 use ralph_testkit::{Finished, TestEnv};
 
@@ -42,8 +42,8 @@ fn answers(env: &TestEnv) -> Vec<Finished> {
         .collect()
 }
 
-/// Runs a command with every fault at every call, each time in a project like this one that was made ready for it: an
-/// index that was copied is not trusted.
+/// Runs a command with every fault at every call, each time in a new copy of the project. A copied index is not
+/// trusted, so `make_ready` prepares it.
 fn at_every_call(base: &TestEnv, make_ready: impl Fn(&TestEnv), arguments: &[&str], check: impl Fn(&Finished)) {
     let faults: [fn(usize) -> String; 3] = [
         |call| format!("kill:{call}"),
@@ -72,7 +72,7 @@ fn at_every_call(base: &TestEnv, make_ready: impl Fn(&TestEnv), arguments: &[&st
 }
 
 #[test]
-fn a_first_search_answers_whatever_call_of_it_fails() {
+fn a_first_search_survives_any_failed_call() {
     let base = project();
     let expected = base.ok(SEARCH);
     remove_index(&base);
@@ -88,7 +88,7 @@ fn a_first_search_answers_whatever_call_of_it_fails() {
 }
 
 #[test]
-fn a_search_after_a_save_by_hand_answers_whatever_call_of_it_fails() {
+fn a_search_after_an_edit_survives_any_failed_call() {
     let save = |env: &TestEnv| {
         env.ok(SEARCH);
         env.write(FILE, env.read(FILE).replace("note7", "note7 of docker by hand"));
@@ -100,7 +100,7 @@ fn a_search_after_a_save_by_hand_answers_whatever_call_of_it_fails() {
 }
 
 #[test]
-fn after_an_addition_that_was_cut_short_anywhere_the_index_tells_the_truth() {
+fn the_index_is_right_after_an_interrupted_addition() {
     let index = |env: &TestEnv| drop(env.ok(SEARCH));
     let add = ["memory", "add", "docker afterwards"];
     at_every_call(&project(), index, &add, |finished| {

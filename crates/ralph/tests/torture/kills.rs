@@ -1,4 +1,4 @@
-//! SIGKILL at random moments while several processes write.
+//! Tests of SIGKILL at random moments while several processes write.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ fn fault_19_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged() {
         let mut victims: Vec<_> = (0..3)
             .map(|_| env.ralph(["memory", "add", &text]).unfixed().start())
             .collect();
-        // A busy wait hits moments that the granularity of a sleep would always miss.
+        // A busy wait hits moments that a sleep's granularity would always miss.
         let begin = std::time::Instant::now();
         let moment = std::time::Duration::from_micros(seed.below(12_000) as u64);
         while begin.elapsed() < moment {

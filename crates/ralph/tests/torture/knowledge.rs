@@ -1,4 +1,5 @@
-//! Long notes under many hands: processes that write at once, are killed, or meet a person who saves the same file.
+//! Tests of concurrent changes to knowledge entries: processes that write at once, are killed, or meet a user who saves
+//! the same file.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -12,7 +13,7 @@ use super::{PROGRAM, acknowledged, copy_project, under_fault};
 
 const FOLDER: &str = ".ralph/knowledge";
 
-/// Every file of the folder that is no hidden one, read as a note.
+/// Every visible file of the folder, parsed as an entry.
 #[track_caller]
 fn notes(env: &TestEnv) -> Vec<(String, Knowledge)> {
     let mut notes = Vec::new();
@@ -32,7 +33,6 @@ fn notes(env: &TestEnv) -> Vec<(String, Knowledge)> {
     notes
 }
 
-/// Every text that an entry had.
 fn versions(env: &TestEnv, name: &str) -> Vec<String> {
     let shown = env.ok(["knowledge", "show", name, "--history", "--json"]);
     let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
@@ -49,12 +49,12 @@ fn add(env: &TestEnv, title: &str, tags: &str, text: &str) -> Finished {
 }
 
 #[test]
-fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
+fn concurrent_writers_keep_one_file_per_title() {
     let writers = count("RALPH_SOAK_WRITERS", 32);
     let env = TestEnv::new(PROGRAM);
-    // With a database there is an index on disk, which all of them want to change.
+    // With a database there is an index on disk, which all of them update.
     env.ok(["init"]);
-    // Their own titles, which make the same name; and one title that they all have.
+    // Each has its own titles that map to the same file name, and one title is shared by all.
     let own = |number: usize| format!("{number:012b}").replace('0', "!").replace('1', "?");
     let children: Vec<_> = (0..writers)
         .flat_map(|number| {
@@ -103,7 +103,7 @@ fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_adding_long_notes_loses_nothing_that_was_acknowledged() {
+fn kills_lose_no_acknowledged_entry() {
     let kills = count("RALPH_SOAK_KILLS", 20);
     let mut seed = Seed::announced("kills of long notes");
     let env = TestEnv::new(PROGRAM);
@@ -149,8 +149,8 @@ fn a_kill_in_the_middle_of_adding_long_notes_loses_nothing_that_was_acknowledged
 }
 
 #[test]
-fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
-    // What stands in front of a note has a limit, and each save makes it longer.
+fn a_user_saving_during_writes_loses_nothing() {
+    // The frontmatter has a size limit, and each save makes it longer.
     let saves = count("RALPH_SOAK_EDITOR_SAVES", 60).min(1_000);
     let mut seed = Seed::announced("editor of a long note");
     let env = TestEnv::new(PROGRAM);
@@ -164,9 +164,9 @@ fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
             .map(|agent| scope.spawn(move || write_until(env, agent, finished)))
             .collect();
         for number in 0..saves {
-            // What stands in front of a note is the person's, and stays whoever writes the text below it.
+            // The frontmatter belongs to the user and is kept by every writer of the text below it.
             let key = format!("---\nperson_{number}: here\n");
-            // What they write into the text stays somewhere, too.
+            // The user's text is kept somewhere, too.
             let line = format!("Person's line {number}.\n");
             save(&path, |text| text.replacen("---\n", &key, 1) + &line, &mut seed);
             think(&mut seed);
@@ -208,7 +208,7 @@ fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
     assert_eq!(last.code, Some(0), "{last}");
     let note = Knowledge::parse(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(note.body, "The last text.");
-    // Notes of the agents' own are all there: nobody else touches their files.
+    // The agents' own entries are all there: no one else changes those files.
     let names: HashSet<String> = (0..2)
         .flat_map(|agent| (0..2).map(move |number| format!("agent-{agent}-note-{number}.md")))
         .collect();
@@ -217,7 +217,7 @@ fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
     }
 }
 
-/// Writes the shared note, and now and then one of its own, until the person has finished; says how often.
+/// Writes the shared entry, and sometimes one of its own, until the user has finished; returns how often.
 fn write_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> usize {
     let mut number = 0;
     while number < 4 || !finished.load(Ordering::SeqCst) {
@@ -238,7 +238,7 @@ fn write_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> usize {
 }
 
 #[test]
-fn whatever_call_fails_a_long_note_is_whole_or_as_it_was() {
+fn an_entry_is_complete_or_unchanged_after_any_failure() {
     let text = |env: &TestEnv| std::fs::read_to_string(env.path(&format!("{FOLDER}/shared.md"))).ok();
     let kinds = [
         |call: usize| format!("fail:{call}:{}", libc::EIO),

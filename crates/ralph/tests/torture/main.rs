@@ -1,7 +1,8 @@
-//! Notes and runs that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time,
-//! branches that are merged.
+//! Tests that notes and runs survive errors and kills at every system call, many writers, editors that save at the same
+//! time, and merged branches.
 //!
-//! The gate runs small counts; `cargo xtask soak notes`, `soak merge`, `soak loop` and `soak agents` raise them through the environment.
+//! The gate runs small counts; `cargo xtask soak notes`, `soak merge`, `soak loop` and `soak agents` raise them through
+//! the environment.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
@@ -15,11 +16,11 @@ mod kills;
 mod knowledge;
 mod memory;
 mod merges;
+mod note_files;
 mod other_clients;
 mod rollback;
 mod runs;
 mod setup;
-mod shelves;
 mod transitions;
 mod upkeep;
 mod writers;
@@ -31,7 +32,7 @@ use ralph_testkit::{Finished, Invocation, TestEnv};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ralph");
 const FILE: &str = ".agent/memories.md";
 
-/// The library that makes system calls fail; cargo builds it beside the tests, as an example.
+/// The library that makes system calls fail; cargo builds it with the tests, as an example.
 fn fault_library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let library = test.parent().unwrap().parent().unwrap().join("examples/libfault.so");
@@ -43,7 +44,7 @@ fn fault_library() -> PathBuf {
     library
 }
 
-/// Runs a command under a fault; says whether the fault came.
+/// Runs a command under a fault; returns whether the fault occurred.
 fn under_fault(env: &TestEnv, invocation: Invocation, fault: &str) -> (Finished, bool) {
     let mark = env.path("../mark");
     let finished = invocation
@@ -58,7 +59,7 @@ fn under_fault(env: &TestEnv, invocation: Invocation, fault: &str) -> (Finished,
     (finished, came)
 }
 
-/// The ids that stand in the file.
+/// The ids in the file.
 fn ids(env: &TestEnv) -> Vec<String> {
     let finished = env.ralph(["memory", "list", "--format", "quiet"]).run();
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -71,7 +72,7 @@ fn acknowledged(stdout: &str) -> Option<String> {
     Some(id.to_owned())
 }
 
-/// Checks that the file is in order and nothing is left in the way beside it.
+/// Checks that the file is valid and nothing is left next to it.
 #[track_caller]
 fn assert_clean(env: &TestEnv) {
     let finished = env.ralph(["memory", "validate"]).run();

@@ -1,7 +1,7 @@
-//! `ralph run` under kills while iterations fail, are refused and teach: every failure has its report, every lesson is there
-//! once with the iterations that told it, and what is counted of lessons is what their prompts say.
+//! Tests of `ralph run` under kills while iterations fail, are refused and teach: every failure has its report, every
+//! learning exists once with its iterations, and the counts of learnings match their prompts.
 
-use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, run, say, write};
 use ralph_testkit::{Seed, TestEnv, count};
 
 use super::runs::Work;
@@ -10,27 +10,30 @@ use super::{PROGRAM, under_fault};
 const DONE: &str = "<task-done>{task}</task-done>";
 const FAILED: &str = "<failure-report>\nwhat_tried: All of {task}.\nwhy_failed: It is too much.\n</failure-report>\
                       <task-failed>{task} too much</task-failed>";
-/// What an attempt refuses whoever leaves it.
+/// Refuses an attempt that leaves this file.
 const SETTINGS: &str = "[verify]\ncommands = [\"test ! -e work/bad\"]\n";
 
-/// What each turn teaches: one lesson, of its task and of how it went.
-fn lesson(how: &str) -> String {
+/// One learning per turn, about its task and its outcome.
+fn learning(how: &str) -> String {
     format!("<learning category=\"pitfall\" tags=\"parts\">What {how} teaches of {{task}} is patience.</learning>\n")
 }
 
-/// Every task fails at its first attempt, is refused at its second, and done at its third. Where a run was killed while the
-/// bad file stood there, the gate was red before, and the second may be taken for done.
+/// Every task fails at its first attempt, is refused at its second, and succeeds at its third. If a run was killed
+/// while the bad file existed, the gate failed before, and the second attempt may succeed.
 fn work() -> Work {
     let env = TestEnv::new(PROGRAM);
-    let fails = [write("work/{task}.txt", "{turn}\n"), say(&(lesson("failing") + FAILED))];
-    let is_refused = [write("work/bad", "{task} {turn}\n"), say(&(lesson("a gate") + DONE))];
+    let fails = [
+        write("work/{task}.txt", "{turn}\n"),
+        say(&(learning("failing") + FAILED)),
+    ];
+    let is_refused = [write("work/bad", "{task} {turn}\n"), say(&(learning("a gate") + DONE))];
     let works = [
         run("rm -f work/bad"),
         write("work/{task}.txt", "done in {turn}\n"),
-        say(&(lesson("success") + DONE)),
+        say(&(learning("success") + DONE)),
     ];
-    let later = if_prompt_holds("**Attempt at this task**: 2 of", is_refused, works);
-    let script = Script::new().turn([if_prompt_holds("**Attempt at this task**: 1 of", fails, [later])]);
+    let later = if_prompt_contains("**Attempt at this task**: 2 of", is_refused, works);
+    let script = Script::new().turn([if_prompt_contains("**Attempt at this task**: 1 of", fails, [later])]);
     let agent = script.install(&env.beside("agent"));
     env.write(".ralph.toml", SETTINGS);
     Work {
@@ -40,7 +43,7 @@ fn work() -> Work {
     }
 }
 
-/// Runs all that is left, and checks what all the iterations have left.
+/// Finishes all tasks and checks what the iterations left.
 #[track_caller]
 fn assert_remembered(work: &Work) {
     let last = work.invocation("1000000").run();
@@ -63,24 +66,24 @@ fn assert_remembered(work: &Work) {
         "SELECT id FROM journal JOIN failure_reports ON journal = id WHERE outcome IN ('done', 'interrupted')",
     );
     none_of(
-        "iterations whose lesson is lost, or there twice",
+        "iterations whose learning is lost, or there twice",
         "SELECT id FROM journal WHERE outcome <> 'interrupted'
          AND (SELECT count(*) FROM learning_sources JOIN learnings ON seq = learning
               WHERE learning_sources.journal = journal.id AND source = 'sigil') <> 1",
     );
     none_of(
-        "lessons that are there twice",
+        "learnings that are there twice",
         "SELECT max(seq) FROM learnings GROUP BY source, lesson HAVING count(*) > 1",
     );
     none_of(
-        "lessons that are not judged by what came of them",
+        "learnings that are not judged by what came of them",
         "SELECT seq FROM learnings WHERE source = 'sigil' AND (status = 'promoted') <> EXISTS (
              SELECT 1 FROM learning_sources JOIN journal ON id = learning_sources.journal
              WHERE learning = seq AND outcome = 'done')
          AND (SELECT count(*) FROM learning_sources WHERE learning = seq) = 1",
     );
     none_of(
-        "lessons whose uses are not those that are on record",
+        "learnings whose uses are not those that are on record",
         "SELECT seq FROM learnings WHERE use_count <> (
              SELECT count(*) FROM injections JOIN journal ON journal.id = injections.journal
              WHERE entry = learnings.id AND injections.reason = 'shown' AND outcome <> 'interrupted')",
@@ -89,7 +92,7 @@ fn assert_remembered(work: &Work) {
 }
 
 #[test]
-fn every_lesson_and_every_report_is_there_once_whatever_call_is_killed() {
+fn learnings_and_reports_exist_once_despite_kills() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 12);
     let mut seed = Seed::announced("a run that fails and learns, killed at a call");
     let work = work();

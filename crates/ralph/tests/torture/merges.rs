@@ -1,18 +1,18 @@
-//! Random histories of two branches, merged by git's own merge, by `merge=union` and by ralph: no note is lost.
+//! Tests random histories of two branches, merged by git, by `merge=union` and by ralph: no note is lost.
 
 mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use ralph_model::{Extra, Note, Shelf};
+use ralph_model::{Extra, Note, NoteFileKind};
 use ralph_notes::Document;
 use ralph_testkit::{Finished, Seed, TestEnv, count};
 
 use super::{FILE, PROGRAM};
 use history::History;
 
-/// What all histories came to.
+/// Totals of all histories.
 #[derive(Debug, Default)]
 struct Figures {
     histories: usize,
@@ -25,7 +25,7 @@ struct Figures {
 }
 
 #[test]
-fn no_way_of_merging_two_branches_loses_a_note() {
+fn no_merge_loses_a_note() {
     let histories = count("RALPH_SOAK_MERGES", 10);
     let mut seed = Seed::announced("merges");
     let figures = Mutex::new(Figures::default());
@@ -70,7 +70,7 @@ impl Repository {
         repository
     }
 
-    /// A script of git commands, with the configuration of this test and no other.
+    /// A script of git commands, with only this test's configuration.
     fn git_script(&self, script: &str) -> ralph_testkit::Invocation {
         self.env
             .sh(script)
@@ -80,7 +80,7 @@ impl Repository {
     }
 
     fn try_all_ways(&self, history: &History, figures: &Mutex<Figures>) {
-        let wanted = Wanted::of(history);
+        let wanted = NoteFilter::of(history);
         let default = self.merge("text", "merged", "ours", "theirs");
         self.check_text("git's merge", &wanted);
         self.check_no_leak();
@@ -104,7 +104,7 @@ impl Repository {
         figures.rebases += usize::from(rebased);
     }
 
-    /// Merges one branch into another on a new branch; a conflict is committed with its markers.
+    /// Merges one branch into another on a new branch; conflicts are committed with their markers.
     fn merge(&self, way: &str, onto: &str, ours: &str, theirs: &str) -> Finished {
         let script = format!(
             "mkdir -p .git/info && echo '*.md merge={way}' > .git/info/attributes\n\
@@ -127,7 +127,7 @@ impl Repository {
         finished
     }
 
-    /// Each branch merges the other, and then the two merges are merged: nothing is there twice.
+    /// Each branch merges the other, then the two merges are merged; nothing is duplicated.
     fn criss_cross(&self) -> bool {
         let before = self.texts();
         self.merge("ralph", "back", "theirs", "ours");
@@ -137,12 +137,12 @@ impl Repository {
         true
     }
 
-    /// The commits of the other branch one by one on top of ours.
-    fn rebase(&self, wanted: &Wanted) -> bool {
+    /// Rebases the other branch's commits onto ours.
+    fn rebase(&self, wanted: &NoteFilter) -> bool {
         let script = "git checkout --quiet --force -B rebased theirs && git rebase --quiet ours >&2";
         let finished = self.git_script(script).run();
         if finished.code != Some(0) {
-            // One of its commits conflicts in prose with ours, although the whole does not.
+            // A single commit may conflict in prose even if the whole does not.
             return false;
         }
         let texts = self.texts();
@@ -163,14 +163,14 @@ impl Repository {
 
     fn texts(&self) -> Vec<String> {
         let bytes = self.bytes();
-        let document = Document::parse(Shelf::Memories, &bytes);
+        let document = Document::parse(NoteFileKind::Memories, &bytes);
         let mut texts: Vec<String> = document.entries().iter().map(|entry| document.content(entry)).collect();
         texts.sort();
         texts
     }
 
-    /// Checks that every line of every note that must be there stands in the file, read or not.
-    fn check_text(&self, way: &str, wanted: &Wanted) {
+    /// Checks that every line of every expected note is in the file.
+    fn check_text(&self, way: &str, wanted: &NoteFilter) {
         let text = String::from_utf8(self.bytes()).unwrap();
         let lines: BTreeSet<&str> = text.lines().collect();
         for (id, content) in wanted.kept.iter().filter(|(id, _)| !wanted.deleted.contains(id)) {
@@ -199,7 +199,7 @@ impl Repository {
         }
     }
 
-    /// Checks that no entry says anything that was said in another. Every line names the entry that it is of.
+    /// Checks that no entry has lines of another. Every line names its entry.
     fn check_no_leak(&self) {
         for (id, note) in notes(&self.bytes()) {
             for line in note.content.lines() {
@@ -212,8 +212,8 @@ impl Repository {
         }
     }
 
-    /// Checks that exactly the right entries can be read.
-    fn check_entries(&self, wanted: &Wanted) {
+    /// Checks that exactly the expected entries can be parsed.
+    fn check_entries(&self, wanted: &NoteFilter) {
         let found = notes(&self.bytes());
         for (id, content) in &wanted.kept {
             let read = found.get(id).map(|note| &note.content);
@@ -236,19 +236,19 @@ impl Repository {
     }
 }
 
-/// What must be there after a merge.
-struct Wanted {
-    /// Ids with the text that both sides agree on, or that only one side changed.
+/// The expected result of a merge.
+struct NoteFilter {
+    /// Ids with the text that both sides agree on or only one side changed.
     kept: Vec<(String, String)>,
-    /// The texts of the entries that both sides changed, two of each.
+    /// The texts of entries that both sides changed, two of each.
     clashing: Vec<String>,
-    /// The ids of entries that one side deleted while the other only moved or tagged them. ralph keeps them; to git, who
-    /// sees lines, they are deleted and nothing else. A rebase goes commit by commit, and there
-    /// such an entry may have got the text that the branch gave it before it deleted it.
+    /// The ids of entries that one side deleted while the other only moved or tagged them. ralph keeps them, while git,
+    /// which sees lines, deletes them. A rebase goes commit by commit, and such an entry may get the text that the
+    /// branch gave it before deleting it.
     deleted: BTreeSet<String>,
 }
 
-impl Wanted {
+impl NoteFilter {
     fn of(history: &History) -> Self {
         let base = notes(&history.base);
         let [ours, theirs] = [&history.ours, &history.theirs].map(|versions| notes(versions.last().unwrap()));
@@ -269,7 +269,7 @@ impl Wanted {
                     wanted.clashing.extend(left_text.into_iter().chain(right_text));
                     None
                 }
-                // Gone on one side: it stays if anything of it was changed on the other.
+                // Deleted on one side: it is kept if the other side changed it.
                 _ => left_text
                     .filter(|_| left != old)
                     .or(right_text.filter(|_| right != old)),
@@ -289,7 +289,7 @@ impl Wanted {
 }
 
 fn notes(bytes: &[u8]) -> BTreeMap<String, Note> {
-    let document = Document::parse(Shelf::Memories, bytes);
+    let document = Document::parse(NoteFileKind::Memories, bytes);
     let notes = document.entries().iter().map(|entry| document.note(entry).unwrap());
     notes.map(|note| (note.id.to_string(), note)).collect()
 }

@@ -1,6 +1,6 @@
-//! Other SQLite clients that read and write the database during `ralph run`: nothing that the run recorded is lost.
+//! Tests of other SQLite clients that use the database during `ralph run`: nothing that the run recorded is lost.
 //!
-//! The clients are programs that are not ours, in processes of their own. One that is not installed is skipped, by name.
+//! The clients are foreign programs in separate processes. A client that is not installed is skipped by name.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use ralph_testkit::{Finished, count};
 
 use super::runs::{SAID, Work};
 
-/// How long a client pauses between two statements.
+/// The pause between two statements of a client.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The table that the clients write to.
 const TABLE: &str = "CREATE TABLE guests (name TEXT NOT NULL)";
 const READ: &str = "SELECT count(*) FROM tasks";
 const WRITE: &str = "INSERT INTO guests VALUES ('guest')";
-/// What Python does: one statement in a connection of its own.
+/// Python's script: one statement in its own connection.
 const PYTHON: &str = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=30); \
                       c.execute(sys.argv[2]).fetchall(); c.commit(); c.close()";
 
-/// A program with an SQLite of its own.
+/// A program with its own SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Client {
     Python,
@@ -30,7 +30,6 @@ enum Client {
 }
 
 impl Client {
-    /// Those that are installed.
     #[expect(clippy::print_stderr, reason = "what is skipped is named")]
     fn installed(work: &Work) -> Vec<Self> {
         let (found, missing): (Vec<_>, Vec<_>) = [Self::Python, Self::Shell].into_iter().partition(|client| {
@@ -43,7 +42,7 @@ impl Client {
         found
     }
 
-    /// A line of shell that executes a statement in a connection of its own.
+    /// A shell line that executes a statement in its own connection.
     fn line(self, database: &Path, sql: &str) -> String {
         let database = database.display();
         match self {
@@ -53,22 +52,22 @@ impl Client {
     }
 }
 
-/// When the clients are there.
+/// When the clients use the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Visits {
-    /// Each reads once and writes once, while an agent works.
+    /// Each reads and writes once while an agent works.
     Once,
-    /// Each reads and writes again and again while the run lasts.
+    /// Each reads and writes repeatedly during the run.
     AllTheTime,
 }
 
-/// A project whose database gets visitors while `ralph run` works in several worktrees.
+/// A project whose database is used by clients while `ralph run` works in several worktrees.
 struct Trial {
     work: Work,
     folders: Vec<PathBuf>,
     clients: Vec<Client>,
     tasks: usize,
-    /// How many rows the clients have written.
+    /// The number of rows that the clients have written.
     written: usize,
 }
 
@@ -122,7 +121,7 @@ impl Trial {
         })
     }
 
-    /// The same, while every client reads and writes.
+    /// Runs all tasks while every client reads and writes.
     fn run_with_visitors(&mut self) -> Vec<Finished> {
         let database = self.work.env.path(".ralph/progress.db");
         let over = AtomicBool::new(false);
@@ -152,7 +151,7 @@ impl Trial {
         ended
     }
 
-    /// Checks that everything which the runs recorded is there.
+    /// Checks that everything the runs recorded is there.
     #[track_caller]
     fn assert_nothing_lost(&self, ended: &[Finished]) {
         for finished in ended {
@@ -185,7 +184,7 @@ impl Trial {
         assert_eq!(guests.len(), self.written, "what the other clients wrote is missing");
     }
 
-    /// How many knowledge entries there are in all worktrees.
+    /// The number of knowledge entries in all worktrees.
     fn knowledge(&self) -> usize {
         let is_entry = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
         let entries = |folder: &PathBuf| match std::fs::read_dir(folder.join(".ralph/knowledge")) {
@@ -196,13 +195,13 @@ impl Trial {
     }
 }
 
-/// What each client does, as lines of shell.
+/// The clients' statements, as shell lines.
 fn statements(clients: &[Client], database: &Path) -> Vec<String> {
     let of_one = |client: &Client| [READ, WRITE].map(|sql| client.line(database, sql));
     clients.iter().flat_map(of_one).collect()
 }
 
-/// What an agent does: it uses ralph itself, and does its task.
+/// The agent's turn: it uses ralph, then does its task.
 fn turn(line: Option<&String>) -> Vec<Action> {
     let mut actions = vec![remember("Turn {turn} was here.")];
     actions.extend(line.map(|line| run(line)));
@@ -220,7 +219,7 @@ fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
 }
 
 #[test]
-fn a_run_loses_nothing_when_another_client_is_there_once() {
+fn a_run_survives_one_use_by_another_client() {
     for _ in 0..count("RALPH_SOAK_CLIENT_TRIALS", 3) {
         let trial = Trial::new(1, Visits::Once);
         let ended = trial.run();
@@ -229,7 +228,7 @@ fn a_run_loses_nothing_when_another_client_is_there_once() {
 }
 
 #[test]
-fn a_run_loses_nothing_when_other_clients_are_there_all_the_time() {
+fn a_run_survives_constant_use_by_other_clients() {
     for _ in 0..count("RALPH_SOAK_CLIENT_TRIALS", 3) {
         let mut trial = Trial::new(1, Visits::AllTheTime);
         let ended = trial.run_with_visitors();
@@ -238,7 +237,7 @@ fn a_run_loses_nothing_when_other_clients_are_there_all_the_time() {
 }
 
 #[test]
-fn four_worktrees_lose_nothing_when_another_client_is_there_once() {
+fn four_worktrees_survive_one_use_by_another_client() {
     for _ in 0..count("RALPH_SOAK_CLIENT_TRIALS", 3) {
         let trial = Trial::new(4, Visits::Once);
         let ended = trial.run();
@@ -247,7 +246,7 @@ fn four_worktrees_lose_nothing_when_another_client_is_there_once() {
 }
 
 #[test]
-fn four_worktrees_lose_nothing_when_other_clients_are_there_all_the_time() {
+fn four_worktrees_survive_constant_use_by_other_clients() {
     for _ in 0..count("RALPH_SOAK_CLIENT_TRIALS", 3) {
         let mut trial = Trial::new(4, Visits::AllTheTime);
         let ended = trial.run_with_visitors();

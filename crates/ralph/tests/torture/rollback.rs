@@ -1,4 +1,5 @@
-//! `ralph rollback`, `ralph undo` and their undoing, killed at any call: the same command finishes what was begun.
+//! Tests of `ralph rollback`, `ralph undo` and their reversal, killed at any call: running the same command again
+//! completes it.
 
 use ralph_testkit::scripted::run;
 use ralph_testkit::{Invocation, count};
@@ -9,7 +10,6 @@ use super::under_fault;
 const NOTES: &str = "ralph remember 'by the agent'; ralph guardrails add 'by the agent' --type fix; \
                      ralph scratchpad append 'by the agent'; ralph task add 'by the agent'";
 
-/// Everything that a rollback or an undo changes.
 fn memory(work: &Work) -> Vec<(String, String)> {
     let mut state: Vec<(String, String)> = work.env.tree().into_iter().filter_map(as_text).collect();
     state.retain(|(name, _)| name.ends_with(".md") && !name.starts_with(".ralph/runs/"));
@@ -32,7 +32,7 @@ fn as_text((name, bytes): (String, Vec<u8>)) -> Option<(String, String)> {
     Some((name, String::from_utf8(bytes).ok()?))
 }
 
-/// Kills a command at every n-th call, and lets it finish each time; says how many kills there were.
+/// Kills a command at every n-th call and lets it finish each time; returns the number of kills.
 fn killed_at_calls(work: &Work, command: impl Fn() -> Invocation, mut check: impl FnMut()) -> usize {
     let stride = count("RALPH_SOAK_ROLLBACK_STRIDE", 29);
     for (kills, call) in (1..).step_by(stride).enumerate() {
@@ -42,7 +42,7 @@ fn killed_at_calls(work: &Work, command: impl Fn() -> Invocation, mut check: imp
             return kills;
         }
         let finished = command().run();
-        let is_done = finished.code == Some(0) || finished.stderr.contains("is undone already");
+        let is_done = finished.code == Some(0) || finished.stderr.contains("is already undone");
         assert!(is_done, "call {call}: {finished}");
         check();
     }
@@ -50,12 +50,12 @@ fn killed_at_calls(work: &Work, command: impl Fn() -> Invocation, mut check: imp
 }
 
 #[test]
-fn a_rollback_that_is_killed_is_finished_by_the_same_command() {
+fn a_killed_rollback_is_completed_by_running_it_again() {
     killed_and_finished(&Work::with(&[run(NOTES)], ""), "rollback", &["rollback", "--undo"]);
 }
 
 #[test]
-fn an_undo_that_is_killed_is_finished_by_the_same_command() {
+fn a_killed_undo_is_completed_by_running_it_again() {
     let work = Work::with(&[run(NOTES)], "").in_git();
     killed_and_finished(&work, "undo", &["undo"]);
 }
@@ -88,7 +88,7 @@ fn killed_and_finished(work: &Work, command: &str, undoing: &[&str]) {
     assert!(kills > 1, "{kills}");
 }
 
-/// A learning that was rolled back names the rollback, which has another id each time.
+/// A rolled-back learning names the rollback, whose id differs each time.
 fn without_reasons(mut memory: Vec<(String, String)>) -> Vec<(String, String)> {
     for (_, text) in &mut memory {
         if let Some(at) = text.find("Rolled back by ") {

@@ -1,16 +1,16 @@
-//! `ralph run` under kills at any moment, and in several worktrees at once: no task is done twice or left behind, no note
-//! is lost or written twice, no agent goes on.
+//! Tests of `ralph run` under kills at any moment and in several worktrees at once: no task is done twice or forgotten,
+//! no note is lost or duplicated, and no agent keeps running.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ralph_testkit::scripted::{Action, Script, ScriptedAgent, left_in, run, say, sleep, write};
+use ralph_testkit::scripted::{Action, Script, ScriptedAgent, processes_in, run, say, sleep, write};
 use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
 
 use super::{PROGRAM, under_fault};
 
-/// What every turn says: a note and a learning with the task's id, and that it is done.
+/// The output of every turn: a note and a learning with the task's id, and that it is done.
 pub(super) const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\">Known of {task}.</knowledge>\
                     <learning category=\"pitfall\">Learned of {task}.</learning>\
                     <journal>Did {task}.</journal><task-done>{task}</task-done>";
@@ -18,21 +18,21 @@ pub(super) const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\"
 /// Passes until the work of a task breaks it.
 const GATE: &str = "! grep -rsqx broken state";
 
-/// Half of the tasks break the gate in their first attempt and fix that in a later one.
+/// Half of the tasks break the gate in their first attempt and fix it later.
 const BREAKS_GATE_AT_FIRST: &str = "mkdir -p state; if [ -e state/{task} ]; then echo fixed > state/{task}; \
                                     else case {task} in *[0-7]) echo broken;; *) echo fine;; esac > state/{task}; fi";
 
-/// The title of what the user commits meanwhile.
+/// The title of the user's own commits.
 const USER_COMMIT: &str = "by the user";
 
-/// A row of the journal: its run, iteration, task and outcome.
+/// A journal entry: its run, iteration, task and outcome.
 pub(super) type Row = (String, u32, String, String);
 
-/// A project with tasks, and an agent that does them.
+/// A project with tasks and an agent that does them.
 pub(super) struct Work {
     pub(super) env: TestEnv,
     pub(super) agent: ScriptedAgent,
-    /// The outcomes that its iterations may have.
+    /// The outcomes that iterations may have.
     pub(super) outcomes: &'static [&'static str],
 }
 
@@ -41,7 +41,7 @@ impl Work {
         Self::with(&[sleep(40)], "[verify]\ncommands = [\"test -d .\"]\n")
     }
 
-    /// In git with a first commit, so that every task has a checkout of its own, and with a gate that refuses work.
+    /// In git with a first commit, so that every task has its own checkout, and with a gate that refuses work.
     fn isolated() -> Self {
         let settings = format!("[verify]\ncommands = [{GATE:?}]\n");
         let outcomes = &["done", "interrupted", "retried"];
@@ -57,8 +57,8 @@ impl Work {
         self
     }
 
-    /// The change of every task is in the base exactly once, the gate passes at every commit of the base, and nothing of a
-    /// checkout is left.
+    /// Checks that every task's change landed exactly once, that the gate passes at every commit of the base, and that
+    /// no checkout is left.
     #[track_caller]
     fn assert_landed_once(&self) {
         let mut titles: Vec<String> = self.query("SELECT title FROM tasks", |row| row.get(0));
@@ -88,7 +88,7 @@ impl Work {
         assert!(refused, "no attempt broke the gate");
     }
 
-    /// With something more in every turn, and with settings.
+    /// Adds actions to every turn, and settings.
     pub(super) fn with(more: &[Action], settings: &str) -> Self {
         let env = TestEnv::new(PROGRAM);
         let work = [write("work/{task}.txt", "{turn}\n")];
@@ -107,10 +107,10 @@ impl Work {
         assert_eq!(added.code, Some(0), "{added}");
     }
 
-    /// The user commits a change, whatever a killed run has left in the worktree and in the index.
+    /// Commits a change as the user, whatever a killed run has left in the worktree and in the index.
     fn commit_as_user(&self, number: usize) {
         self.env.write("user.txt", format!("{number}\n"));
-        // A git that the killed run has started may still hold the index.
+        // A git process of the killed run may still lock the index.
         let commit = format!(
             "for try in $(seq 100); do \
              git add user.txt && git -c user.name=user -c user.email=user@example.org commit --quiet -m {USER_COMMIT:?} -- user.txt && exit; sleep 0.05; done; exit 1"
@@ -123,12 +123,11 @@ impl Work {
         let agent = self.agent.command();
         self.env
             .ralph(["run", "--trust", "--agent", &agent, "--limit", limit])
-            // What this is about needs no gates.
+            // This does not need gates.
             .env("RALPH_VERIFY_UNVERIFIED", "accept")
             .unfixed()
     }
 
-    /// Executes statements from outside.
     pub(super) fn execute(&self, sql: &str) {
         self.connect().execute_batch(sql).unwrap();
     }
@@ -138,7 +137,7 @@ impl Work {
         rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap()
     }
 
-    /// A connection that does not wait: whoever is busy may wait for the one who asks.
+    /// A connection that does not wait for locks, because the process that holds one may wait for this test.
     pub(super) fn connect_at_once(&self) -> rusqlite::Connection {
         let database = self.connect();
         database.busy_timeout(Duration::ZERO).unwrap();
@@ -159,7 +158,7 @@ impl Work {
         )
     }
 
-    /// Runs all that is left, and checks that everything is as if nobody had ever been killed.
+    /// Finishes all tasks and checks that the result is as if there had been no kills.
     #[track_caller]
     pub(super) fn assert_all_done_once(&self) {
         let last = self.invocation("1000000").run();
@@ -178,10 +177,10 @@ impl Work {
         ));
         assert_eq!(left.run().stdout, "", "an agent goes on");
         let project = self.env.project().canonicalize().unwrap();
-        assert_eq!(left_in(&project), [0; 0], "somebody whom an agent started goes on");
+        assert_eq!(processes_in(&project), [0; 0], "somebody whom an agent started goes on");
     }
 
-    /// Every turn has its row, and every task is done in one of them.
+    /// Every turn has its journal entry, and every task is done in one of them.
     #[track_caller]
     pub(super) fn assert_journal(&self, tasks: &BTreeSet<String>) {
         let journal = self.journal();
@@ -212,7 +211,7 @@ impl Work {
         }
     }
 
-    /// Every task's note and learning is there once.
+    /// Every task's note and learning exists once.
     #[track_caller]
     fn assert_notes(&self, tasks: &BTreeSet<String>) {
         let folder = std::fs::read_dir(self.env.path(".ralph/knowledge")).unwrap();
@@ -233,12 +232,12 @@ impl Work {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
+fn a_run_killed_at_any_call_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 20);
     let mut seed = Seed::announced("a run killed at a call");
     let work = Work::isolated();
     work.add_task("the first");
-    // How many calls a run has is not known, and differs: fewer after one that came to its end before the kill.
+    // The number of calls of a run is unknown and varies: it is lower after a run that ended before the kill.
     let mut most = 500;
     let mut came = 0;
     while came < kills {
@@ -265,12 +264,12 @@ fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
+fn a_run_killed_at_any_moment_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 20);
     let mut seed = Seed::announced("a run killed at a moment");
     let work = Work::isolated();
     work.add_task("the first");
-    // Twice as long as the last one that came to its end.
+    // Twice as long as the last complete run.
     let mut longest = Duration::from_millis(600);
     for number in 0..kills {
         work.add_task(&format!("task {number}"));

@@ -1,5 +1,5 @@
-//! `ralph setup claude` and its hook with an error or a kill at every single call that changes something on disk, and with a
-//! person who saves the settings in that moment.
+//! Tests of `ralph setup claude` and its hook with an error or a kill at every call that changes something on disk, and
+//! with a user who saves the settings at that moment.
 
 use ralph_testkit::TestEnv;
 
@@ -9,7 +9,6 @@ const SETTINGS: &str = ".claude/settings.json";
 const ADD: [&str; 3] = ["setup", "claude", "--yes"];
 const REMOVE: [&str; 4] = ["setup", "claude", "--remove", "--yes"];
 
-/// A project with these settings or none.
 fn project(settings: Option<&str>) -> TestEnv {
     let env = TestEnv::new(PROGRAM);
     if let Some(settings) = settings {
@@ -22,8 +21,8 @@ fn settings(env: &TestEnv) -> Option<String> {
     env.path(SETTINGS).exists().then(|| env.read(SETTINGS))
 }
 
-/// Adds or removes with the fault at every call; afterwards the settings are the old ones or the new ones, and the command
-/// can be run again.
+/// Adds or removes the hook with the fault at every call. Afterwards the settings are the old or the new ones, and the
+/// command can be run again.
 fn at_every_call(fault: impl Fn(usize) -> String) {
     for before in [None, Some("{}"), Some("{\n  \"model\": \"opus\"\n}\n")] {
         for removes in [false, true] {
@@ -60,17 +59,17 @@ fn at_every_call(fault: impl Fn(usize) -> String) {
 }
 
 #[test]
-fn an_error_at_any_call_leaves_the_old_settings_or_the_new() {
+fn an_error_leaves_the_old_or_the_new_settings() {
     at_every_call(|call| format!("fail:{call}:{}", libc::EIO));
 }
 
 #[test]
-fn a_kill_at_any_call_leaves_the_old_settings_or_the_new() {
+fn a_kill_leaves_the_old_or_the_new_settings() {
     at_every_call(|call| format!("kill:{call}"));
 }
 
 #[test]
-fn what_a_person_saves_at_any_call_is_kept() {
+fn a_concurrent_save_is_kept() {
     const SAVED: &str = "{\"the person's\": \"own words\"}";
     for (before, arguments) in [(Some("{}"), &ADD[..]), (Some("{}"), &REMOVE), (None, &REMOVE)] {
         for call in 1.. {
@@ -98,7 +97,7 @@ fn what_a_person_saves_at_any_call_is_kept() {
 }
 
 #[test]
-fn a_hook_ends_well_and_in_silence_whatever_call_fails() {
+fn a_hook_is_silent_and_succeeds_at_any_failure() {
     let error = |call: usize| format!("fail:{call}:{}", libc::EIO);
     let full = |call: usize| format!("full:{call}");
     let cases: [(&str, &dyn Fn(usize) -> String); 3] = [("", &error), ("[memories\n", &error), ("[memories\n", &full)];

@@ -1,19 +1,19 @@
-//! `ralph run` killed at every transition by name: where it stood is read from what it left, and each place gets its share
-//! of kills. In the middle of a turn, of the gates and of a commit it is the agent, the gate and the hook that kill it.
+//! Tests of `ralph run` killed at every transition by name. Where the run was is read from what it left, and each place
+//! gets its share of kills. During a turn, the gates or a commit, the agent, the gate or the hook kills it.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use ralph_testkit::scripted::{left_in, run};
+use ralph_testkit::scripted::{processes_in, run};
 use ralph_testkit::{Seed, count};
 use rusqlite::OptionalExtension;
 
 use super::fault_library;
 use super::runs::Work;
 
-/// A gate that kills the run, its parent, once, if it is asked to before the first turn or after it.
+/// A gate that kills its parent, the run, once, if asked to before or after the first turn.
 const GATE: &str = "[verify]\ncommands = ['''
 if test -e ../turned; then rm ../kill-in-gate && kill -9 $PPID; else rm ../kill-in-baseline && kill -9 $PPID; fi 2>/dev/null
 test -d .
@@ -22,16 +22,16 @@ test -d .
 isolate = \"off\"
 commit = \"task\"
 ";
-/// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
-/// agent, and its parent the run.
+/// A turn that leaves a process in its own session, and kills the run once if asked to. The shell's parent is the
+/// agent, whose parent is the run.
 const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ../kill-in-turn 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID); true";
-/// A hook that does the same; its parent is git, and git's parent the run, unless that was killed before.
+/// A hook that does the same. Its parent is git, whose parent is the run, unless it was already killed.
 const HOOK: &str = "#!/bin/sh
 run=$(ps -o ppid= -p $PPID)
 if test \"$(ps -o comm= -p $run)\" = ralph; then rm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $run; fi
 sleep 0.05
 ";
-/// Where somebody whom the run has started kills it.
+/// Places where a child process kills the run.
 const KILLERS: [&str; 5] = [
     "kill-in-baseline",
     "kill-in-turn",
@@ -40,7 +40,7 @@ const KILLERS: [&str; 5] = [
     "kill-in-post-commit",
 ];
 
-/// Where a run stood when it was killed, in their order; and then where one stood that found a dead run's work.
+/// Places where a run was when it was killed, in order; the last is recovery of a dead run.
 const PLACES: [&str; 9] = [
     "not on record",
     "before its first claim",
@@ -54,7 +54,7 @@ const PLACES: [&str; 9] = [
 ];
 const RECOVERING: &str = "recovering what a dead run left";
 
-/// A project in git whose agent leaves a process in every turn.
+/// A git project whose agent leaves a process in every turn.
 fn work() -> Work {
     let work = Work::with(&[run(IN_TURN)], GATE);
     work.env.git(["init", "--quiet"]);
@@ -73,7 +73,7 @@ fn work() -> Work {
     work
 }
 
-/// All is done once, and every task is committed once, with its file.
+/// Checks that every task is done and committed once, with its file.
 #[track_caller]
 fn assert_all_committed_once(work: &Work) {
     let _gone = std::fs::remove_file(work.env.beside("turned"));
@@ -88,7 +88,7 @@ fn assert_all_committed_once(work: &Work) {
     assert_eq!(work.env.git(["status", "--porcelain"]), "");
 }
 
-/// Where the newest run is, if it is not one of the `runs_before` that were there before. None while the database is busy.
+/// Where the newest run is, unless it is one of the first `runs_before`. `None` while the database is busy.
 fn place_of_newest(database: &rusqlite::Connection, runs_before: u32) -> Option<&'static str> {
     let number = |sql: &str| database.query_row(sql, [], |row| row.get::<_, u32>(0)).ok();
     if number("SELECT count(*) FROM runs")? == runs_before {
@@ -123,20 +123,20 @@ fn place_of_newest(database: &rusqlite::Connection, runs_before: u32) -> Option<
     })
 }
 
-/// Runs one iteration and kills the run at a place, before its n-th call there that changes something on disk. Says whether
-/// it could be killed there.
+/// Runs one iteration and kills the run at a place, before its n-th call there that changes something on disk. Returns
+/// whether it was killed there.
 fn kill_at(work: &Work, place: &str, nth: usize) -> bool {
     let mut tries = 0;
     loop {
         tries += 1;
         if tries > 3 && nth > 0 {
-            // At this call another thread always comes to the next place.
+            // At this call another thread always reaches the next place.
             return false;
         }
         assert!(tries < 20, "a run is never killed when it is {place}");
         match killed_at(work, place, nth) {
             Some(there) if there == Some(place) => return true,
-            // Other threads of the run go on while one asks, and now and then they come to the next place.
+            // Other threads go on while one asks, and sometimes they reach the next place.
             Some(_) => {
                 let next = work.invocation("1000000").run();
                 assert!(matches!(next.code, Some(0 | 3)), "{next}");
@@ -150,8 +150,8 @@ fn kill_at(work: &Work, place: &str, nth: usize) -> bool {
     }
 }
 
-/// The same, once, and where the run was when it was killed; none where it was not. The test looks at the database before each
-/// call, so it kills where it means to.
+/// Tries once; returns where the run was killed, or `None` if it was not. The test checks the database before each
+/// call, so it kills at the intended place.
 fn killed_at(work: &Work, place: &str, nth: usize) -> Option<Option<&'static str>> {
     let pipes = work.env.beside("pipes");
     let made = work
@@ -185,13 +185,13 @@ fn killed_at(work: &Work, place: &str, nth: usize) -> Option<Option<&'static str
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_transition_is_finished_by_the_next() {
+fn a_run_killed_at_any_transition_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_TRANSITION_KILLS", 1);
     let mut seed = Seed::announced("a run killed at every transition");
     let work = work();
     for place in PLACES {
         for number in 0..kills {
-            // The first call of every place, then any: one that makes fewer calls there is killed earlier next time.
+            // The first call of every place, then any: if a place has fewer calls, the next kill there comes earlier.
             let mut nth = if number == 0 { 0 } else { seed.below(40) };
             loop {
                 work.add_task(&format!("{place} {number}, before call {nth}"));
@@ -214,7 +214,7 @@ fn a_run_that_is_killed_at_any_transition_is_finished_by_the_next() {
 }
 
 #[test]
-fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
+fn a_run_killed_by_its_children_is_finished_by_the_next() {
     let kills = count("RALPH_SOAK_TRANSITION_KILLS", 1);
     let work = work();
     for number in 0..kills {
@@ -235,7 +235,7 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
     );
 }
 
-/// The first turn kills the run and hangs; a later one looks whether the shell of the first still works.
+/// The first turn kills the run and hangs; a later one checks whether the first one's shell is still alive.
 const HANGS_ONCE: &str = "
 if rm ../hang 2>/dev/null; then echo $$ > ../hanging; kill -9 $(ps -o ppid= -p $PPID); exec sleep 600; fi
 if grep -qs '^State:.[RSDTt]' /proc/$(cat ../hanging)/status; then touch ../company; fi";
@@ -248,7 +248,7 @@ fn fault_29_an_agent_whose_run_was_killed_is_gone_before_the_next_is_started() {
     let killed = work.invocation("1").run();
     assert_eq!(killed.code, None, "{killed}");
     let project = work.env.project().canonicalize().unwrap();
-    assert_ne!(left_in(&project), [0; 0], "nobody hangs");
+    assert_ne!(processes_in(&project), [0; 0], "nobody hangs");
     work.assert_all_done_once();
     assert_eq!(work.agent.turns(), 2);
     assert!(

@@ -1,5 +1,5 @@
-//! The upkeep at the end of a run under kills: every piece of it is done or not, no lesson is lost or counted twice, and the
-//! next run does the rest.
+//! Tests of the maintenance at the end of a run under kills: each step is done or not, no learning is lost or counted
+//! twice, and the next run does the rest.
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::SplitMix64;
@@ -9,18 +9,18 @@ use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
 use super::{PROGRAM, copy_project, under_fault};
 
 const DATABASE: &str = ".ralph/progress.db";
-/// The moment of all runs.
+/// The time of all runs.
 const NOW: &str = "2025-01-20T12:00:00Z";
-/// More groups of alike lessons than are merged in one piece, of three each.
+/// More groups of similar learnings than one step merges, of three each.
 const SUBJECTS: [&str; 30] = [
     "anchor", "bridge", "candle", "desert", "engine", "forest", "garden", "harbor", "island", "jungle", "kettle",
     "ladder", "market", "needle", "orange", "pencil", "quarry", "rocket", "saddle", "tunnel", "umbrella", "valley",
     "window", "yellow", "zipper", "barrel", "copper", "dragon", "emerald", "falcon",
 ];
-/// How many lessons are old and unused.
+/// The number of old and unused learnings.
 const OLD: usize = 9;
 
-/// A project with nothing to do but the upkeep.
+/// A project with nothing to do but maintenance.
 fn project() -> TestEnv {
     let env = TestEnv::new(PROGRAM);
     env.write(".ralph.toml", "[learning]\nmerge_above = 10\n");
@@ -34,7 +34,7 @@ fn project() -> TestEnv {
             content,
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            retold: None,
+            paraphrase: None,
         };
         let at = now - SignedDuration::from_hours(24 * days);
         store.add_learning(&new, &mut bits, at).unwrap();
@@ -61,7 +61,7 @@ fn assert_nothing_to_do(finished: &Finished) {
     assert_eq!(finished.code, Some(3), "{finished}");
 }
 
-/// Checks that what is done of the upkeep is whole; says how many lessons were merged, and how many pruned.
+/// Checks that all completed maintenance is consistent; returns how many learnings were merged and pruned.
 #[track_caller]
 fn assert_whole(env: &TestEnv) -> (usize, usize) {
     #[expect(clippy::disallowed_methods, reason = "the test looks at the database from outside")]
@@ -83,7 +83,7 @@ fn assert_whole(env: &TestEnv) -> (usize, usize) {
     assert_eq!(lost, 0, "merged, and not among the examples");
     let merged = number("SELECT count(*) FROM learnings WHERE superseded_by IS NOT NULL");
     let examples = number("SELECT coalesce(sum(json_array_length(examples)), 0) FROM learnings");
-    assert_eq!(examples, merged, "an example without its lesson");
+    assert_eq!(examples, merged, "an example without its learning");
     database
         .execute_batch("INSERT INTO learnings_fts (learnings_fts, rank) VALUES ('integrity-check', 1)")
         .unwrap();
@@ -92,7 +92,7 @@ fn assert_whole(env: &TestEnv) -> (usize, usize) {
 }
 
 #[test]
-fn an_upkeep_that_is_killed_at_any_call_leaves_whole_pieces_and_is_finished_by_the_next() {
+fn killed_maintenance_is_completed_by_the_next_run() {
     let kills = count("RALPH_SOAK_RUN_KILLS", 12);
     let mut seed = Seed::announced("the upkeep, killed at a call");
     let base = project();
@@ -102,7 +102,7 @@ fn an_upkeep_that_is_killed_at_any_call_leaves_whole_pieces_and_is_finished_by_t
         env
     };
     let all = (2 * SUBJECTS.len(), OLD);
-    // How many calls a run has is not known; the upkeep comes last.
+    // The number of calls is unknown; maintenance comes last.
     let (mut least, mut most) = (1, 1);
     while under_kill(&fresh(), most) {
         least = most;
@@ -129,7 +129,7 @@ fn an_upkeep_that_is_killed_at_any_call_leaves_whole_pieces_and_is_finished_by_t
     eprintln!("{kills} runs, of which {halfway} were killed between two pieces of the upkeep");
 }
 
-/// Runs with a kill at a call; says whether that came.
+/// Runs with a kill at a call; returns whether it occurred.
 #[track_caller]
 fn under_kill(env: &TestEnv, call: usize) -> bool {
     let (finished, killed) = under_fault(env, run(env, 1), &format!("kill:{call}"));

@@ -1,4 +1,4 @@
-//! Many processes at once: nothing lost, no id twice, no error shown.
+//! Tests of many concurrent processes: nothing is lost, no id is duplicated, no error is shown.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use ralph_testkit::{Seed, TestEnv, count};
 use super::{FILE, PROGRAM, acknowledged, assert_clean, ids};
 
 #[test]
-fn many_writers_at_once_lose_nothing() {
+fn concurrent_writers_lose_nothing() {
     let writers = count("RALPH_SOAK_WRITERS", 20);
     let env = TestEnv::new(PROGRAM);
     let children: Vec<_> = (0..writers)
@@ -19,7 +19,7 @@ fn many_writers_at_once_lose_nothing() {
         let said = String::from_utf8_lossy(&output.stderr);
         let only_waits = said
             .lines()
-            .all(|line| line.starts_with("Waiting for another process that holds "));
+            .all(|line| line.starts_with("Waiting for a lock held by another process: "));
         assert!(output.status.success() && only_waits, "{output:?}");
         let id = acknowledged(&String::from_utf8(output.stdout).unwrap()).unwrap();
         assert!(stored.insert(id.clone()), "{id} was given out twice");
@@ -35,7 +35,7 @@ fn many_writers_at_once_lose_nothing() {
 }
 
 #[test]
-fn writers_that_add_edit_and_delete_keep_out_of_each_others_way() {
+fn concurrent_edits_and_deletions_do_not_interfere() {
     let writers = count("RALPH_SOAK_MIXED", 4) as u64;
     let operations = count("RALPH_SOAK_MIXED_OPS", 12);
     let mut seed = Seed::announced("mixed writers");
@@ -66,7 +66,7 @@ fn writers_that_add_edit_and_delete_keep_out_of_each_others_way() {
     assert!(!finished.stdout.contains("vanished"), "{finished}");
 }
 
-/// Adds, edits and deletes notes of its own; returns what must stand at the end.
+/// Adds, edits and deletes its own notes; returns those that must remain.
 fn work(env: &TestEnv, worker: u64, mut seed: Seed, operations: usize) -> Vec<(String, String)> {
     let mut mine: Vec<(String, String)> = Vec::new();
     for number in 0..operations {

@@ -1,5 +1,5 @@
-//! A project's past and its future: the journal of many runs, and the tasks that wait. Both read like real ones, share
-//! their words with the notes, and are the same every time.
+//! The journal of many runs and a list of open tasks, realistic, sharing vocabulary with the notes, and the same every
+//! time.
 
 use std::path::Path;
 
@@ -16,21 +16,20 @@ use ralph_testkit::journal_row;
 use crate::bench::corpus;
 use crate::random::Random;
 
-/// So long ago the first iteration was: not so long that what it taught would be pruned.
+/// The age of the first iteration, short enough that its learnings are not pruned.
 const FIRST: SignedDuration = SignedDuration::from_hours(80 * 24);
-/// From one iteration to the next.
+/// The time between iterations.
 const PACE_SECONDS: i64 = 60;
-/// How many iterations a run has.
+/// Iterations per run.
 const RUN_LENGTH: usize = 20;
-/// How many iterations a task takes.
+/// Iterations per task.
 const TASK_LENGTH: usize = 2;
-/// The longest title, in words.
+/// The maximum length of a title, in words.
 const TITLE_WORDS: usize = 9;
-/// The texts of the journal are others than those of the notes, and those of tasks others again.
+/// The index of the first corpus text, so that journal, tasks, learnings and notes have different texts.
 const JOURNAL_TEXTS: usize = 1_000_000;
 const TASK_TEXTS: usize = 2_000_000;
-const LESSON_TEXTS: usize = 3_000_000;
-/// What lessons are about.
+const LEARNING_TEXTS: usize = 3_000_000;
 const CATEGORIES: [&str; 5] = [
     "pitfall",
     "tool_usage",
@@ -39,61 +38,60 @@ const CATEGORIES: [&str; 5] = [
     "success_pattern",
 ];
 
-/// What a past leaves beside the rows of its journal.
+/// What the database contains besides the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// Nothing.
     None,
-    /// A report of every failure, and so many lessons that hold, of iterations that were done.
-    Lessons(usize),
-    /// The same, in one long run of which nothing was drawn yet.
+    /// A report of every failure, and this many active learnings from successful iterations.
+    Learnings(usize),
+    /// The same in one long run, from which nothing was extracted yet.
     OneRun,
 }
 
-/// Writes a journal of so many rows into a database that is made here, row by row as the loop does it.
+/// Writes a journal into a new database, entry by entry like the loop.
 pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Result<(), String> {
     let failed = |error: ralph_store::StoreError| format!("cannot write the journal: {error}");
     let mut store = Store::open_or_create(database).map_err(failed)?;
-    let mut lessons = 0;
-    let (run_length, most_lessons) = match memory {
+    let mut learnings = 0;
+    let (run_length, most_learnings) = match memory {
         Memory::None => (RUN_LENGTH, 0),
-        Memory::Lessons(total) => (RUN_LENGTH, total),
+        Memory::Learnings(total) => (RUN_LENGTH, total),
         Memory::OneRun => (rows, 2 * rows),
     };
     for first in (0..rows).step_by(run_length) {
         let run = RunId::new(first as u64);
-        store.begin_run(&new_run(&run, moment(first)?)).map_err(failed)?;
+        store.begin_run(&new_run(&run, timestamp(first)?)).map_err(failed)?;
         for (iteration, number) in (1..).zip(first..rows.min(first + run_length)) {
             let mut settlement = settlement(&run, iteration, number)?;
             if memory != Memory::None {
-                remember(&mut settlement, number, &mut lessons, most_lessons);
+                remember(&mut settlement, number, &mut learnings, most_learnings);
             }
             store.settle(&settlement).map_err(failed)?;
         }
-        let end = moment(first + run_length)?;
+        let end = timestamp(first + run_length)?;
         store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
         if memory != Memory::OneRun {
-            // Else every run that is measured would begin to draw the lessons of all these.
+            // Otherwise every measured run would start by extracting the learnings of all these runs.
             let nothing = Taught {
                 run: run.as_str(),
                 drawn: &[],
-                retold: &[],
+                paraphrase: &[],
                 promote: Promote::Auto,
             };
-            let taken = store.take_in_drawn(&nothing, &mut SplitMix64::new(1), end);
+            let taken = store.store_extracted(&nothing, &mut SplitMix64::new(1), end);
             taken.map_err(failed)?;
         }
     }
     match memory {
-        Memory::Lessons(total) if lessons < total => {
-            Err(format!("a journal of {rows} rows has no room for {total} lessons"))
-        }
+        Memory::Learnings(total) if learnings < total => Err(format!(
+            "a journal with {rows} entries is too short for {total} learnings"
+        )),
         _ => Ok(()),
     }
 }
 
-/// Adds what an iteration leaves for later ones: a report where it failed, one or two lessons where it was done.
-fn remember(settlement: &mut Settlement, number: usize, lessons: &mut usize, total: usize) {
+/// Adds the memory of an iteration: a report if it failed, one or two learnings if it was done.
+fn remember(settlement: &mut Settlement, number: usize, learnings: &mut usize, total: usize) {
     let row = &settlement.row;
     if row.outcome != Outcome::Done {
         let report = report(number, row);
@@ -102,10 +100,12 @@ fn remember(settlement: &mut Settlement, number: usize, lessons: &mut usize, tot
         return;
     }
     for _ in 0..1 + usize::from(number.is_multiple_of(4)) {
-        if *lessons < total {
-            let lesson = lesson(*lessons, &row.files_modified);
-            settlement.learnings.push((LearningId::new(*lessons as u64), lesson));
-            *lessons += 1;
+        if *learnings < total {
+            let learning = learning(*learnings, &row.files_modified);
+            settlement
+                .learnings
+                .push((LearningId::new(*learnings as u64), learning));
+            *learnings += 1;
         }
     }
 }
@@ -113,7 +113,7 @@ fn remember(settlement: &mut Settlement, number: usize, lessons: &mut usize, tot
 fn report(number: usize, row: &NewJournalRow) -> FailureReport {
     FailureReport {
         what_tried: text(JOURNAL_TEXTS + number),
-        why_failed: text(LESSON_TEXTS + 500_000 + number),
+        why_failed: text(LEARNING_TEXTS + 500_000 + number),
         category: row.error_category.unwrap_or(ErrorCategory::Unknown),
         relevant_files: row.files_modified.clone(),
         error_output: Some(format!("assertion failed at src/part_{}/mod.rs:{number}", number % 40)),
@@ -122,9 +122,9 @@ fn report(number: usize, row: &NewJournalRow) -> FailureReport {
     }
 }
 
-/// A lesson with the tags that an agent gives it, and those that are found for it: a tool, the files that were changed.
-fn lesson(number: usize, files: &[String]) -> CapturedLearning {
-    let memory = corpus::Memory::at(LESSON_TEXTS + number, 1);
+/// A learning with tags from the agent and derived tags: a tool and the changed files.
+fn learning(number: usize, files: &[String]) -> CapturedLearning {
+    let memory = corpus::Memory::at(LEARNING_TEXTS + number, 1);
     let mut tags: Vec<String> = memory.tags().iter().map(|tag| (*tag).to_owned()).collect();
     tags.push(["cargo", "git", "npm", "sqlite"][number % 4].to_owned());
     tags.extend(files.iter().take(3).cloned());
@@ -135,7 +135,7 @@ fn lesson(number: usize, files: &[String]) -> CapturedLearning {
     }
 }
 
-/// Adds so many tasks that are ready.
+/// Adds this many open tasks.
 pub(super) fn add_tasks(database: &Path, tasks: usize) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot add tasks: {error}");
     let mut store = Store::open_or_create(database).map_err(|error| failed(&error))?;
@@ -154,7 +154,12 @@ pub(super) fn add_tasks(database: &Path, tasks: usize) -> Result<(), String> {
         commit: None,
     };
     let mut entropy = SplitMix64::new(1);
-    let imported = store.import_tasks((&items, ralph_store::ListPlace::Top), &here, &mut entropy, moment(0)?);
+    let imported = store.import_tasks(
+        (&items, ralph_store::ListPlace::Top),
+        &here,
+        &mut entropy,
+        timestamp(0)?,
+    );
     imported.map(drop).map_err(|error| failed(&error))
 }
 
@@ -208,7 +213,7 @@ fn settlement(run: &RunId, iteration: u32, number: usize) -> Result<Settlement, 
         notes: Some(text(JOURNAL_TEXTS + number)),
         difficulty: Some(Difficulty::Moderate),
         error_category: category,
-        created_at: moment(number)?,
+        created_at: timestamp(number)?,
         ..journal_row(run.clone(), iteration)
     };
     Ok(Settlement::new(row, 1))
@@ -224,11 +229,8 @@ fn title(number: usize) -> String {
     words.join(" ")
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the runs that are measured go by the same clock"
-)]
-fn moment(number: usize) -> Result<Timestamp, String> {
+#[expect(clippy::disallowed_methods, reason = "the measured runs use the same clock")]
+fn timestamp(number: usize) -> Result<Timestamp, String> {
     let after = i64::try_from(number).unwrap_or_default() * PACE_SECONDS;
     Timestamp::now()
         .checked_sub(FIRST)
@@ -242,7 +244,7 @@ mod tests {
     use ralph_store::{Scope, Wait};
 
     #[test]
-    fn the_journal_and_the_tasks_share_words_that_tell_something() {
+    fn journal_and_tasks_share_vocabulary() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("progress.db");
         write_journal(&database, 100, Memory::None).unwrap();
@@ -258,18 +260,18 @@ mod tests {
     }
 
     #[test]
-    fn lessons_are_as_many_as_are_wanted_and_hold() {
+    fn learnings_have_the_requested_count_and_are_active() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("progress.db");
-        write_journal(&database, 400, Memory::Lessons(200)).unwrap();
+        write_journal(&database, 400, Memory::Learnings(200)).unwrap();
         let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
-        let lessons = store.learnings().unwrap();
-        assert_eq!(lessons.len(), 200);
-        for lesson in lessons {
-            assert!(lesson.status == ralph_model::LearningStatus::Promoted, "{lesson:?}");
-            assert!(lesson.tags.len() >= 2 && lesson.content.len() > 20, "{lesson:?}");
+        let learnings = store.learnings().unwrap();
+        assert_eq!(learnings.len(), 200);
+        for learning in learnings {
+            assert!(learning.status == ralph_model::LearningStatus::Promoted, "{learning:?}");
+            assert!(learning.tags.len() >= 2 && learning.content.len() > 20, "{learning:?}");
         }
-        let refused = write_journal(&folder.path().join("small.db"), 10, Memory::Lessons(200));
-        assert!(refused.is_err_and(|why| why.contains("no room")));
+        let refused = write_journal(&folder.path().join("small.db"), 10, Memory::Learnings(200));
+        assert!(refused.is_err_and(|why| why.contains("too short")));
     }
 }

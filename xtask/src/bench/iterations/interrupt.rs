@@ -1,15 +1,15 @@
-//! How long a person waits for the prompt after Ctrl+C, when the agent hears nothing and has started others that do not.
+//! The time from Ctrl+C to the shell prompt, with an agent and a child process that ignore signals.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use super::workplace::PROGRAMS;
+use super::loop_project::PROGRAMS;
 use crate::child::Running;
 use crate::programs::Programs;
 
-/// Leaves a process in a session of its own, interrupts the run, which is its parent, and ignores what comes of it.
+/// Leaves a process in its own session, interrupts the run, which is its parent, and ignores signals.
 const DEAF_AGENT: &str = r#"
 trap '' TERM INT HUP
 setsid sh -c "trap '' TERM INT HUP; while :; do sleep 600; done" &
@@ -17,12 +17,12 @@ setsid sh -c "trap '' TERM INT HUP; while :; do sleep 600; done" &
 kill -INT $PPID
 while :; do sleep 600; done
 "#;
-/// The exit code of a run that was interrupted.
+/// The exit code of an interrupted run.
 const INTERRUPTED: i32 = 130;
 
-/// From the signal to the end of the run.
-pub(super) fn time_to_the_prompt(programs: &Programs) -> Result<Duration, String> {
-    let failed = |error: std::io::Error| format!("cannot make a project: {error}");
+/// The time from the signal to the end of the run.
+pub(super) fn time_to_prompt(programs: &Programs) -> Result<Duration, String> {
+    let failed = |error: std::io::Error| format!("cannot create a project: {error}");
     let folder = tempfile::tempdir().map_err(failed)?;
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path(".ralph")).map_err(failed)?;
@@ -40,15 +40,15 @@ pub(super) fn time_to_the_prompt(programs: &Programs) -> Result<Duration, String
     let (status, _) = Running::start(&mut run)?.wait()?;
     File::create(path("ended")).map_err(failed)?;
     if status.code() != Some(INTERRUPTED) {
-        return Err(format!("a run that was interrupted ended with {status}"));
+        return Err(format!("an interrupted run failed: {status}"));
     }
-    let (asked, ended) = (written(&path("asked"))?, written(&path("ended"))?);
+    let (asked, ended) = (modified_at(&path("asked"))?, modified_at(&path("ended"))?);
     Ok(ended.duration_since(asked).unwrap_or_default())
 }
 
-/// The file system's clock tells both moments.
-fn written(file: &Path) -> Result<SystemTime, String> {
+/// The modification time of a file, so that both times come from the file system's clock.
+fn modified_at(file: &Path) -> Result<SystemTime, String> {
     fs::metadata(file)
         .and_then(|metadata| metadata.modified())
-        .map_err(|error| format!("cannot tell when {} was written: {error}", file.display()))
+        .map_err(|error| format!("cannot read the time of {}: {error}", file.display()))
 }

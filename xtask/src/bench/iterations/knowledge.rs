@@ -1,64 +1,62 @@
-//! What long notes cost: an iteration beside a folder of them, and the commands that look among them.
+//! The cost of knowledge entries: an iteration with many of them, and commands that search them.
 
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::workplace::{Leaves, Past, Versions, Workplace, measure_run};
-use super::{Least, USUAL_TASKS, history};
+use super::loop_project::{AgentOutput, LoopProject, SeedDatabase, VersionControl, measure_run};
+use super::{FastestRuns, USUAL_TASKS, history};
 use crate::bench::corpus::Memory;
 use crate::bench::figures::{Figure, Figures, Target};
 use crate::programs::Programs;
 
-/// How long the journal is, and how many other notes there are.
+/// The number of journal entries, and of other notes.
 const ROWS: usize = 10_000;
 const NOTES: usize = 1_000;
-/// How many long notes there are, and how many milliseconds more an iteration may take than without any: the first has none.
+/// The number of knowledge entries, and the maximum additional milliseconds of an iteration. The first has none.
 const FOLDERS: [(usize, Target); 3] = [(0, Target::None), (1_000, Target::AtMost(5.0)), (10_000, Target::None)];
-/// Without git every file of a project is looked at twice an iteration, long notes as any other; the target is for git.
-const VERSIONS: [(Versions, &str); 2] = [(Versions::Git, "in git"), (Versions::None, "without git")];
-/// How many milliseconds a command may take that looks among all of them, also among the most: a person waits for it.
+/// Without git every file is checked twice per iteration, knowledge entries included; the target is for git.
+const VERSIONS: [(VersionControl, &str); 2] = [(VersionControl::Git, "in git"), (VersionControl::None, "without git")];
+/// The maximum milliseconds of commands that search all entries, for which a person waits.
 const MOST_SEARCH_MS: f64 = 1_000.0;
 const MOST_PROMPT_MS: f64 = 250.0;
-/// Of how many sentences a long note is made.
+/// Sentences per knowledge entry.
 const SENTENCES: usize = 6;
-/// Its texts are others than those of the other notes, of the journal and of tasks.
+/// The index of the first corpus text, so that no other data has the same texts.
 const TEXTS: usize = 5_000_000;
-/// What is looked for.
 const QUESTION: &str = "timeout of the cache in the parser";
 
-/// Takes the figures.
-pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
-    println!("writing a journal of {ROWS} rows …");
-    let past = Past::write(ROWS, history::Memory::None)?;
+pub(super) fn run(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
+    println!("writing a journal with {ROWS} entries …");
+    let past = SeedDatabase::write(ROWS, history::Memory::None)?;
     for (versions, named) in VERSIONS {
         let mut measured = Vec::with_capacity(FOLDERS.len());
-        for (long_notes, target) in FOLDERS {
-            println!("writing a project {named} with {long_notes} long notes …");
-            let place = make(programs, &past, long_notes, versions)?;
-            measured.push((place, Least::among(USUAL_TASKS), long_notes, target));
+        for (entries, target) in FOLDERS {
+            println!("writing a project {named} with {entries} knowledge entries …");
+            let project = make(programs, &past, entries, versions)?;
+            measured.push((project, FastestRuns::new(USUAL_TASKS), entries, target));
         }
         println!("measuring, {runs} runs of each …");
-        // In turns: whatever else the machine does in the meantime, each of them has its share of it.
+        // In turns, so that other load on the machine affects all of them equally.
         for _ in 0..runs {
-            for (place, least, ..) in &mut measured {
-                least.round(place, Leaves::Rows)?;
+            for (project, fastest, ..) in &mut measured {
+                fastest.measure_once(project, AgentOutput::Rows)?;
             }
         }
-        let without = measured.first().map_or(0.0, |(_, least, ..)| least.iteration_ms());
-        for (place, least, long_notes, target) in measured.into_iter().skip(1) {
-            if versions == Versions::Git {
-                commands(figures, &place, (long_notes, runs))?;
+        let without = measured.first().map_or(0.0, |(_, fastest, ..)| fastest.iteration_ms());
+        for (project, fastest, entries, target) in measured.into_iter().skip(1) {
+            if versions == VersionControl::Git {
+                commands(figures, &project, (entries, runs))?;
             }
             figures.add(Figure {
-                name: format!("an iteration {named}, {long_notes} long notes: more than without any"),
+                name: format!("an iteration {named}, {entries} knowledge entries: more than without any"),
                 size: ROWS,
-                value: least.iteration_ms() - without,
+                value: fastest.iteration_ms() - without,
                 unit: "ms",
                 target: match versions {
-                    Versions::Git => target,
-                    Versions::None => Target::None,
+                    VersionControl::Git => target,
+                    VersionControl::None => Target::None,
                 },
             });
         }
@@ -66,26 +64,26 @@ pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> R
     Ok(())
 }
 
-/// A project with so many long notes, which are no younger and no less known to git than the rest of it.
+/// A project with this many knowledge entries, committed and settled like its other files.
 fn make<'a>(
     programs: &'a Programs,
-    past: &'a Past,
-    long_notes: usize,
-    versions: Versions,
-) -> Result<Workplace<'a>, String> {
-    let place = Workplace::make(programs, past, NOTES, versions)?;
-    write_folder(&place.path(".ralph/knowledge"), long_notes)?;
-    if versions == Versions::Git {
-        place.commit()?;
+    past: &'a SeedDatabase,
+    entries: usize,
+    versions: VersionControl,
+) -> Result<LoopProject<'a>, String> {
+    let project = LoopProject::make(programs, past, NOTES, versions)?;
+    write_folder(&project.path(".ralph/knowledge"), entries)?;
+    if versions == VersionControl::Git {
+        project.commit()?;
     }
-    place.settle()?;
-    Ok(place)
+    project.settle()?;
+    Ok(project)
 }
 
-/// What the commands take that look among long notes.
-fn commands(figures: &mut Figures, place: &Workplace<'_>, (long_notes, runs): (usize, usize)) -> Result<(), String> {
-    place.begin_again(USUAL_TASKS)?;
-    let task = place.first_task()?;
+/// Measures commands that search knowledge entries.
+fn commands(figures: &mut Figures, project: &LoopProject<'_>, (entries, runs): (usize, usize)) -> Result<(), String> {
+    project.reset_database(USUAL_TASKS)?;
+    let task = project.first_task()?;
     for (name, words, most) in [
         (
             "knowledge search",
@@ -94,15 +92,15 @@ fn commands(figures: &mut Figures, place: &Workplace<'_>, (long_notes, runs): (u
         ),
         ("prompt", vec!["prompt", &task], MOST_PROMPT_MS),
     ] {
-        let mut least = f64::MAX;
+        let mut fastest = f64::MAX;
         for _ in 0..runs {
-            let usage = measure_run(place.ralph(&words).stdout(Stdio::null()))?;
-            least = least.min(usage.own_processor.as_secs_f64() * 1000.0);
+            let usage = measure_run(project.ralph(&words).stdout(Stdio::null()))?;
+            fastest = fastest.min(usage.own_processor.as_secs_f64() * 1000.0);
         }
         figures.add(Figure {
-            name: format!("ralph {name}, {long_notes} long notes"),
+            name: format!("ralph {name}, {entries} knowledge entries"),
             size: ROWS,
-            value: least,
+            value: fastest,
             unit: "ms",
             target: Target::AtMost(most),
         });
@@ -110,9 +108,9 @@ fn commands(figures: &mut Figures, place: &Workplace<'_>, (long_notes, runs): (u
     Ok(())
 }
 
-/// Writes so many long notes, each with a link to the one before it.
+/// Writes this many knowledge entries, each with a link to the previous one.
 fn write_folder(folder: &Path, total: usize) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("cannot write long notes: {error}");
+    let failed = |error: std::io::Error| format!("cannot write knowledge entries: {error}");
     fs::create_dir_all(folder).map_err(failed)?;
     for number in 0..total {
         let mut file = File::create(folder.join(format!("note-{number}.md"))).map_err(failed)?;
@@ -130,7 +128,7 @@ fn text(number: usize) -> String {
         .take(3)
         .map(|tag| (*tag).to_owned())
         .collect();
-    // Most projects have more words for what they do than this text has for itself.
+    // Real projects have a larger vocabulary than the generated text.
     tags.push(format!("part-{}", number / 10));
     let body: Vec<&str> = memories.iter().map(|memory| memory.text.as_str()).collect();
     let before = number.checked_sub(1);
@@ -147,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_long_notes_are_some() {
+    fn knowledge_entries_have_tags_body_and_links() {
         for number in [0, 1, 999] {
             let note = ralph_notes::Knowledge::parse(text(number).as_bytes()).unwrap();
             assert!(note.tags.len() >= 2 && note.body.len() > 200, "{note:?}");

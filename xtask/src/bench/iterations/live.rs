@@ -1,4 +1,4 @@
-//! What the live view costs: the processor time of a run at a terminal whose agent talks, with the view and without it.
+//! The cost of the live view: runs in a terminal, with and without it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use ralph_testkit::Terminal;
 
-use super::workplace::PROGRAMS;
+use super::loop_project::PROGRAMS;
 use crate::programs::Programs;
 use crate::sys;
 
-/// Says a line fifty times a second, for some seconds.
+/// Prints a line fifty times a second, for some seconds.
 const TALKATIVE: &str = r#"
 i=0
 while [ $i -lt 300 ]; do
@@ -19,20 +19,19 @@ while [ $i -lt 300 ]; do
     sleep 0.02
 done
 "#;
-/// Is done before anybody has seen it.
+/// Exits immediately.
 const SILENT: &str = "exit 0\n";
 /// The size of the terminal.
 const SIZE: (u16, u16) = (100, 40);
 
-/// What the view costs.
 pub(super) struct Cost {
-    /// While an agent talks, in hundredths of a core.
+    /// While an agent prints, in percent of a core.
     pub(super) percent: f64,
-    /// To begin and to end, in milliseconds.
+    /// Start and end, in milliseconds.
     pub(super) around_ms: f64,
 }
 
-/// Measures it: the least of so many runs, with and without it.
+/// Measures the minimum of several runs, with and without the view.
 pub(super) fn cost(programs: &Programs, runs: usize) -> Result<Cost, String> {
     let mut least = [[Measured::MOST; 2]; 2];
     for _ in 0..runs {
@@ -50,7 +49,6 @@ pub(super) fn cost(programs: &Programs, runs: usize) -> Result<Cost, String> {
     })
 }
 
-/// A run.
 #[derive(Clone, Copy)]
 struct Measured {
     processor: Duration,
@@ -70,7 +68,7 @@ impl Measured {
 }
 
 fn measure(programs: &Programs, agent: &str, flags: &[&str]) -> Result<Measured, String> {
-    let failed = |error: std::io::Error| format!("cannot make a project: {error}");
+    let failed = |error: std::io::Error| format!("cannot create a project: {error}");
     let folder = tempfile::tempdir().map_err(failed)?;
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path(".ralph")).map_err(failed)?;
@@ -87,9 +85,9 @@ fn measure(programs: &Programs, agent: &str, flags: &[&str]) -> Result<Measured,
     let begin = Instant::now();
     let terminal = Terminal::of_size(&run, SIZE.0, SIZE.1);
     let (status, usage) = sys::wait(terminal.child()).map_err(|error| format!("cannot wait for a run: {error}"))?;
-    // It has used up its only iteration.
+    // The iteration limit is reached.
     if status.code() != Some(4) {
-        return Err(format!("a run at a terminal ended with {status}"));
+        return Err(format!("a run in a terminal failed: {status}"));
     }
     Ok(Measured {
         processor: usage.own_processor,

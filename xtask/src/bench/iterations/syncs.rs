@@ -1,31 +1,30 @@
-//! How often an iteration waits for the disk, and for which of its steps, as strace sees it.
+//! Counts the disk syncs of each step of an iteration, with strace.
 
 use std::fs;
 
 use ralph_process::command;
 
-use super::workplace::{Leaves, Workplace, measure_run};
+use super::loop_project::{AgentOutput, LoopProject, measure_run};
 use crate::child::is_installed;
 
-/// The calls that wait for the disk, and those by which the files of an iteration are made, which tell its steps apart.
+/// The system calls that sync, and those that create the files which separate the steps.
 const CALLS: &str = "trace=fsync,fdatasync,openat";
 
-/// A step of an iteration, as far as it can be seen from outside.
+/// A step of an iteration, as seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Until the agent's first words are written down: the record that an agent is about to start, and its process.
+    /// Until the transcript is created: the record that an agent is about to start, and its process.
     Start,
     /// Until the result is written: the end of the turn, the settlement.
     Turn,
-    /// Until the next prompt is written: the files that the settlement wants written, and the next claim.
+    /// Until the next prompt is written: the outbox files of the settlement, and the next claim.
     Outbox,
 }
 
 impl Step {
-    /// All of them, in their order.
+    /// All steps, in order.
     pub(super) const ALL: [Self; 3] = [Self::Start, Self::Turn, Self::Outbox];
 
-    /// What its syncs are for.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Start => "start of the agent",
@@ -35,16 +34,16 @@ impl Step {
     }
 }
 
-/// The syncs of one iteration, by the step that they belong to, with the file.
+/// The syncs of one iteration, with step and file.
 pub(super) type Syncs = Vec<(Step, String)>;
 
-/// Traces a short run, and takes an iteration in its middle, from one prompt to the next. Nothing where there is no strace.
-pub(super) fn of_an_iteration(place: &Workplace<'_>, leaves: Leaves) -> Result<Option<Syncs>, String> {
+/// Traces a short run and returns the syncs of an iteration in its middle, or none without strace.
+pub(super) fn of_an_iteration(project: &LoopProject<'_>, output: AgentOutput) -> Result<Option<Syncs>, String> {
     if !is_installed("strace") {
         return Ok(None);
     }
-    let run = place.run(ITERATIONS, leaves);
-    let log = place.path(".ralph/strace.log");
+    let run = project.run(ITERATIONS, output);
+    let log = project.path(".ralph/strace.log");
     let mut strace = command("strace");
     strace
         .args(["-f", "-y", "-s", "0", "-e", CALLS, "-o"])
@@ -53,7 +52,7 @@ pub(super) fn of_an_iteration(place: &Workplace<'_>, leaves: Leaves) -> Result<O
         .arg(run.get_program())
         .args(run.get_args())
         .env_clear()
-        .current_dir(place.path(""))
+        .current_dir(project.path(""))
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null());
     for (name, value) in run.get_envs() {
@@ -62,16 +61,16 @@ pub(super) fn of_an_iteration(place: &Workplace<'_>, leaves: Leaves) -> Result<O
         }
     }
     measure_run(&mut strace)?;
-    let text = fs::read_to_string(&log).map_err(|error| format!("cannot read what strace wrote: {error}"))?;
+    let text = fs::read_to_string(&log).map_err(|error| format!("cannot read the strace log: {error}"))?;
     Ok(Some(syncs(&text, MEASURED)))
 }
 
-/// So many iterations are traced …
+/// How many iterations are traced.
 const ITERATIONS: usize = 4;
-/// … and this one is looked at.
+/// Which iteration is measured.
 const MEASURED: usize = 2;
 
-/// The syncs of one iteration of a trace, from 1. A line is `PID call(FD<path>, …) = result`.
+/// The syncs of one iteration in a trace, from 1. A line is `PID call(FD<path>, …) = result`.
 fn syncs(trace: &str, iteration: usize) -> Syncs {
     let (mut step, mut begun) = (Step::Outbox, 0);
     let mut found = Vec::new();
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn syncs_belong_to_the_step_before_the_file_that_ends_it() {
+    fn syncs_are_assigned_to_steps() {
         let iteration = "\
 7 fdatasync(6</p/.ralph/progress.db-wal>) = 0
 7 openat(AT_FDCWD</p>, \"/p/.ralph/runs/r/001/prompt.md\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 7</p/prompt.md>

@@ -1,4 +1,4 @@
-//! The peer: BM25 over every document, in memory.
+//! The peer: in-memory BM25 over all documents.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,20 +6,19 @@ use super::set::Document;
 use super::systems::{Allowed, System, best};
 use super::words::Words;
 
-/// How soon more of the same word stops to count.
+/// Term frequency saturation.
 const K1: f64 = 1.2;
-/// How much the length of a document counts.
+/// Length normalization.
 const B: f64 = 0.75;
 
 /// The index of a project.
 struct Bm25 {
     words: Words,
-    /// For each term the documents that hold it, and what it is worth there.
+    /// For each term, the documents that contain it with its weight there.
     postings: HashMap<String, Vec<(usize, f64)>>,
     documents: usize,
 }
 
-/// Indexes documents.
 pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
     Ok(Box::new(Bm25::of(documents)))
 }
@@ -61,15 +60,15 @@ impl Bm25 {
 
 impl System for Bm25 {
     fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
-        // By their names, so that the sums are the same every time.
+        // Sorted, so that floating-point sums are deterministic.
         let mut terms: BTreeMap<String, f64> = BTreeMap::new();
         for term in self.words.terms(query) {
             *terms.entry(term).or_default() += 1.0;
         }
         let mut scores = vec![0.0; self.documents];
         for (term, count) in terms {
-            // What a long query repeats counts for more, but not as often as it says it. Counted in full, or only once,
-            // it finds less where queries are long.
+            // Repeated query terms count sublinearly. Counting them in full, or only once, finds less with long
+            // queries.
             let weight = 1.0 + count.ln();
             for (document, worth) in self.postings.get(&term).into_iter().flatten() {
                 if let Some(score) = scores.get_mut(*document) {
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rare_words_short_documents_and_repetition_count() {
+    fn rare_words_short_documents_and_repetition_rank_higher() {
         let check = |texts: [&str; 3], query: &str, expected: &[usize]| {
             let documents = texts.map(|text| document(text, 1));
             let found = load(&documents)
@@ -110,17 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn the_score_is_what_a_hand_computes() {
+    fn scores_match_manual_calculation() {
         let documents = [
             document("cat dog", 1),
             document("fish", 1),
             document("bird bird bird", 1),
         ];
         let index = Bm25::of(&documents);
-        // Of three documents, two words long on average, one of the mean length holds it once: ln(1 + 2.5 / 1.5).
+        // Once, in one of three documents, of average length (two words): ln(1 + 2.5 / 1.5).
         let worth = index.postings["cat"][0].1;
         assert!((worth - 0.980_83).abs() < 1e-5, "{worth}");
-        // Three times in one of three words: the same times 3 × 2.2 / (3 + 1.2 × (0.25 + 0.75 × 1.5)).
+        // Three times, in one document of three words: the same times 3 × 2.2 / (3 + 1.2 × (0.25 + 0.75 × 1.5)).
         let worth = index.postings["bird"][0].1;
         assert!((worth - 1.392_14).abs() < 1e-5, "{worth}");
     }

@@ -1,15 +1,15 @@
-//! How sure a difference between two systems is: the queries are drawn anew many times, and the differences looked at.
+//! Bootstrap confidence intervals for the difference between two systems.
 
 use crate::random::Random;
 
-/// How often the queries are drawn anew.
+/// The number of bootstrap samples.
 const RESAMPLES: usize = 10_000;
-/// The same draws every time, so that a figure does not change by itself.
+/// A fixed seed, so that results are reproducible.
 const SEED: u64 = 20_240_101;
-/// Which part of the draws may lie below the interval, and above it: one in forty, so that 95 % lie within.
+/// How many samples are below the interval, and above it: one in forty each, so 95 % are inside.
 const OUTSIDE_EACH_SIDE: usize = RESAMPLES / 40;
 
-/// A mean difference and where 95 % of the draws lie.
+/// A mean difference and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
     pub(super) difference: f64,
@@ -17,17 +17,17 @@ pub(super) struct Interval {
     pub(super) high: f64,
 }
 
-/// The interval of each list of differences, one difference a query. All lists are of the same queries, which are drawn
-/// together, so that what one query is worth is compared with itself.
+/// The interval of each list of differences, with one difference per query. All lists are resampled with the same
+/// draws, so that they stay paired.
 pub(super) fn intervals(lists: &[Vec<f64>]) -> Vec<Interval> {
     let queries = lists.first().map_or(0, Vec::len);
     let mut random = Random::seeded(SEED);
-    let mut draw = vec![0; queries];
+    let mut extract_learnings = vec![0; queries];
     let mut means: Vec<Vec<f64>> = vec![Vec::with_capacity(RESAMPLES); lists.len()];
     for _ in 0..RESAMPLES {
-        draw.fill_with(|| random.below(queries));
+        extract_learnings.fill_with(|| random.below(queries));
         for (list, means) in lists.iter().zip(&mut means) {
-            let drawn = draw.iter().filter_map(|query| list.get(*query));
+            let drawn = extract_learnings.iter().filter_map(|query| list.get(*query));
             means.push(mean(drawn, queries));
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_holds_the_difference_and_narrows_with_its_spread() {
+    fn interval_contains_the_difference() {
         let one_in_four: Vec<f64> = (0..400).map(|query| if query % 4 == 0 { 1.0 } else { 0.0 }).collect();
         let found = intervals(&[vec![0.1; 400], one_in_four.clone(), vec![0.0; 400]]);
         let [same, spread, none] = found.as_slice() else {
@@ -66,7 +66,7 @@ mod tests {
             "{same:?}"
         );
         assert_eq!((none.low, none.high), (0.0, 0.0));
-        // The standard error is sqrt(0.25 × 0.75 / 400) = 0.02165, and 1.96 of them reach 0.0424 to each side.
+        // The standard error is sqrt(0.25 × 0.75 / 400) = 0.02165; 1.96 standard errors are 0.0424.
         assert_eq!(spread.difference, 0.25);
         assert!((spread.low - 0.2076).abs() < 0.004, "{spread:?}");
         assert!((spread.high - 0.2924).abs() < 0.004, "{spread:?}");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn without_queries_there_is_no_difference() {
+    fn no_queries_means_no_difference() {
         let none = Interval {
             difference: 0.0,
             low: 0.0,

@@ -1,4 +1,4 @@
-//! FTS5, asked in two ways: as an earlier design did, and as well as it can be asked without an index of our own.
+//! FTS5 with two kinds of queries: those of an earlier design, and the best ones possible without our own index.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,18 @@ use rusqlite::Connection;
 
 use super::set::Document;
 use super::systems::{Allowed, System};
-use super::words::{Words, plain};
+use super::words::{Words, lowercase_words};
 
-/// How many words the earlier design took from a text.
+/// How many words the earlier design used.
 const SEED_WORDS: usize = 10;
 
-/// A table of the documents, and how a text becomes a query.
+/// An FTS5 table of the documents, and a function that builds queries from text.
 struct Fts5 {
     connection: Connection,
     expression: Box<dyn Fn(&str) -> String>,
 }
 
-/// With the default tokenizer, asked for the first ten words of more than two characters.
+/// The default tokenizer, queried with the first ten words of more than two characters.
 pub(super) fn load_seed(documents: &[Document]) -> Result<Box<dyn System>, String> {
     let expression = |query: &str| {
         let words = query.split_whitespace().filter(|word| word.chars().count() > 2);
@@ -26,12 +26,12 @@ pub(super) fn load_seed(documents: &[Document]) -> Result<Box<dyn System>, Strin
     load(documents, "unicode61", Box::new(expression))
 }
 
-/// With Porter's stems, asked for all words but those that say nothing.
+/// Porter stemming, queried with all words except stop words.
 pub(super) fn load_porter(documents: &[Document]) -> Result<Box<dyn System>, String> {
     let words = Words::new();
     let expression = move |query: &str| {
         let mut seen = HashSet::new();
-        any_of(plain(query).filter(|word| !words.is_stop_word(word) && seen.insert(word.clone())))
+        any_of(lowercase_words(query).filter(|word| !words.is_stop_word(word) && seen.insert(word.clone())))
     };
     load(documents, "porter unicode61", Box::new(expression))
 }
@@ -54,11 +54,11 @@ fn load(
         transaction.commit()?;
         Ok::<_, rusqlite::Error>(connection)
     };
-    let connection = fill().map_err(|error| format!("cannot fill a table of FTS5: {error}"))?;
+    let connection = fill().map_err(|error| format!("cannot fill an FTS5 table: {error}"))?;
     Ok(Box::new(Fts5 { connection, expression }))
 }
 
-/// A query for any of these words, each of them quoted.
+/// A query for any of these words, quoted.
 fn any_of(words: impl Iterator<Item = impl AsRef<str>>) -> String {
     let quoted: Vec<String> = words
         .map(|word| format!("\"{}\"", word.as_ref().replace('"', "\"\"")))
@@ -82,7 +82,7 @@ impl System for Fts5 {
                 .take(limit)
                 .collect::<rusqlite::Result<Vec<usize>>>()
         };
-        ask().map_err(|error| format!("FTS5 does not understand {expression}: {error}"))
+        ask().map_err(|error| format!("FTS5 rejects the query {expression}: {error}"))
     }
 }
 

@@ -1,23 +1,23 @@
-//! How good a list of results is, and how good many are on average.
+//! Quality measures of search results.
 
-/// How many results are asked for; nothing below them counts.
+/// How many results are requested; lower ranks do not count.
 pub(super) const DEPTH: usize = 10;
 
-/// What is known of one query: how good each document is that answers it and may be returned. Never empty, never zero.
+/// The relevant documents of a query with their grades; neither the list nor a grade is ever zero.
 pub(super) type Relevant = Vec<(usize, u32)>;
 
-/// How good the results of one query are, or the mean of many.
+/// The scores of one query, or the mean of many.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Scores {
-    /// Which share of the good documents is among the first five.
+    /// The share of relevant documents in the first five results.
     pub(super) recall_5: f64,
-    /// The same for the first ten.
+    /// The share of relevant documents in the first ten results.
     pub(super) recall_10: f64,
-    /// One by the place of the first good document.
+    /// The reciprocal rank of the first relevant document.
     pub(super) reciprocal_rank: f64,
-    /// The gain, which counts less further down, by that of the best order there is.
+    /// The discounted cumulative gain, relative to that of the ideal order.
     pub(super) ndcg_10: f64,
-    /// 1 when nothing was returned at all.
+    /// 1 if nothing was returned.
     pub(super) nothing: f64,
 }
 
@@ -45,7 +45,7 @@ impl Scores {
         }
     }
 
-    /// The mean of many; all zero for none.
+    /// The mean of many scores; all zero for none.
     pub(super) fn mean(all: &[Self]) -> Self {
         let mean = |part: fn(&Self) -> f64| all.iter().map(part).sum::<f64>() / all.len().max(1) as f64;
         Self {
@@ -87,27 +87,27 @@ mod tests {
     }
 
     #[test]
-    fn measures_are_what_a_hand_computes() {
+    fn measures_match_manual_calculation() {
         check(&[7], &[(7, 1)], [1.0, 1.0, 1.0, 1.0]);
         check(&[], &[(7, 1)], [0.0; 4]);
-        // Third place: 1 / log2(4).
+        // Rank 3: 1 / log2(4).
         check(&[1, 2, 7], &[(7, 1)], [1.0, 1.0, 1.0 / 3.0, 0.5]);
-        // Places 1 and 6 of three: (1 + 1/log2 7) / (1 + 1/log2 3 + 1/log2 4) = 1.35621 / 2.13093.
+        // Ranks 1 and 6 of three: (1 + 1/log2 7) / (1 + 1/log2 3 + 1/log2 4) = 1.35621 / 2.13093.
         let six = [7, 1, 2, 3, 4, 8];
         check(&six, &[(7, 1), (8, 1), (9, 1)], [1.0 / 3.0, 2.0 / 3.0, 1.0, 0.63644]);
-        // Grades 1 then 3, the wrong way round: (1 + 7/log2 3) / (7 + 1/log2 3) = 5.41651 / 7.63093.
+        // Grades 1 then 3, in the wrong order: (1 + 7/log2 3) / (7 + 1/log2 3) = 5.41651 / 7.63093.
         check(&[1, 2], &[(1, 1), (2, 3)], [1.0, 1.0, 1.0, 0.70981]);
-        // The eleventh place is out of sight.
+        // Rank 11 does not count.
         let eleven: Vec<usize> = (0..11).collect();
         check(&eleven, &[(10, 1)], [0.0; 4]);
         check(&eleven, &[(9, 1)], [0.0, 1.0, 0.1, 0.28906]);
-        // Of twelve good ones ten can be seen, and they make the best order there is.
+        // Ten of twelve relevant documents are returned, which is ideal.
         let twelve: Vec<(usize, u32)> = (0..12).map(|document| (document, 1)).collect();
         check(&eleven, &twelve, [5.0 / 12.0, 10.0 / 12.0, 1.0, 1.0]);
     }
 
     #[test]
-    fn means_are_over_all_queries() {
+    fn means_cover_all_queries() {
         let relevant = vec![(7, 1)];
         let all = [Scores::of(&[7], &relevant), Scores::of(&[], &relevant)];
         let mean = Scores::mean(&all);

@@ -1,14 +1,14 @@
-//! Our own recall: the documents are notes in a file, added together, and found again.
+//! Our own recall: the documents are added as memories to a file.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{Draft, LogPlace, Notebook, SecretPolicy, Surroundings};
-use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
-use ralph_memory::recall::{LongNotes, Question, Reach, Wanted, recall};
-use ralph_model::{Clock, Extra, NoteKind, Shelf, SplitMix64, Tags};
+use ralph_memory::capture::{Draft, LogPlace, NoteRepository, ProjectEnv, SecretPolicy};
+use ralph_memory::note_index::{NoteIndex, NoteIndexHome, NoteIndexPlace};
+use ralph_memory::recall::{KnowledgeSearch, NoteFilter, Question, Reach, recall};
+use ralph_model::{Clock, Extra, NoteFileKind, NoteKind, SplitMix64, Tags};
 use ralph_notes::Patience;
 use ralph_store::{DatabasePlace, NoteFile};
 use tempfile::TempDir;
@@ -16,47 +16,49 @@ use tempfile::TempDir;
 use super::set::Document;
 use super::systems::{Allowed, System};
 
-/// The seed of the notes' ids.
+/// The seed of the memory ids.
 const SEED: u64 = 1;
-/// Nobody else writes there, so nobody is waited for.
+/// The lock timeout; there are no other writers.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A project of notes with its index.
+/// A project with memories and an index.
 struct Ours {
-    catalogue: Catalogue,
-    /// Which document a note is, by its id.
+    note_index: NoteIndex,
+    /// The document index of each memory id.
     places: HashMap<String, usize>,
-    /// The ids of the notes, by the places of the documents.
+    /// The memory id of each document index.
     ids: HashMap<usize, String>,
     _folder: TempDir,
 }
 
-/// Writes the documents into a project of their own.
+/// Writes the documents into a new project.
 pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
     let folder = tempfile::Builder::new()
         .prefix("ralph-recall-")
         .tempdir()
-        .map_err(|error| format!("cannot make a project: {error}"))?;
-    let alone = Alone(
+        .map_err(|error| format!("cannot create a project: {error}"))?;
+    let environment = TestProject(
         documents
             .iter()
             .map(|document| document.created)
             .max()
             .unwrap_or_default(),
     );
-    let notebook = notebook(folder.path(), &alone);
-    // A note is never blank, and what says nothing is never found.
+    let note_repository = note_repository(folder.path(), &environment);
+    // A memory must not be blank, and a blank document is never found.
     let (filled, drafts): (Vec<usize>, Vec<Draft>) = documents
         .iter()
         .enumerate()
         .filter(|(_, document)| !document.text.trim().is_empty())
         .map(|(place, document)| (place, draft(document)))
         .unzip();
-    let failed = |error| format!("cannot write the documents as notes: {error}");
-    let added = notebook.add(&drafts, &mut SplitMix64::new(SEED)).map_err(failed)?;
+    let failed = |error| format!("cannot write the documents as memories: {error}");
+    let added = note_repository
+        .add(&drafts, &mut SplitMix64::new(SEED))
+        .map_err(failed)?;
     let ids: Vec<String> = added.notes.iter().map(|note| note.id.to_string()).collect();
     Ok(Box::new(Ours {
-        catalogue: Catalogue::open(&notebook.catalogue).map_err(|error| error.to_string())?,
+        note_index: NoteIndex::open(&note_repository.note_index).map_err(|error| error.to_string())?,
         places: ids.iter().cloned().zip(filled.iter().copied()).collect(),
         ids: filled.into_iter().zip(ids).collect(),
         _folder: folder,
@@ -66,7 +68,7 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
 fn draft(document: &Document) -> Draft {
     Draft {
         kind: NoteKind::Context,
-        // No note holds a NUL.
+        // A memory must not contain NUL.
         content: document.text.replace('\0', " "),
         tags: Tags::default(),
         extra: Extra::default(),
@@ -75,10 +77,10 @@ fn draft(document: &Document) -> Draft {
     }
 }
 
-fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
-    let file = Shelf::Memories.file_name();
-    Notebook {
-        shelf: Shelf::Memories,
+fn note_repository<'a>(folder: &Path, environment: &'a TestProject) -> NoteRepository<'a> {
+    let file = NoteFileKind::Memories.file_name();
+    NoteRepository {
+        file_kind: NoteFileKind::Memories,
         author: ralph_model::Author::HUMAN,
         path: folder.join(file),
         log: LogPlace {
@@ -91,15 +93,15 @@ fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
                 path: file.to_owned(),
             },
         },
-        catalogue: CataloguePlace {
+        note_index: NoteIndexPlace {
             database: folder.join("index.db"),
-            shelves: vec![(Shelf::Memories, folder.join(file))],
+            file_kinds: vec![(NoteFileKind::Memories, folder.join(file))],
             knowledge: folder.join("knowledge"),
-            home: alone,
-            file_clock: alone,
+            home: environment,
+            file_clock: environment,
         },
-        surroundings: alone,
-        clock: alone,
+        project_env: environment,
+        clock: environment,
         patience: Patience {
             notice_after: PATIENCE,
             limit: PATIENCE,
@@ -108,18 +110,18 @@ fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
     }
 }
 
-/// A project without git, at the moment of its last document.
-struct Alone(Timestamp);
+/// A project without git, at the time of its last document.
+struct TestProject(Timestamp);
 
-impl Clock for Alone {
+impl Clock for TestProject {
     fn now(&self) -> Timestamp {
         self.0
     }
 }
 
-impl Surroundings for Alone {}
+impl ProjectEnv for TestProject {}
 
-impl CatalogueHome for Alone {
+impl NoteIndexHome for TestProject {
     fn prepare_index(&self) -> bool {
         true
     }
@@ -128,25 +130,25 @@ impl CatalogueHome for Alone {
 impl System for Ours {
     fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
         let excepted = allowed.except.iter().filter_map(|place| self.ids.get(place));
-        let wanted = Wanted {
+        let wanted = NoteFilter {
             before_second: allowed.before.map(first_second_from),
             except: excepted.cloned().collect(),
-            ..Wanted::default()
+            ..NoteFilter::default()
         };
         let question = Question {
             text: query,
-            shelves: &[Shelf::Memories],
-            knowledge: LongNotes::Left,
+            file_kinds: &[NoteFileKind::Memories],
+            knowledge: KnowledgeSearch::Exclude,
             wanted: &wanted,
             reach: Reach::Best(limit),
         };
-        let found = recall(&self.catalogue, &question).map_err(|error| error.to_string())?;
+        let found = recall(&self.note_index, &question).map_err(|error| error.to_string())?;
         let places = found.hits.iter().filter_map(|hit| self.places.get(hit.item.id()));
         Ok(places.copied().collect())
     }
 }
 
-/// The first whole second that is not before a moment; ids have no finer time.
-fn first_second_from(moment: Timestamp) -> i64 {
-    moment.as_second() + i64::from(moment.subsec_nanosecond() > 0)
+/// The time rounded up to whole seconds, the resolution of ids.
+fn first_second_from(time: Timestamp) -> i64 {
+    time.as_second() + i64::from(time.subsec_nanosecond() > 0)
 }

@@ -1,4 +1,4 @@
-//! What was measured on a set: a table for people and an object for programs.
+//! The results on a set, as a table for people and JSON for programs.
 
 use std::time::Duration;
 
@@ -10,17 +10,16 @@ use super::set::Set;
 use super::systems::PEER;
 use crate::bench::table::{Side, table};
 
-/// What one system did.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) name: &'static str,
-    /// One for each query, in the same order for all systems.
+    /// One per query, in the same order for all systems.
     pub(super) scores: Vec<Scores>,
     pub(super) loading: Duration,
     pub(super) asking: Duration,
 }
 
-/// The systems beside one another.
+/// The results of all systems.
 #[derive(Debug)]
 pub(super) struct Report<'s> {
     pub(super) set: &'s Set,
@@ -31,7 +30,7 @@ pub(super) struct Report<'s> {
 struct Row {
     measured: Measured,
     mean: Scores,
-    /// The differences to the peer; none for the peer itself.
+    /// The differences from the peer; none for the peer itself.
     against_peer: Option<Differences>,
 }
 
@@ -42,7 +41,6 @@ struct Differences {
 }
 
 impl<'s> Report<'s> {
-    /// Compares what was measured.
     pub(super) fn new(set: &'s Set, measured: Vec<Measured>) -> Self {
         let peer: Vec<Scores> = measured
             .iter()
@@ -81,13 +79,12 @@ impl<'s> Report<'s> {
         Self { set, rows }
     }
 
-    /// The means of a system.
     pub(super) fn mean(&self, name: &str) -> Scores {
         let row = self.rows.iter().find(|row| row.measured.name == name);
         row.map(|row| row.mean).unwrap_or_default()
     }
 
-    /// The table, below a line that says what the set holds.
+    /// The table, below a summary of the set.
     pub(super) fn table(&self) -> String {
         let nearer = format!("nDCG@10 − {PEER} [95 %]");
         let found = format!("recall@10 − {PEER} [95 %]");
@@ -109,7 +106,7 @@ impl<'s> Report<'s> {
         sides[0] = Side::Left;
         let Set { name, projects, .. } = self.set;
         format!(
-            "{name}: documents {}, projects {}, queries with an answer there {} of {}\n{}",
+            "{name}: documents {}, projects {}, queries with an answer {} of {}\n{}",
             self.set.documents(),
             projects.len(),
             self.measured_queries(),
@@ -118,7 +115,6 @@ impl<'s> Report<'s> {
         )
     }
 
-    /// The same for programs.
     pub(super) fn json(&self) -> Value {
         json!({
             "set": self.set.name,

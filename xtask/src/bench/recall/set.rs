@@ -1,7 +1,7 @@
-//! Sets to measure recall on: documents, queries, and which documents answer which query.
+//! Data sets for recall: documents, queries, and graded answers.
 //!
-//! A set is a folder with three files. `docs.jsonl` and `queries.jsonl` hold an object a line, `qrels.tsv` holds query,
-//! document and grade. No set is part of this repository.
+//! A set is a folder with three files: `docs.jsonl` and `queries.jsonl` have one object per line, `qrels.tsv` has
+//! query, document and grade. No set is part of this repository.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,59 +16,53 @@ const DOCUMENTS: &str = "docs.jsonl";
 const QUERIES: &str = "queries.jsonl";
 const GRADES: &str = "qrels.tsv";
 
-/// A set.
 #[derive(Debug)]
 pub(super) struct Set {
-    /// The name of its folder.
+    /// The folder name.
     pub(super) name: String,
-    /// What belongs together: nothing is found across two of them.
+    /// Separate projects: no query finds documents of another one.
     pub(super) projects: Vec<Project>,
-    /// How many queries there are, also those that no document answers.
+    /// The number of queries, including those without answers.
     pub(super) queries: usize,
 }
 
-/// The documents of one scope, and the queries that are asked among them.
+/// The documents and queries of one scope.
 #[derive(Debug, Default)]
 pub(super) struct Project {
     pub(super) documents: Vec<Document>,
-    /// Only those that a document answers.
+    /// Only queries with answers.
     pub(super) queries: Vec<Query>,
 }
 
-/// A document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Document {
-    /// Title and text.
     pub(super) text: String,
     pub(super) created: Timestamp,
     id: String,
 }
 
-/// A query.
 #[derive(Debug)]
 pub(super) struct Query {
-    /// Title and text.
     pub(super) text: String,
-    /// The documents that answer it and may be returned.
+    /// The allowed documents that answer the query.
     pub(super) relevant: Relevant,
     before: Option<Timestamp>,
     exclude: HashSet<String>,
 }
 
 impl Set {
-    /// How many documents there are.
     pub(super) fn documents(&self) -> usize {
         self.projects.iter().map(|project| project.documents.len()).sum()
     }
 }
 
 impl Query {
-    /// Whether a document of its project may be returned.
+    /// Whether a document may be returned.
     fn allows(&self, document: &Document) -> bool {
         self.before.is_none_or(|before| document.created < before) && !self.exclude.contains(&document.id)
     }
 
-    /// Which documents of its project may be returned.
+    /// The documents of the project that may be returned.
     pub(super) fn allowed<'d>(&self, documents: &'d [Document]) -> Allowed<'d> {
         let excluded = |(place, document): (usize, &Document)| self.exclude.contains(&document.id).then_some(place);
         Allowed {
@@ -79,7 +73,7 @@ impl Query {
     }
 }
 
-/// The sets in a folder: itself, or the folders in it, by name.
+/// The sets in a folder: the folder itself, or its subfolders, sorted by name.
 pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let is_set = |path: &Path| path.join(DOCUMENTS).is_file();
     if is_set(folder) {
@@ -95,12 +89,11 @@ pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
     folders.sort();
     if folders.is_empty() {
         let folder = folder.display();
-        return Err(format!("neither {folder} nor a folder in it holds a file {DOCUMENTS}"));
+        return Err(format!("neither {folder} nor a folder in it contains {DOCUMENTS}"));
     }
     Ok(folders)
 }
 
-/// Reads a set.
 pub(super) fn load(folder: &Path) -> Result<Set, String> {
     let read = |name: &str| {
         let path = folder.join(name);
@@ -116,7 +109,7 @@ pub(super) fn load(folder: &Path) -> Result<Set, String> {
     Ok(reader.finish(name.to_string_lossy().into_owned()))
 }
 
-/// Hands every line that is not blank to a reader; what is wrong comes with the line's number.
+/// Passes every non-blank line to a reader, and adds the line number to errors.
 fn each_line(text: &str, mut read: impl FnMut(&str) -> Result<(), String>) -> Result<(), (usize, String)> {
     for (number, line) in (1..).zip(text.lines()) {
         if !line.trim().is_empty() {
@@ -126,11 +119,11 @@ fn each_line(text: &str, mut read: impl FnMut(&str) -> Result<(), String>) -> Re
     Ok(())
 }
 
-/// A set that is being read.
+/// A set while it is read.
 #[derive(Debug, Default)]
 struct Reader {
     scopes: BTreeMap<String, Project>,
-    /// Where a document stands: its scope and its place there.
+    /// The scope and index of each document.
     documents: HashMap<String, (String, usize)>,
     queries: HashMap<String, (String, usize)>,
 }
@@ -138,17 +131,17 @@ struct Reader {
 impl Reader {
     fn document(&mut self, line: &str) -> Result<(), String> {
         let object = Object::parse(line)?;
-        let id = object.needed("id")?;
+        let id = object.required("id")?;
         let document = Document {
             text: object.title_and_text()?,
-            created: moment("created", object.needed("created")?)?,
+            created: parse_time("created", object.required("created")?)?,
             id: id.to_owned(),
         };
         let scope = object.text("scope")?.unwrap_or_default();
         let documents = &mut self.scopes.entry(scope.to_owned()).or_default().documents;
         let place = (scope.to_owned(), documents.len());
         if self.documents.insert(id.to_owned(), place).is_some() {
-            return Err(format!("there is another document {id:?} above"));
+            return Err(format!("duplicate document {id:?}"));
         }
         documents.push(document);
         Ok(())
@@ -156,19 +149,19 @@ impl Reader {
 
     fn query(&mut self, line: &str) -> Result<(), String> {
         let object = Object::parse(line)?;
-        let id = object.needed("id")?;
+        let id = object.required("id")?;
         let before = object.text("before")?;
         let query = Query {
             text: object.title_and_text()?,
             relevant: Vec::new(),
-            before: before.map(|text| moment("before", text)).transpose()?,
+            before: before.map(|text| parse_time("before", text)).transpose()?,
             exclude: object.texts("exclude")?,
         };
         let scope = object.text("scope")?.unwrap_or_default();
         let queries = &mut self.scopes.entry(scope.to_owned()).or_default().queries;
         let place = (scope.to_owned(), queries.len());
         if self.queries.insert(id.to_owned(), place).is_some() {
-            return Err(format!("there is another query {id:?} above"));
+            return Err(format!("duplicate query {id:?}"));
         }
         queries.push(query);
         Ok(())
@@ -177,7 +170,7 @@ impl Reader {
     fn grade(&mut self, line: &str) -> Result<(), String> {
         let parts: Vec<&str> = line.trim_end().split('\t').collect();
         let [query, document, grade] = parts.as_slice() else {
-            return Err("a line here is a query, a document and a grade, with tabs between them".to_owned());
+            return Err("expected a query, a document and a grade, separated by tabs".to_owned());
         };
         let grade: u32 = grade
             .trim()
@@ -186,11 +179,11 @@ impl Reader {
         let (scope, at) = self
             .queries
             .get(*query)
-            .ok_or_else(|| format!("there is no query {query:?}"))?;
+            .ok_or_else(|| format!("unknown query {query:?}"))?;
         let (home, place) = self
             .documents
             .get(*document)
-            .ok_or_else(|| format!("there is no document {document:?}"))?;
+            .ok_or_else(|| format!("unknown document {document:?}"))?;
         let Some(Project { documents, queries }) = self.scopes.get_mut(scope) else {
             return Ok(());
         };
@@ -199,7 +192,7 @@ impl Reader {
         };
         if home == scope && grade > 0 && query.allows(answer) {
             if query.relevant.iter().any(|(known, _)| known == place) {
-                return Err("this query and this document have a grade above".to_owned());
+                return Err("duplicate grade for this query and document".to_owned());
             }
             query.relevant.push((*place, grade));
         }
@@ -220,32 +213,32 @@ impl Reader {
     }
 }
 
-/// One line of a file of objects.
+/// One line of a JSON Lines file.
 struct Object(Map<String, Value>);
 
 impl Object {
     fn parse(line: &str) -> Result<Self, String> {
         match serde_json::from_str(line) {
             Ok(Value::Object(map)) => Ok(Self(map)),
-            Ok(_) => Err("a line here is a JSON object".to_owned()),
+            Ok(_) => Err("expected a JSON object".to_owned()),
             Err(error) => Err(format!("this is not JSON: {error}")),
         }
     }
 
-    /// A text; none where it is missing or null.
+    /// A string, or none if it is missing or null.
     fn text(&self, key: &str) -> Result<Option<&str>, String> {
         match self.0.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(format!("{key:?} is a text, not {other}")),
+            Some(other) => Err(format!("{key:?} must be a string, not {other}")),
         }
     }
 
-    fn needed(&self, key: &str) -> Result<&str, String> {
+    fn required(&self, key: &str) -> Result<&str, String> {
         self.text(key)?.ok_or_else(|| format!("{key:?} is missing"))
     }
 
-    /// A text or a list of texts.
+    /// A string or a list of strings.
     fn texts(&self, key: &str) -> Result<HashSet<String>, String> {
         let Some(Value::Array(list)) = self.0.get(key) else {
             return Ok(self.text(key)?.into_iter().map(str::to_owned).collect());
@@ -253,13 +246,13 @@ impl Object {
         list.iter()
             .map(|text| match text {
                 Value::String(text) => Ok(text.clone()),
-                other => Err(format!("{key:?} is a list of texts, which {other} is not")),
+                other => Err(format!("{key:?} must be a list of strings, but has {other}")),
             })
             .collect()
     }
 
     fn title_and_text(&self) -> Result<String, String> {
-        let text = self.needed("text")?;
+        let text = self.required("text")?;
         Ok(match self.text("title")? {
             Some(title) if !title.is_empty() => format!("{title}\n\n{text}"),
             Some(_) | None => text.to_owned(),
@@ -267,22 +260,22 @@ impl Object {
     }
 }
 
-fn moment(key: &str, text: &str) -> Result<Timestamp, String> {
+fn parse_time(key: &str, text: &str) -> Result<Timestamp, String> {
     let day = || format!("{text}T00:00:00Z").parse().ok();
     let time: Result<Timestamp, jiff::Error> = text.parse();
     time.or_else(|error| day().ok_or(error))
-        .map_err(|error| format!("{key:?} is {text:?}, which is neither an RFC 3339 time nor a day: {error}"))
+        .map_err(|error| format!("{key:?} is {text:?}, which is neither an RFC 3339 time nor a date: {error}"))
 }
 
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
 
-    /// A document of a day in 2024.
+    /// A document from a day in January 2024.
     pub(in crate::bench::recall) fn document(text: &str, day: u32) -> Document {
         Document {
             text: text.to_owned(),
-            created: moment("created", &format!("2024-01-{day:02}")).unwrap(),
+            created: parse_time("created", &format!("2024-01-{day:02}")).unwrap(),
             id: format!("{day}"),
         }
     }
@@ -292,7 +285,7 @@ pub(super) mod testing {
 mod tests {
     use super::*;
 
-    /// Writes a set and reads it.
+    /// Writes and loads a set.
     fn check(documents: &str, queries: &str, grades: &str) -> Result<Set, String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in [(DOCUMENTS, documents), (QUERIES, queries), (GRADES, grades)] {
@@ -309,11 +302,11 @@ mod tests {
 "#;
 
     #[test]
-    fn a_set_is_split_into_its_scopes() {
+    fn set_is_split_into_scopes() {
         let queries = r#"{"id":"1","text":"who"}
 {"id":"2","text":"what","title":"Say","scope":"s","before":"2024-01-03T00:00:00Z"}
 {"id":"3","text":"when","scope":"s","exclude":"b"}
-{"id":"4","text":"where","scope":"s","exclude":["b","c","of nobody"]}
+{"id":"4","text":"where","scope":"s","exclude":["b","c","unknown"]}
 {"id":"5","text":"why","scope":"empty"}
 "#;
         let grades = "1\ta\t1\n1\tb\t1\n2\tb\t3\n2\tc\t1\n3\tc\t2\n4\tb\t1\n2\ta\t0\n";
@@ -339,15 +332,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn errors_name_the_line() {
         let wrong = |documents: &str, queries: &str, grades: &str, expected: &str| {
             assert_eq!(check(documents, queries, grades).unwrap_err(), expected);
         };
         let query = r#"{"id":"1","text":"who"}"#;
         let twice = format!("{THREE}{}\n", r#"{"id":"b","text":"x","created":"2024-01-01"}"#);
-        wrong(&twice, query, "", "docs.jsonl:5: there is another document \"b\" above");
-        wrong("[1]", query, "", "docs.jsonl:1: a line here is a JSON object");
-        wrong(r#"{"id":1}"#, query, "", "docs.jsonl:1: \"id\" is a text, not 1");
+        wrong(&twice, query, "", "docs.jsonl:5: duplicate document \"b\"");
+        wrong("[1]", query, "", "docs.jsonl:1: expected a JSON object");
+        wrong(r#"{"id":1}"#, query, "", "docs.jsonl:1: \"id\" must be a string, not 1");
         wrong(
             r#"{"id":"a","text":"x"}"#,
             query,
@@ -358,27 +351,27 @@ mod tests {
             THREE,
             &format!("{query}\n{query}"),
             "",
-            "queries.jsonl:2: there is another query \"1\" above",
+            "queries.jsonl:2: duplicate query \"1\"",
         );
         wrong(
             THREE,
             r#"{"id":"1","text":"x","exclude":[1]}"#,
             "",
-            "queries.jsonl:1: \"exclude\" is a list of texts, which 1 is not",
+            "queries.jsonl:1: \"exclude\" must be a list of strings, but has 1",
         );
         wrong(
             THREE,
             query,
             "1\ta\t1\n1 a 1",
-            "qrels.tsv:2: a line here is a query, a document and a grade, with tabs between them",
+            "qrels.tsv:2: expected a query, a document and a grade, separated by tabs",
         );
-        wrong(THREE, query, "1\tx\t1", "qrels.tsv:1: there is no document \"x\"");
-        wrong(THREE, query, "2\ta\t1", "qrels.tsv:1: there is no query \"2\"");
+        wrong(THREE, query, "1\tx\t1", "qrels.tsv:1: unknown document \"x\"");
+        wrong(THREE, query, "2\ta\t1", "qrels.tsv:1: unknown query \"2\"");
         wrong(
             THREE,
             query,
             "1\ta\t1\n1\ta\t2",
-            "qrels.tsv:2: this query and this document have a grade above",
+            "qrels.tsv:2: duplicate grade for this query and document",
         );
         let grade = check(THREE, query, "1\ta\tgood").unwrap_err();
         assert!(
@@ -386,12 +379,12 @@ mod tests {
             "{grade}"
         );
         let day = check(r#"{"id":"a","text":"x","created":"today"}"#, query, "").unwrap_err();
-        let expected = "docs.jsonl:1: \"created\" is \"today\", which is neither an RFC 3339 time nor a day: ";
+        let expected = "docs.jsonl:1: \"created\" is \"today\", which is neither an RFC 3339 time nor a date: ";
         assert!(day.starts_with(expected), "{day}");
     }
 
     #[test]
-    fn a_folder_is_a_set_or_holds_sets() {
+    fn folder_is_a_set_or_contains_sets() {
         let folder = tempfile::tempdir().unwrap();
         let message = folders(folder.path()).unwrap_err();
         assert!(message.starts_with("neither "), "{message}");

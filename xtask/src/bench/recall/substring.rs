@@ -1,4 +1,4 @@
-//! What grep would do: how many words of the query stand anywhere in a document, also inside of other words.
+//! A grep-like search: counts query words that occur anywhere in a document, even inside other words.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,11 @@ use memchr::memmem::Finder;
 
 use super::set::Document;
 use super::systems::{Allowed, System};
-use super::words::plain;
+use super::words::lowercase_words;
 
-/// The documents in lower case, with their times.
+/// The lowercase documents with their times.
 struct Substring(Vec<(String, Timestamp)>);
 
-/// Takes documents in.
 pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
     let lower = |document: &Document| (document.text.to_lowercase(), document.created);
     Ok(Box::new(Substring(documents.iter().map(lower).collect())))
@@ -20,7 +19,7 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
 
 impl System for Substring {
     fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
-        let words: BTreeSet<String> = plain(query).filter(|word| word.chars().count() > 2).collect();
+        let words: BTreeSet<String> = lowercase_words(query).filter(|word| word.chars().count() > 2).collect();
         let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
         let mut found: Vec<(usize, Timestamp, usize)> = self
             .0
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_words_come_first_then_newer_documents() {
+    fn more_words_rank_first_then_newer_documents() {
         let documents = [
             document("Listening on a port", 3),
             document("reporting", 1),

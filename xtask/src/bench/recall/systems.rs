@@ -1,14 +1,13 @@
-//! The ways to search that are compared. Each holds the documents of one project.
+//! The search systems to compare. Each is loaded with the documents of one project.
 
 use jiff::Timestamp;
 
 use super::set::Document;
 use super::{bm25, fts5, ours, substring};
 
-/// A way to search the documents it was loaded with. A document is its place among them.
+/// A search system. Documents are identified by their index.
 pub(super) trait System {
-    /// The best documents for a text, best first, at most so many, and only allowed ones: the others are left out before
-    /// the best are taken.
+    /// The best allowed documents for a query, best first. Other documents are removed before the limit applies.
     fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String>;
 }
 
@@ -16,14 +15,12 @@ pub(super) trait System {
 pub(super) struct Allowed<'a> {
     /// The documents of the project.
     pub(super) documents: &'a [Document],
-    /// Only those of an earlier moment.
+    /// Only documents created before this time.
     pub(super) before: Option<Timestamp>,
-    /// Not these.
     pub(super) except: Vec<usize>,
 }
 
 impl<'a> Allowed<'a> {
-    /// All documents.
     #[cfg(test)]
     pub(super) fn all(documents: &'a [Document]) -> Self {
         Self {
@@ -33,22 +30,20 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Whether the document at a place may be returned.
+    /// Whether the document at this index may be returned.
     pub(super) fn allows(&self, place: usize) -> bool {
         let early = |document: &Document| self.before.is_none_or(|before| document.created < before);
         self.documents.get(place).is_some_and(early) && !self.except.contains(&place)
     }
 }
 
-/// How one is loaded.
 pub(super) type Load = fn(&[Document]) -> Result<Box<dyn System>, String>;
 
-/// The name of the one that the others are compared with.
+/// The name of the system that others are compared with.
 pub(super) const PEER: &str = "bm25";
-/// The name of our own.
+/// The name of our own system.
 pub(super) const OURS: &str = "ours";
 
-/// All of them.
 pub(super) const SYSTEMS: [(&str, Load); 5] = [
     ("substring", substring::load),
     ("seed query", fts5::load_seed),
@@ -57,7 +52,7 @@ pub(super) const SYSTEMS: [(&str, Load); 5] = [
     (OURS, ours::load),
 ];
 
-/// The places with the best scores, best first; equals keep their order.
+/// The indices with the best scores, best first; ties keep their order.
 pub(super) fn best(mut scored: Vec<(f64, usize)>, limit: usize) -> Vec<usize> {
     scored.sort_by(|(one, at), (other, there)| other.total_cmp(one).then(at.cmp(there)));
     scored.into_iter().take(limit).map(|(_, document)| document).collect()
@@ -69,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_system_finds_what_shares_words_and_is_allowed() {
+    fn every_system_finds_allowed_documents_with_shared_words() {
         let documents = [
             document("The daemon listens on port 5432.", 1),
             document("Nothing to see here", 2),

@@ -1,8 +1,8 @@
-//! From a text to the words that are compared: stems, without words that say nothing, identifiers also in their parts.
+//! Tokenizes text for the peer: stemmed, without stop words, with identifiers whole and in parts.
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Words that say nothing of what a text is about; also what an apostrophe leaves.
+/// English stop words, including the remains of contractions.
 const STOP_WORDS: &str = "\
     a about above after again against all am an and any are aren as at be because been before being below between both \
     but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had hadn has \
@@ -12,7 +12,6 @@ const STOP_WORDS: &str = "\
     through to too under until up ve very was wasn we were weren what when where which while who whom why will with won \
     would wouldn y you your yours yourself yourselves";
 
-/// Makes terms of texts.
 pub(super) struct Words {
     stemmer: Stemmer,
     stop_words: std::collections::HashSet<&'static str>,
@@ -26,12 +25,12 @@ impl Words {
         }
     }
 
-    /// Whether a word in lower case says nothing.
+    /// Whether a lowercase word is a stop word.
     pub(super) fn is_stop_word(&self, word: &str) -> bool {
         self.stop_words.contains(word)
     }
 
-    /// The terms of a text, in its order.
+    /// The terms of a text, in order.
     pub(super) fn terms(&self, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
         let in_identifier = |c: char| c.is_alphanumeric() || c == '_';
@@ -50,15 +49,15 @@ impl Words {
     }
 }
 
-/// The words of a text in lower case, split at everything that is no letter and no digit.
-pub(super) fn plain(text: &str) -> impl Iterator<Item = String> {
+/// The lowercase words of a text, split at everything that is not alphanumeric.
+pub(super) fn lowercase_words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
 }
 
-/// The parts of an identifier, in lower case: at underscores, where small letters end and capitals begin, where capitals
-/// end before a word, and between letters and digits.
+/// The lowercase parts of an identifier, split at underscores, at case changes, before the last capital of a run, and
+/// between letters and digits.
 fn parts(identifier: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_are_kept_whole_and_in_their_parts() {
+    fn identifiers_are_indexed_whole_and_in_parts() {
         let check = |text: &str, expected: &str| assert_eq!(Words::new().terms(text).join(" "), expected);
         check("The daemon was listening.", "daemon listen");
         check("writeBoolean(self, n)", "writeboolean write boolean self n");

@@ -1,24 +1,22 @@
-//! Well-formed tokens of common services, made from the formats that the services document: prefix, alphabet, length.
+//! Generates well-formed tokens of common services from their documented formats: prefix, alphabet, length.
 //!
-//! The rules in `own.jsonl` were extended until these were found, so the recall here guards against losses and does not
-//! estimate the recall on other tokens; `positives.jsonl` is for that. Nothing here is a token: `{A36}` becomes 36 random
+//! The rules in `own.jsonl` were extended until these were found, so this recall guards against regressions but does
+//! not estimate the recall on other tokens; `positives.jsonl` does. Nothing here is a token: `{A36}` becomes 36 random
 //! letters and digits when the benchmark runs.
 
 use crate::random::Random;
 
-/// A text with a token in it.
+/// A text that contains a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Example {
-    /// The service.
     pub(super) provider: String,
-    /// What an agent or a program printed.
+    /// Output of an agent or a program.
     pub(super) text: String,
-    /// The token in it.
     pub(super) secret: String,
 }
 
-/// What is around tokens that are known by their prefix. `{}` is the token.
-const AROUND: [&str; 8] = [
+/// Texts around tokens that are recognized by their prefix. `{}` is the token.
+const CONTEXTS: [&str; 8] = [
     "{}",
     "export API_TOKEN={}",
     "{\"token\": \"{}\", \"user\": 7}",
@@ -29,7 +27,7 @@ const AROUND: [&str; 8] = [
     "TOKEN=\"{}\"; run",
 ];
 
-/// A service, a format of its tokens, and a text around it where only the name of the service gives the token away.
+/// A service, a token format, and the text around it if the token is recognized only by the name of the service.
 const FORMATS: &[(&str, &str, &str)] = &[
     ("1password", "ops_eyJ{w300}", ""),
     ("adafruit", "aio_{A28}", ""),
@@ -137,17 +135,17 @@ const FORMATS: &[(&str, &str, &str)] = &[
     ("xai", "xai-{A80}", ""),
 ];
 
-/// So many examples of each format.
+/// Generates this many examples of each format.
 pub(super) fn examples(random: &mut Random, of_each: usize) -> Vec<Example> {
     let mut examples = Vec::new();
     for (provider, format, around) in FORMATS {
         for at in 0..of_each {
-            let around = match (*around, AROUND.get(at % AROUND.len())) {
+            let around = match (*around, CONTEXTS.get(at % CONTEXTS.len())) {
                 ("", Some(around)) => around,
                 (around, _) => around,
             };
-            let secret = filled(format, random);
-            let text = filled(around, random).replace("{}", &secret);
+            let secret = fill(format, random);
+            let text = fill(around, random).replace("{}", &secret);
             examples.push(Example {
                 provider: (*provider).to_owned(),
                 text,
@@ -158,13 +156,16 @@ pub(super) fn examples(random: &mut Random, of_each: usize) -> Vec<Example> {
     examples
 }
 
-/// A format with random characters for its places; `{}` stays.
-fn filled(format: &str, random: &mut Random) -> String {
+/// Replaces placeholders by random characters; `{}` stays.
+fn fill(format: &str, random: &mut Random) -> String {
     let mut text = String::new();
     let mut rest = format;
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
-        match after.split_once('}').map(|(place, rest)| (place_of(place), rest)) {
+        match after
+            .split_once('}')
+            .map(|(place, rest)| (parse_placeholder(place), rest))
+        {
             Some((Some((alphabet, length)), after)) => {
                 text.extend((0..length).filter_map(|_| random.one_of(&alphabet)));
                 rest = after;
@@ -178,8 +179,8 @@ fn filled(format: &str, random: &mut Random) -> String {
     text + rest
 }
 
-/// The alphabet and the length of a place: a letter and a number, or `2`, an alphabet, and the number behind `x`.
-fn place_of(place: &str) -> Option<(Vec<char>, usize)> {
+/// Parses a placeholder: a letter for the alphabet and a length, or `2`, an explicit alphabet, `x` and the length.
+fn parse_placeholder(place: &str) -> Option<(Vec<char>, usize)> {
     let (letter, length) = (place.chars().next()?, place.get(1..)?);
     let alphabet: Vec<char> = match letter {
         'A' => ('a'..='z').chain('A'..='Z').chain('0'..='9').collect(),
@@ -216,10 +217,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_have_the_form_of_their_format() {
+    fn examples_match_their_format() {
         let mut random = Random::seeded(1);
-        assert_eq!(filled("a{d3}b{}", &mut random).len(), 7);
-        assert_eq!(filled("{2Zx4}{\"k\": {}}", &mut random), "ZZZZ{\"k\": {}}");
+        assert_eq!(fill("a{d3}b{}", &mut random).len(), 7);
+        assert_eq!(fill("{2Zx4}{\"k\": {}}", &mut random), "ZZZZ{\"k\": {}}");
         let examples = examples(&mut random, 8);
         assert!(examples.iter().all(|example| example.text.contains(&example.secret)));
         assert!(examples.iter().all(|example| !example.secret.contains('{')));

@@ -1,4 +1,4 @@
-//! Claude Code at work in the loop: `ralph run` starts it, reads what it says, and settles what became of it.
+//! Claude Code in the loop: `ralph run` starts it, parses its output, and settles the task.
 
 use ralph_testkit::model::Scenario;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ impl Soak {
         self.server.play([Scenario::Writes { path: file, content }]);
         self.loop_over("Make the file", 0)?;
         if self.read("made.txt")? != "made\n" {
-            return Err("the file does not hold what the model wrote".to_owned());
+            return Err("the file does not contain what the model wrote".to_owned());
         }
         let row: Value = self.last_row()?;
         let facts = (
@@ -32,16 +32,16 @@ impl Soak {
         let input = json!({ "command": "python3 -c \"open('denied.txt', 'w')\"", "description": "Make a file" });
         let tool = "Bash".to_owned();
         self.server.play([Scenario::Calls { tool, input }]);
-        let said = self.loop_over("Touch the file", 0)?;
-        let permit = said.contains("not allowed: Bash python3") && said.contains("\"allow\"");
+        let printed = self.loop_over("Touch the file", 0)?;
+        let permit = printed.contains("not allowed: Bash python3") && printed.contains("\"allow\"");
         if permit && !self.project().join("denied.txt").exists() {
             Ok(())
         } else {
-            Err(format!("the run said: {said}"))
+            Err(format!("the run printed: {printed}"))
         }
     }
 
-    /// Runs the loop over a new task, and gives what it said.
+    /// Runs the loop over a new task and returns its standard error.
     fn loop_over(&self, task: &str, code: i32) -> Result<String, String> {
         let mut run = self.bare("ralph")?;
         let ended = run
@@ -49,14 +49,14 @@ impl Soak {
             .args(["run", task, "--limit", "1", "--model", "sonnet"])
             .output()
             .map_err(|error| format!("cannot start ralph: {error}"))?;
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let printed = String::from_utf8_lossy(&ended.stderr).into_owned();
         match ended.status.code() {
-            Some(ended) if ended == code => Ok(said),
-            other => Err(format!("it ended with {other:?}: {said}")),
+            Some(ended) if ended == code => Ok(printed),
+            other => Err(format!("the run exited with {other:?}: {printed}")),
         }
     }
 
-    /// The last row of the journal.
+    /// The last journal entry.
     fn last_row(&self) -> Result<Value, String> {
         let rows = self.ralph(&["journal", "list", "--limit", "1", "--json"])?;
         let rows: Value = serde_json::from_str(&rows).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What somebody does to knowledge entries by a command: adds one, deletes one, restores one.
+//! Adds, deletes and restores knowledge entries for commands.
 
 use jiff::Timestamp;
 use ralph_model::CapturedKnowledge;
@@ -6,32 +6,29 @@ use ralph_notes::title_key;
 use ralph_store::NoteAction;
 use std::collections::HashSet;
 
-use crate::catalogue::{Catalogue, KnowledgeOutline};
+use crate::note_index::{KnowledgeMetadata, NoteIndex};
 
-use super::super::notebook::History;
-use super::{KnowledgeError, KnowledgeFolder, Placement, PutBack};
+use super::super::note_repository::History;
+use super::{KnowledgeError, KnowledgeFolder, Placement, RestoreOutcome};
 
-/// What a note is called while it is written. The folder is locked, so there is only one.
+/// The temporary name during a write. The folder is locked, so one is enough.
 const STAGED: &str = ".ralph-added";
 
-/// What became of an entry, and whether it is in the log.
+/// A write and whether it is in the log.
 #[derive(Debug)]
 pub struct KnowledgeWritten<T> {
-    /// What became of it.
     pub outcome: T,
-    /// Whether that is in the log.
     pub history: History,
 }
 
 impl KnowledgeFolder<'_> {
-    /// Keeps a note that was accepted (see [`accept_knowledge`](super::accept_knowledge)). When this returns, it is
-    /// durable.
+    /// Stores an entry that [`accept_knowledge`](super::accept_knowledge) accepted. It is durable on return.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn add(&self, note: &CapturedKnowledge, at: Timestamp) -> Result<KnowledgeWritten<Placement>, KnowledgeError> {
         let mut folder = self.open()?;
-        let (mut store, history) = self.log_or_not();
+        let (mut store, history) = self.try_open_log();
         let mut log = self.logged(store.as_mut(), at);
         log.record_found(&folder.locked)?;
         let outcome = folder.put(note, STAGED, &mut log, &mut |_, _| Ok(()))?;
@@ -39,14 +36,14 @@ impl KnowledgeFolder<'_> {
         Ok(KnowledgeWritten { outcome, history })
     }
 
-    /// The files of the notes that are named, by their titles or their files, in the order of the files.
+    /// The files of the entries with these titles or file names, in file order.
     ///
     /// # Errors
-    /// When it cannot be told what stands in the folder.
+    /// If the folder cannot be read.
     pub fn named(&self, names: &[String]) -> Result<Vec<String>, KnowledgeError> {
         let names: HashSet<String> = names.iter().map(|name| title_key(name)).collect();
-        let outlines = Catalogue::ask_knowledge(&self.catalogue, &[], Catalogue::knowledge_outlines)?;
-        let is_named = |note: &KnowledgeOutline| {
+        let outlines = NoteIndex::ask_knowledge(&self.note_index, &[], NoteIndex::all_knowledge_metadata)?;
+        let is_named = |note: &KnowledgeMetadata| {
             let file = title_key(&note.file);
             let stem = file.strip_suffix(".md").unwrap_or(&file);
             names.contains(&title_key(&note.title)) || names.contains(&file) || names.contains(stem)
@@ -55,16 +52,16 @@ impl KnowledgeFolder<'_> {
         Ok(named.map(|note| note.file).collect())
     }
 
-    /// Deletes an entry by the name of its file; none when there is none. The log keeps its text.
+    /// Deletes an entry by file name; `None` if there is none. Its text stays in the log.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be deleted.
     pub fn delete(&self, name: &str, at: Timestamp) -> Result<Option<KnowledgeWritten<()>>, KnowledgeError> {
         if !self.path().is_dir() {
             return Ok(None);
         }
         let mut locked = self.lock()?;
-        let (mut store, history) = self.log_or_not();
+        let (mut store, history) = self.try_open_log();
         let mut log = self.logged(store.as_mut(), at);
         log.record_found(&locked)?;
         loop {
@@ -81,13 +78,13 @@ impl KnowledgeFolder<'_> {
         }
     }
 
-    /// Gives an entry the text of one of its versions again, or that of the last where none is named.
+    /// Restores a version of an entry, or the last one of a deleted entry.
     ///
     /// # Errors
-    /// When there is no such version, the entry is there and no version is named, or it cannot be written.
-    pub fn restore(&self, name: &str, version: Option<usize>, at: Timestamp) -> Result<PutBack, KnowledgeError> {
+    /// If there is no such version, the entry exists and no version is named, or it cannot be written.
+    pub fn restore(&self, name: &str, version: Option<usize>, at: Timestamp) -> Result<RestoreOutcome, KnowledgeError> {
         let mut store = self.open_log()?;
-        self.take_stock(&mut store, at)?;
+        self.sync_log(&mut store, at)?;
         let versions = store.knowledge_history(&self.log.file, name)?;
         let wanted = match version {
             Some(number) => versions.iter().find(|version| version.number == number),
@@ -105,13 +102,13 @@ impl KnowledgeFolder<'_> {
             .filter(is_there)
             .map(|version| version.change.text.as_str());
         if version.is_none() && current.is_some() {
-            return Ok(PutBack::Before);
+            return Ok(RestoreOutcome::Unchanged);
         }
         self.put_back(&mut store, name, (current, Some(&wanted.change.text)), at)
     }
 
-    /// The log, or why there is none.
-    fn log_or_not(&self) -> (Option<ralph_store::Store>, History) {
+    /// The log, or why it is not available.
+    fn try_open_log(&self) -> (Option<ralph_store::Store>, History) {
         match self.open_log() {
             Ok(store) => (Some(store), History::Recorded),
             Err(error) => (None, History::NotRecorded(error)),

@@ -1,74 +1,47 @@
-//! What may become a long note: handed in by somebody, it is accepted as it is or refused.
+//! Validates knowledge entries from commands: each is accepted unchanged or refused.
 
 use ralph_model::{CapturedKnowledge, preview};
 use ralph_notes::{capped_to_words, cleaned_tags};
 
-use super::super::clean::{MOST_KNOWLEDGE, MOST_TAG, MOST_TAGS, MOST_TITLE};
+use super::super::clean::{MAX_KNOWLEDGE, MAX_TAG, MAX_TAGS, MAX_TITLE};
 use super::super::{Refusal, SecretPolicy, accept};
 
-/// How many columns of a tag that is refused are shown.
+/// The maximum width of a refused tag in messages.
 const SHOWN_COLUMNS: usize = 60;
 
-/// Why a long note was refused.
+/// Why a knowledge entry was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KnowledgeRefusal {
-    /// What it says cannot be stored.
     #[error(transparent)]
     Body(Refusal),
-    /// What it says has few words and is still too long.
-    #[error("the text has {characters} characters; a note holds at most {MOST_KNOWLEDGE}")]
-    BodyTooLong {
-        /// How many it has.
-        characters: usize,
-    },
-    /// Its title, its feature or a tag cannot be stored.
+    /// Its text is too long even after the cut to the maximum number of words.
+    #[error("the text has {characters} characters; the maximum is {MAX_KNOWLEDGE}")]
+    BodyTooLong { characters: usize },
+    /// Its title, feature or a tag was refused.
     #[error("the {part}: {refusal}")]
-    Part {
-        /// Which part.
-        part: &'static str,
-        /// Why not.
-        refusal: Refusal,
-    },
-    /// A part that is one line holds several.
-    #[error("the {part} holds a line break or another control character; it is one line of plain text")]
-    NotOneLine {
-        /// Which part.
-        part: &'static str,
-    },
-    /// A part is too long.
-    #[error("the {part} has {characters} characters; it may have at most {most}")]
+    Part { part: &'static str, refusal: Refusal },
+    #[error("the {part} must be one line without control characters")]
+    NotOneLine { part: &'static str },
+    #[error("the {part} has {characters} characters; the maximum is {most}")]
     PartTooLong {
-        /// Which part.
         part: &'static str,
-        /// How many it has.
         characters: usize,
-        /// How many it may have.
+        /// The maximum.
         most: usize,
     },
-    /// It has no tag.
-    #[error("there is no tag; a note has at least one, by which it is found again")]
+    #[error("at least one tag is required")]
     NoTags,
-    /// It has too many tags.
-    #[error("there are {tags} tags; a note has at most {MOST_TAGS}")]
-    TooManyTags {
-        /// How many there are.
-        tags: usize,
-    },
-    /// A tag is too long.
-    #[error("the tag {shown:?} has {characters} characters; it may have at most {MOST_TAG}")]
-    TagTooLong {
-        /// Its beginning.
-        shown: String,
-        /// How many it has.
-        characters: usize,
-    },
+    #[error("too many tags ({tags}); the maximum is {MAX_TAGS}")]
+    TooManyTags { tags: usize },
+    #[error("the tag {shown:?} has {characters} characters; the maximum is {MAX_TAG}")]
+    TagTooLong { shown: String, characters: usize },
 }
 
-/// Accepts a note as it is, with its title trimmed, its tags in lower case and LF at the ends of its lines; or refuses it.
-/// What goes beyond the words that a note may have is cut where it is written.
+/// Accepts an entry with its title trimmed, tags in lower case and LF line endings, or refuses it. A body over the
+/// maximum number of words is cut when it is written.
 ///
 /// # Errors
-/// When a part of it is blank, too long, more than one line where it must be one, or looks like a secret.
+/// If a part is blank, too long, not one line where required, or looks like a secret.
 pub fn accept_knowledge(note: &CapturedKnowledge, policy: SecretPolicy) -> Result<CapturedKnowledge, KnowledgeRefusal> {
     let title = accept_line("title", &note.title, policy)?;
     let feature = match &note.feature {
@@ -78,7 +51,7 @@ pub fn accept_knowledge(note: &CapturedKnowledge, policy: SecretPolicy) -> Resul
     let tags = accept_tags(&note.tags, policy)?;
     let body = accept(&note.body, policy).map_err(KnowledgeRefusal::Body)?;
     let characters = capped_to_words(&body).chars().count();
-    if characters > MOST_KNOWLEDGE {
+    if characters > MAX_KNOWLEDGE {
         return Err(KnowledgeRefusal::BodyTooLong { characters });
     }
     Ok(CapturedKnowledge {
@@ -92,8 +65,8 @@ pub fn accept_knowledge(note: &CapturedKnowledge, policy: SecretPolicy) -> Resul
 fn accept_line(part: &'static str, text: &str, policy: SecretPolicy) -> Result<String, KnowledgeRefusal> {
     let text = text.trim();
     let characters = text.chars().count();
-    if characters > MOST_TITLE {
-        let most = MOST_TITLE;
+    if characters > MAX_TITLE {
+        let most = MAX_TITLE;
         return Err(KnowledgeRefusal::PartTooLong { part, characters, most });
     }
     accept(text, policy).map_err(|refusal| KnowledgeRefusal::Part { part, refusal })?;
@@ -107,7 +80,7 @@ fn accept_line(part: &'static str, text: &str, policy: SecretPolicy) -> Result<S
 }
 
 fn accept_tags(tags: &[String], policy: SecretPolicy) -> Result<Vec<String>, KnowledgeRefusal> {
-    // Before they are in lower case: there a secret is not recognised any more.
+    // Before they are in lower case, where secrets are not recognised.
     for tag in tags.iter().filter(|tag| !tag.trim().is_empty()) {
         accept_line("tag", tag, policy)?;
     }
@@ -115,12 +88,12 @@ fn accept_tags(tags: &[String], policy: SecretPolicy) -> Result<Vec<String>, Kno
     if tags.is_empty() {
         return Err(KnowledgeRefusal::NoTags);
     }
-    if tags.len() > MOST_TAGS {
+    if tags.len() > MAX_TAGS {
         return Err(KnowledgeRefusal::TooManyTags { tags: tags.len() });
     }
     for tag in &tags {
         let characters = tag.chars().count();
-        if characters > MOST_TAG {
+        if characters > MAX_TAG {
             let shown = preview(tag, SHOWN_COLUMNS);
             return Err(KnowledgeRefusal::TagTooLong { shown, characters });
         }
@@ -149,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn fault_7_a_title_is_accepted_as_it_is_or_refused_with_one_line() {
+    fn fault_7_title_is_accepted_unchanged_or_refused() {
         for title in [
             "\"quotes\"",
             "---",
@@ -169,66 +142,57 @@ mod tests {
             let accepted = accept_knowledge(&note(&format!(" {title}\n")), SecretPolicy::Refuse);
             assert_eq!(accepted, Ok(note(title)));
         }
-        check(
-            &note(" \t"),
-            "the title: the text is blank, so there is nothing to store",
-        );
-        check(
-            &note("a\0b"),
-            "the title: the text holds a NUL character at byte 1, which no note can hold",
-        );
-        let one_line = "the title holds a line break or another control character; it is one line of plain text";
+        check(&note(" \t"), "the title: the text is blank");
+        check(&note("a\0b"), "the title: the text contains a NUL character at byte 1");
+        let one_line = "the title must be one line without control characters";
         check(&note("a\nb"), one_line);
         check(&note("a\u{1b}[1mb"), one_line);
         check(&note("a\u{2028}b"), one_line);
         check(
             &note(&"é".repeat(10 << 10)),
-            "the title has 10240 characters; it may have at most 200",
+            "the title has 10240 characters; the maximum is 200",
         );
         let token = format!("ghp_{}", "a1B2".repeat(9));
         check(
             &note(&token),
-            "the title: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored",
+            "the title: line 1 of the text looks like a secret (GitHub token); nothing was stored",
         );
         assert!(accept_knowledge(&note(&token), SecretPolicy::Allow).is_ok());
     }
 
     #[test]
-    fn a_note_has_tags_and_a_text() {
+    fn entry_needs_tags_and_text() {
         let tagged = |tags: &[&str]| CapturedKnowledge {
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             ..note("A")
         };
         let accepted = accept_knowledge(&tagged(&[" Docker ", "docker", "CI"]), SecretPolicy::Refuse).unwrap();
         assert_eq!(accepted.tags, ["docker", "ci"]);
-        let none = "there is no tag; a note has at least one, by which it is found again";
+        let none = "at least one tag is required";
         check(&tagged(&[]), none);
         check(&tagged(&[" "]), none);
         let many: Vec<String> = (0..21).map(|n| n.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        check(&tagged(&many), "there are 21 tags; a note has at most 20");
+        check(&tagged(&many), "too many tags (21); the maximum is 20");
         let long = "x".repeat(51);
         check(
             &tagged(&[&long]),
-            &format!("the tag {long:?} has 51 characters; it may have at most 50"),
+            &format!("the tag {long:?} has 51 characters; the maximum is 50"),
         );
         let saying = |body: &str| CapturedKnowledge {
             body: body.to_owned(),
             ..note("A")
         };
-        check(&saying(" \n"), "the text is blank, so there is nothing to store");
-        check(
-            &saying("a\0"),
-            "the text holds a NUL character at byte 1, which no note can hold",
-        );
+        check(&saying(" \n"), "the text is blank");
+        check(&saying("a\0"), "the text contains a NUL character at byte 1");
         check(
             &saying(&"x".repeat((64 << 10) + 1)),
-            "the text has 65537 characters; a note holds at most 65536",
+            "the text has 65537 characters; the maximum is 65536",
         );
         let words = "word ".repeat(20_000);
         assert!(
             accept_knowledge(&saying(&words), SecretPolicy::Refuse).is_ok(),
-            "it is cut when it is written"
+            "long bodies are cut when written"
         );
     }
 }

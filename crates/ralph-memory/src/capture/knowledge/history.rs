@@ -1,59 +1,54 @@
-//! The log of the folder. Every change of an entry is a row with the whole text of its file and its author, so that nothing
-//! that an entry ever said is lost, except secrets in what was written without ralph. What happened without ralph is found by
-//! comparing stamps; only files whose stamp differs are read.
+//! The log of the folder. Every change of an entry is a row with the full text of the file and its author. Changes made
+//! without ralph are found by comparing file stamps; only files with a different stamp are read, and their secrets are
+//! masked.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, FileStamp};
-use ralph_notes::{FileText, LockedFolder, MAX_KNOWLEDGE_BYTES, Put};
+use ralph_notes::{FileText, LockedFolder, MAX_KNOWLEDGE_BYTES, PlaceOutcome};
 use ralph_store::{
     KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, NoteAction, Presence, RunProcess, Store,
     StoreError, Wait,
 };
 
 use super::{KnowledgeError, KnowledgeFolder};
-use crate::catalogue::{CatalogueError, knowledge_stamps};
+use crate::note_index::{NoteIndexError, knowledge_stamps};
 use crate::secrets::mask;
 
-/// What a text is called while it is put back. The folder is locked, so there is only one.
+/// The temporary name during a restore. The folder is locked, so one is enough.
 const STAGED: &str = ".ralph-restored";
 
-/// An entry that is not in the folder any more.
+/// An entry that is no longer in the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GoneKnowledge {
-    /// The name of its file.
+pub struct MissingKnowledge {
     pub file: String,
-    /// Its last version.
     pub last: KnowledgeVersion,
 }
 
-/// Outcome of putting an entry back to another state.
+/// Outcome of restoring a file to another state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PutBack {
-    /// It is in that state now.
+pub enum RestoreOutcome {
     Done,
-    /// It was already.
-    Before,
-    /// It was left as it is: it is not in the expected state.
+    Unchanged,
+    /// Left alone: it is not in the expected state.
     Kept,
 }
 
-/// The log while the folder is locked. Without a database changes are made all the same, and the log takes them up later.
+/// The log while the folder is locked. Without a database, changes are made anyway and logged later.
 pub(super) struct Log<'s, 'f> {
     pub(super) store: Option<&'s mut Store>,
     pub(super) folder: &'f KnowledgeFolder<'f>,
     pub(super) at: Timestamp,
-    /// Who makes the changes.
     pub(super) author: Author,
-    /// The row of the outbox that is being written.
+    /// The outbox row being written.
     pub(super) outbox: Option<i64>,
-    /// Why a change that was made by a command is not recorded. The file is safe, and the next command finds the change.
+    /// Why a command's change is not recorded. The file is safe, and the next command finds the change.
     pub(super) unrecorded: Option<StoreError>,
 }
 
 impl Log<'_, '_> {
-    /// Records what happened to the folder without ralph.
+    /// Records changes made without ralph.
     pub(super) fn record_found(&mut self, locked: &LockedFolder<'_>) -> Result<(), KnowledgeError> {
         let Some(store) = self.store.as_deref_mut() else {
             return Ok(());
@@ -65,7 +60,7 @@ impl Log<'_, '_> {
         Ok(())
     }
 
-    /// Makes sure that the log has the text that is about to be replaced or removed.
+    /// Ensures that the log has the text that is about to be replaced or deleted.
     pub(super) fn record_old(&mut self, name: &str, old: &FileText) -> Result<(), KnowledgeError> {
         let Some(store) = self.store.as_deref_mut() else {
             return Ok(());
@@ -85,7 +80,7 @@ impl Log<'_, '_> {
         self.record_stamps(&[(name.to_owned(), old.stamp)], &[change], None)
     }
 
-    /// Records a change that was made; it ends the row of the outbox.
+    /// Records a change and completes its outbox row.
     pub(super) fn record_made(
         &mut self,
         action: NoteAction,
@@ -103,7 +98,7 @@ impl Log<'_, '_> {
         }
     }
 
-    /// Whether the present text of an entry is an agent's.
+    /// Whether the current text was written by an agent.
     pub(super) fn is_agents(&self, name: &str, text: &FileText) -> Result<bool, KnowledgeError> {
         let (Some(store), Ok(text)) = (self.store.as_deref(), std::str::from_utf8(&text.bytes)) else {
             return Ok(false);
@@ -129,7 +124,7 @@ impl Log<'_, '_> {
             folder: &self.folder.log.file,
             seen,
             changes,
-            head: self.folder.surroundings.head().as_deref(),
+            head: self.folder.project_env.head().as_deref(),
             at: self.at,
             outbox,
         })?;
@@ -137,7 +132,7 @@ impl Log<'_, '_> {
     }
 }
 
-/// What was found to have happened without ralph.
+/// Changes made without ralph.
 #[derive(Default)]
 struct Found {
     seen: Vec<(String, FileStamp)>,
@@ -151,12 +146,12 @@ impl Found {
 }
 
 impl KnowledgeFolder<'_> {
-    /// Compares the folder with the log and records what is new. A run does so before and after each iteration, so that what is
-    /// found is credited to the right time.
+    /// Compares the folder with the log and records changes. A run does this before and after each iteration, so that
+    /// changes are attributed correctly.
     ///
     /// # Errors
-    /// When the folder cannot be read or the log not be written.
-    pub fn take_stock(&self, store: &mut Store, at: Timestamp) -> Result<(), KnowledgeError> {
+    /// If the folder cannot be read or the log cannot be written.
+    pub fn sync_log(&self, store: &mut Store, at: Timestamp) -> Result<(), KnowledgeError> {
         if !self.path().is_dir() && store.knowledge_states(&self.log.file)?.is_empty() {
             return Ok(());
         }
@@ -164,8 +159,8 @@ impl KnowledgeFolder<'_> {
         self.logged(Some(store), at).record_found(&locked)
     }
 
-    /// The same for a command that only reads: where there is no log, or somebody else writes, nothing is done.
-    pub fn look(&self, at: Timestamp) {
+    /// The same for read-only commands: it does nothing without a log or while another process writes.
+    pub fn detect_changes(&self, at: Timestamp) {
         let Ok(Some(mut store)) = Store::open_existing(&self.log.database, Wait::Brief) else {
             return;
         };
@@ -178,10 +173,10 @@ impl KnowledgeFolder<'_> {
         }
     }
 
-    /// Every version of an entry, the oldest first; none without a log.
+    /// All versions of an entry, oldest first; empty without a log.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub fn history(&self, file: &str) -> Result<Vec<KnowledgeVersion>, KnowledgeError> {
         match Store::open_existing(&self.log.database, Wait::Long)? {
             Some(store) => Ok(store.knowledge_history(&self.log.file, file)?),
@@ -189,11 +184,11 @@ impl KnowledgeFolder<'_> {
         }
     }
 
-    /// The entries that are not in the folder any more, by name.
+    /// The entries that are no longer in the folder, by name.
     ///
     /// # Errors
-    /// When the log cannot be read.
-    pub fn gone(&self) -> Result<Vec<GoneKnowledge>, KnowledgeError> {
+    /// If the log cannot be read.
+    pub fn missing(&self) -> Result<Vec<MissingKnowledge>, KnowledgeError> {
         let Some(store) = Store::open_existing(&self.log.database, Wait::Long)? else {
             return Ok(Vec::new());
         };
@@ -201,39 +196,39 @@ impl KnowledgeFolder<'_> {
         for state in store.knowledge_states(&self.log.file)? {
             if state.presence == Presence::Gone {
                 let last = store.knowledge_history(&self.log.file, &state.file)?.pop();
-                gone.extend(last.map(|last| GoneKnowledge { file: state.file, last }));
+                gone.extend(last.map(|last| MissingKnowledge { file: state.file, last }));
             }
         }
         Ok(gone)
     }
 
-    /// Gives an entry another text, or removes it, if it is in the expected state; none stands for a file that is not there.
+    /// Writes or deletes a file if it is in the expected state; `None` means no file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn put_back(
         &self,
         store: &mut Store,
         file: &str,
         (expected, wanted): (Option<&str>, Option<&str>),
         at: Timestamp,
-    ) -> Result<PutBack, KnowledgeError> {
+    ) -> Result<RestoreOutcome, KnowledgeError> {
         let mut locked = self.lock()?;
         let mut log = self.logged(Some(store), at);
         log.record_found(&locked)?;
         let current = locked.read(file)?;
         let text = current.as_ref().map(|current| current.bytes.as_slice());
         if text == wanted.map(str::as_bytes) {
-            return Ok(PutBack::Before);
+            return Ok(RestoreOutcome::Unchanged);
         }
         if text != expected.map(str::as_bytes) {
-            return Ok(PutBack::Kept);
+            return Ok(RestoreOutcome::Kept);
         }
         let is_done = match (wanted, &current) {
             (Some(wanted), current) => {
                 locked.stage(STAGED, wanted.as_bytes(), current.as_ref())?;
                 let placed = match current {
-                    Some(current) => locked.place_over(STAGED, file, current)? == Put::Over,
+                    Some(current) => locked.place_over(STAGED, file, current)? == PlaceOutcome::Replaced,
                     None => locked.place_new(STAGED, file)?,
                 };
                 locked.unstage(STAGED)?;
@@ -243,16 +238,15 @@ impl KnowledgeFolder<'_> {
             (None, None) => true,
         };
         if !is_done {
-            return Ok(PutBack::Kept);
+            return Ok(RestoreOutcome::Kept);
         }
         match wanted {
             Some(text) => log.record_made(NoteAction::Restored, (file, text), locked.stamp(file))?,
             None => log.record_made(NoteAction::Deleted, (file, expected.unwrap_or_default()), None)?,
         }
-        Ok(PutBack::Done)
+        Ok(RestoreOutcome::Done)
     }
 
-    /// The log, for whoever uses this folder.
     pub(super) fn logged<'s>(&'s self, store: Option<&'s mut Store>, at: Timestamp) -> Log<'s, 's> {
         Log {
             store,
@@ -264,21 +258,21 @@ impl KnowledgeFolder<'_> {
         }
     }
 
-    /// Opens the log for a change, and makes it where there is none.
+    /// Opens the log for a change; creates it if it is missing.
     pub(super) fn open_log(&self) -> Result<Store, StoreError> {
-        self.log.open_or_create(self.surroundings)
+        self.log.open_or_create(self.project_env)
     }
 
-    /// What the folder has that the log does not know, and the other way round.
+    /// The differences between the folder and the log.
     fn found(&self, store: &Store, locked: &LockedFolder<'_>) -> Result<Found, KnowledgeError> {
         let mut known: HashMap<String, KnowledgeState> = store
             .knowledge_states(&self.log.file)?
             .into_iter()
             .map(|state| (state.file.clone(), state))
             .collect();
-        let head = self.surroundings.head();
+        let head = self.project_env.head();
         let mut found = Found::default();
-        let stamps = knowledge_stamps(&self.catalogue).map_err(|source| CatalogueError::Folder {
+        let stamps = knowledge_stamps(&self.note_index).map_err(|source| NoteIndexError::Folder {
             path: self.path().to_owned(),
             source,
         })?;
@@ -323,8 +317,8 @@ impl KnowledgeFolder<'_> {
         Ok(found)
     }
 
-    /// Who wrote a text that was found: the agent whose settlement was killed after the file was put in place, whoever wrote the
-    /// same text before, in this or another worktree, else nobody knows.
+    /// The author of a text found in the folder: the agent whose settlement was killed after the file was written, else
+    /// the author of the same text earlier or in another worktree, else unknown.
     fn found_author(&self, store: &Store, name: &str, text: &str) -> Result<Author, KnowledgeError> {
         let outbox = store.outbox(&self.log.file.worktree)?;
         if let Some(staged) = outbox.into_iter().find(|file| file.staged.as_deref() == Some(text)) {
@@ -337,7 +331,7 @@ impl KnowledgeFolder<'_> {
     }
 
     fn unknown(&self, store: &Store) -> Result<Author, KnowledgeError> {
-        let is_alive = |process: &RunProcess| self.surroundings.is_alive(process);
+        let is_alive = |process: &RunProcess| self.project_env.is_alive(process);
         Ok(store.author_of_found(&self.log.file.worktree, &is_alive)?)
     }
 }

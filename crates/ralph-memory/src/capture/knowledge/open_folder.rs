@@ -1,10 +1,10 @@
-//! The folder of knowledge entries while it is locked, and the one way in which an entry is put in place there: the text is
-//! written whole beside its place, under a name of its own, and leaves that name in the step in which it gets its place.
+//! The locked folder of knowledge entries, and the only way to write an entry: its text is written to a temporary file,
+//! which is then renamed into place.
 
 use std::path::PathBuf;
 
 use ralph_model::{AuthorKind, CapturedKnowledge, FileStamp};
-use ralph_notes::{FileText, LockedFolder, Put, knowledge_file_name, knowledge_text, updated_knowledge};
+use ralph_notes::{FileText, LockedFolder, PlaceOutcome, knowledge_file_name, knowledge_text, updated_knowledge};
 use ralph_store::NoteAction;
 
 use super::history::Log;
@@ -12,12 +12,12 @@ use super::known::{Known, Match};
 use super::same_note::Outline;
 use super::{KnowledgeError, KnowledgeFolder, Placement};
 
-/// How often a note gives way to somebody who saves the same file.
+/// How often a write is retried while another process saves the same file.
 const MAX_TRIES: usize = 20;
-/// How many files may have the same name but for their number.
-const MAX_NAMESAKES: usize = 10_000;
+/// The maximum number of files whose names differ only by number.
+const MAX_SAME_NAME: usize = 10_000;
 
-/// The folder, locked, and what is known of its notes.
+/// The locked folder and its entries.
 pub(super) struct OpenFolder<'a> {
     path: PathBuf,
     pub(super) locked: LockedFolder<'a>,
@@ -25,26 +25,25 @@ pub(super) struct OpenFolder<'a> {
 }
 
 impl<'a> KnowledgeFolder<'a> {
-    /// Locks the folder, which is made where there is none.
+    /// Locks the folder; creates it if it is missing.
     pub(super) fn lock(&self) -> Result<LockedFolder<'a>, KnowledgeError> {
-        self.surroundings.prepare_knowledge_folder(self.path())?;
+        self.project_env.prepare_knowledge_folder(self.path())?;
         Ok(LockedFolder::lock(self.path(), &self.patience)?)
     }
 
-    /// Locks the folder and looks at what stands in it.
+    /// Locks the folder and reads its entries.
     pub(super) fn open(&self) -> Result<OpenFolder<'a>, KnowledgeError> {
         let locked = self.lock()?;
         Ok(OpenFolder {
             path: self.path().to_owned(),
-            known: Known::read(&self.catalogue)?,
+            known: Known::read(&self.note_index)?,
             locked,
         })
     }
 }
 
 impl OpenFolder<'_> {
-    /// Puts an entry in place and records it. Its text stands ready under a name beside first, and `ready` is called with it
-    /// each time it does.
+    /// Writes an entry and records it. `ready` is called after each step.
     pub(super) fn put(
         &mut self,
         note: &CapturedKnowledge,
@@ -56,16 +55,16 @@ impl OpenFolder<'_> {
             let found = match self.find(note, log)? {
                 Match::None => None,
                 Match::Updates(name, file) => Some((name, file)),
-                Match::Says(name) => {
+                Match::SameText(name) => {
                     self.locked.unstage(staged)?;
-                    return Ok(Placement::Known(self.path.join(name)));
+                    return Ok(Placement::Unchanged(self.path.join(name)));
                 }
             };
             let text = text_of(note, log.at, found.as_ref())?;
             if let Some((name, old)) = &found {
                 if old.bytes == text.as_bytes() {
                     self.locked.unstage(staged)?;
-                    return Ok(Placement::Known(self.path.join(name)));
+                    return Ok(Placement::Unchanged(self.path.join(name)));
                 }
                 log.record_old(name, old)?;
             }
@@ -78,7 +77,7 @@ impl OpenFolder<'_> {
             };
             ready(log, Step::Placed)?;
             let action = match placement {
-                Placement::Made(_) => NoteAction::Added,
+                Placement::Created(_) => NoteAction::Added,
                 _ => NoteAction::Edited,
             };
             let stamp = stamp_of(before, self.locked.stamp(&name));
@@ -99,7 +98,7 @@ impl OpenFolder<'_> {
         Ok(found.map_or(Match::None, |(name, file)| Match::Updates(name, file)))
     }
 
-    /// Gives a staged note its place; none when somebody came first.
+    /// Moves a staged entry into place; `None` if another process was faster.
     fn place(
         &mut self,
         staged: &str,
@@ -107,37 +106,37 @@ impl OpenFolder<'_> {
         found: Option<(String, FileText)>,
     ) -> Result<Option<(String, Placement)>, KnowledgeError> {
         if let Some((name, old)) = found {
-            if self.locked.place_over(staged, &name, &old)? == Put::Over {
+            if self.locked.place_over(staged, &name, &old)? == PlaceOutcome::Replaced {
                 let path = self.path.join(&name);
-                return Ok(Some((name, Placement::Changed(path))));
+                return Ok(Some((name, Placement::Updated(path))));
             }
-            // Somebody has saved the file since it was read, and may have given it another title.
+            // Another process saved the file since it was read, and may have changed its title.
             let now = self.locked.read(&name)?;
             let now = now.and_then(|file| Outline::read(&name, &file.bytes));
             self.known.put(&name, now);
             return Ok(None);
         }
-        for number in 1..=MAX_NAMESAKES {
+        for number in 1..=MAX_SAME_NAME {
             let name = knowledge_file_name(&note.title, number);
             if self.locked.place_new(staged, &name)? {
                 let path = self.path.join(&name);
-                return Ok(Some((name, Placement::Made(path))));
+                return Ok(Some((name, Placement::Created(path))));
             }
         }
         Ok(None)
     }
 }
 
-/// How far an entry that is being put in place has come.
+/// Progress of a write.
 pub(super) enum Step<'t> {
-    /// Its text stands ready beside its place.
+    /// The text is in the temporary file.
     Staged(&'t str),
-    /// It has its place, and is not recorded yet.
+    /// In place, not yet recorded.
     Placed,
 }
 
-/// The stamp of the file that was put in place. Where somebody has saved it since, it is that of the staged one, so that the
-/// next command looks at the file.
+/// The stamp of the written file. If another process saved it since, the stamp of the staged file, so that the next
+/// command reads the file.
 fn stamp_of(staged: Option<FileStamp>, now: Option<FileStamp>) -> Option<FileStamp> {
     match (staged, now) {
         (Some(staged), Some(now)) if now.same_content(&staged) => Some(now),
@@ -145,7 +144,7 @@ fn stamp_of(staged: Option<FileStamp>, now: Option<FileStamp>) -> Option<FileSta
     }
 }
 
-/// What the file is to say: a new note, or the old one with the new text.
+/// The text of the file: a new entry, or the old one with the new body.
 fn text_of(
     note: &CapturedKnowledge,
     at: jiff::Timestamp,

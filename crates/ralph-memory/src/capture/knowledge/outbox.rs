@@ -1,11 +1,10 @@
-//! Writes the long notes that wait in the outbox: each once, none lost, none back after a person has deleted or edited it,
-//! wherever ralph is killed.
+//! Writes the entries in the outbox: each exactly once, even if ralph is killed, and never again after a person deleted
+//! or edited it.
 //!
-//! The text is written whole beside its place, under a name with the outbox's number (`.ralph-outbox-7`). Then the database
-//! notes that it stands ready there. Then it is renamed into its place, and that name is gone in the same step. Then it is
-//! ticked off. Whoever finds it noted as ready later looks for that name: it is there, so the note has not been put in
-//! place, and all is done again; or it is gone, so the note was put in place, and whatever a person did to it since stays.
-//! The one name tells, so nothing of ralph's has to stand in the note itself.
+//! The text is written to a temporary file named by the outbox row (`.ralph-outbox-7`), the database records that it is
+//! staged, the file is renamed into place, and the row is completed. If a row is staged and its temporary file still
+//! exists, the rename did not happen and the write is repeated. If the temporary file is missing, the entry was put in
+//! place, and later edits are kept. So the entry itself needs no marker.
 
 use ralph_store::{OutboxFile, Store};
 
@@ -13,35 +12,31 @@ use super::history::Log;
 use super::open_folder::{OpenFolder, Step};
 use super::{KnowledgeError, KnowledgeFolder, Placement};
 
-/// What became of the outbox.
+/// Outcome of writing the outbox.
 #[derive(Debug, Default)]
 pub struct Outboxed {
-    /// The notes that are written.
     pub written: Vec<Written>,
-    /// The titles of those that could not be written, and why. They are tried again the next time.
+    /// Titles of the entries that could not be written, with the error. They are retried next time.
     pub failed: Vec<(String, KnowledgeError)>,
 }
 
-/// A note of the outbox that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Its title.
     pub title: String,
-    /// How it came to its place.
     pub placement: Placement,
 }
 
 impl KnowledgeFolder<'_> {
-    /// Writes what waits in the outbox of a worktree. One note that cannot be written keeps no other from it.
+    /// Writes the outbox of a worktree. An entry that fails does not block the others.
     ///
     /// # Errors
-    /// When the folder or the database cannot be had.
+    /// If the folder or the database is not available.
     pub fn write_outbox(&self, store: &mut Store, worktree: &str) -> Result<Outboxed, KnowledgeError> {
-        self.write_step_by_step(store, worktree, &mut || {})
+        self.write_with_steps(store, worktree, &mut || {})
     }
 
-    /// The same; `step` is called between each two steps.
-    pub(super) fn write_step_by_step(
+    /// The same; `step` is called between steps.
+    pub(super) fn write_with_steps(
         &self,
         store: &mut Store,
         worktree: &str,
@@ -52,7 +47,7 @@ impl KnowledgeFolder<'_> {
             return Ok(outboxed);
         }
         let mut folder = self.open()?;
-        // Only now: another process may have written them while this one waited.
+        // Read after locking: another process may have written them meanwhile.
         let files = store.outbox(worktree)?;
         if let Some(first) = files.first() {
             self.logged(Some(store), first.created_at)
@@ -87,7 +82,7 @@ fn put(
     };
     if file.staged.is_some() && !folder.locked.has(&staged) {
         done(log)?;
-        return Ok(Placement::Before);
+        return Ok(Placement::AlreadyPlaced);
     }
     let placement = folder.put(&file.knowledge, &staged, log, &mut |log, reached| {
         step();
@@ -97,7 +92,7 @@ fn put(
         }
         Ok(())
     })?;
-    if let Placement::Known(_) = placement {
+    if let Placement::Unchanged(_) = placement {
         done(log)?;
     }
     step();

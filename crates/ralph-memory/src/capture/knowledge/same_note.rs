@@ -1,17 +1,16 @@
-//! Which of the notes that stand there a new one is about: the same title, or nearly the same title and tags.
+//! Finds the existing entry that a new one is about: the same title, or a similar title and shared tags.
 
 use std::cmp::Ordering;
 
 use ralph_notes::{Knowledge, cleaned_tags, title_key};
 
-/// What is compared of a note.
+/// The compared parts of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// Its file.
     pub(super) file: String,
-    /// Its title as titles are compared.
+    /// Normalised for comparison.
     pub(super) title: String,
-    /// Its tags as tags are compared.
+    /// Normalised for comparison.
     tags: Vec<String>,
 }
 
@@ -24,17 +23,15 @@ impl Outline {
         }
     }
 
-    /// The outline of a file that was read; none when it is no note.
+    /// The outline of a file; `None` without valid frontmatter.
     pub(super) fn read(file: &str, bytes: &[u8]) -> Option<Self> {
         let note = Knowledge::parse(bytes).ok()?;
         Some(Self::new(file, &note.title, &note.tags))
     }
 }
 
-/// The entry that a new one updates: the one with the same title, ignoring case; else one with a similar title that shares
-/// more than half of the tags (of the smaller set).
-///
-/// Of several, the one with the highest overlap; then the first by file name.
+/// The entry that a new one updates: the one with the same title, ignoring case; else one with a similar title and more
+/// than half of the tags of the smaller set in common. Among several, the highest overlap wins, then the file name.
 pub(super) fn same_note<'o>(new: &Outline, known: &'o [Outline]) -> Option<&'o Outline> {
     let by_title = known.iter().filter(|old| old.title == new.title);
     by_title.min_by_key(|old| &old.file).or_else(|| {
@@ -48,7 +45,7 @@ pub(super) fn same_note<'o>(new: &Outline, known: &'o [Outline]) -> Option<&'o O
     })
 }
 
-/// Whether one title contains the other as whole words, and these are at least half of its words.
+/// Whether one title contains the other as whole words that are at least half of its words.
 fn similar_titles(one: &str, other: &str) -> bool {
     let (one, other) = (words(one), words(other));
     let (shorter, longer) = if one.len() <= other.len() {
@@ -68,7 +65,7 @@ fn words(title: &str) -> Vec<&str> {
         .collect()
 }
 
-/// How many tags two notes share, and how many the one with fewer has.
+/// The number of shared tags, and of tags in the smaller set.
 #[derive(Debug, Clone, Copy)]
 struct Overlap {
     shared: usize,
@@ -87,7 +84,7 @@ impl Overlap {
         self.shared * 2 > self.fewer
     }
 
-    /// By what share of the tags is common, without rounding.
+    /// Compares the shares exactly, without rounding.
     fn order(self, other: Self) -> Ordering {
         (self.shared * other.fewer).cmp(&(other.shared * self.fewer))
     }
@@ -102,7 +99,6 @@ mod tests {
         Outline::new(file, title, &tags)
     }
 
-    /// Which file a note of this title and these tags is about.
     #[track_caller]
     fn check(rule: &str, known: &[(&str, &str, &str)], (title, tags): (&str, &str), expected: Option<&str>) {
         let mut known: Vec<Outline> = known
@@ -112,13 +108,13 @@ mod tests {
         for _ in 0..2 {
             let found = same_note(&outline("", title, tags), &known).map(|old| old.file.as_str());
             assert_eq!(found, expected, "{rule}");
-            // The order in which they are known makes no difference.
+            // The order of the known entries must not matter.
             known.reverse();
         }
     }
 
     #[test]
-    fn the_same_title_in_any_case_is_the_same_note() {
+    fn same_title_in_any_case_matches() {
         let known = [
             ("a.md", "Cargo Bench", "x"),
             ("b.md", "cargo bench requires nightly", "y,z"),
@@ -143,33 +139,25 @@ mod tests {
     }
 
     #[test]
-    fn more_than_half_of_the_fewer_tags_and_one_title_in_the_other_is_the_same_note() {
+    fn contained_title_and_half_of_the_tags_match() {
         let known = [("a.md", "SQLite WAL mode", "database,sqlite,wal")];
         let long = "sqlite wal mode for concurrency";
         for (rule, new, expected) in [
             (
-                "two of three, and the old title stands in the new one",
+                "two of three, and the new title contains the old one",
                 (long, "sqlite,WAL,readers"),
                 true,
             ),
-            (
-                "one of two is half, and half is not more than half",
-                (long, "sqlite,readers"),
-                false,
-            ),
+            ("one of two is not more than half", (long, "sqlite,readers"), false),
             ("one of one is all of the smaller set", (long, "wal"), true),
             ("the new title is in the old one", ("WAL mode", "database,wal"), true),
             (
-                "all tags, but neither title holds the other",
+                "all tags, but neither title contains the other",
                 ("WAL in SQLite", "database,sqlite,wal"),
                 false,
             ),
             ("titles alone are not enough", (long, "readers,writers"), false),
-            (
-                "two of the three that the smaller set has",
-                (long, "sqlite,wal,a,b"),
-                true,
-            ),
+            ("two of three in the smaller set", (long, "sqlite,wal,a,b"), true),
             ("one of three is less than half", (long, "wal,a,b,c"), false),
         ] {
             check(rule, &known, new, expected.then_some("a.md"));
@@ -177,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_similar_when_one_has_the_other_as_at_least_half_of_its_words() {
+    fn similar_titles_share_at_least_half_of_the_words() {
         let known = [("a.md", "Payments API versioning", "api,payments")];
         let tags = "api,payments";
         for (title, expected) in [
@@ -198,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_near_ones_the_highest_overlap_wins_and_then_the_file_name() {
+    fn highest_overlap_wins_then_the_file_name() {
         let known = [
             ("d.md", "Compose ports", "a,b,c"),
             ("c.md", "Docker compose", "a,b,c,d"),
@@ -228,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_a_new_note() {
+    fn anything_else_is_a_new_entry() {
         check("nothing is known", &[], ("One", "a"), None);
         check("other titles, other tags", &[("a.md", "Two", "b")], ("One", "a"), None);
     }

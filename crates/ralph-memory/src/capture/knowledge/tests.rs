@@ -1,5 +1,4 @@
-//! Long notes are written: the outbox, killed after every step, met by people and by other processes; and notes that
-//! somebody hands in.
+//! Tests of writing knowledge entries: from commands and the outbox, with kills after every step and concurrent edits.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,19 +10,19 @@ use ralph_store::{DatabasePlace, KnowledgeChange, KnowledgeVersion, NoteAction, 
 use ralph_testkit::journal_row;
 
 use super::*;
-use crate::catalogue::CatalogueHome;
+use crate::note_index::NoteIndexHome;
 
 struct NoProject;
 
-impl Surroundings for NoProject {}
+impl ProjectEnv for NoProject {}
 
-impl CatalogueHome for NoProject {
+impl NoteIndexHome for NoProject {
     fn prepare_index(&self) -> bool {
         true
     }
 }
 
-/// A clock by which no time of a file can be trusted.
+/// A clock that makes every file time untrustworthy.
 #[derive(Debug)]
 struct LongAgo;
 
@@ -63,7 +62,7 @@ impl Bench {
         }
     }
 
-    /// Settles an iteration that leaves these notes.
+    /// Settles an iteration with these entries.
     fn capture(&mut self, worktree: &str, notes: &[CapturedKnowledge]) {
         self.iteration += 1;
         let row = NewJournalRow {
@@ -89,12 +88,12 @@ impl Bench {
         outboxed.written.into_iter().map(|written| written.placement).collect()
     }
 
-    /// Writes until so many steps are done, and is killed then; says whether there were so many.
+    /// Writes until this many steps are done, then panics; returns whether there were that many.
     fn write_and_die_after(&mut self, steps: usize) -> bool {
         let knowledge = self.knowledge("");
         let mut left = steps;
         let killed = catch_unwind(AssertUnwindSafe(|| {
-            knowledge.write_step_by_step(&mut self.store, "", &mut || {
+            knowledge.write_with_steps(&mut self.store, "", &mut || {
                 left -= 1;
                 assert!(left > 0, "killed");
             })
@@ -103,10 +102,10 @@ impl Bench {
     }
 
     fn changed(&self, name: &str) -> Placement {
-        Placement::Changed(self.path(name))
+        Placement::Updated(self.path(name))
     }
 
-    /// What the log knows of an entry: each change with its author and the last line of the text.
+    /// The logged changes of an entry: action, author and last line of the text.
     fn logged(&self, name: &str) -> Vec<String> {
         let line = |version: &KnowledgeVersion| {
             let KnowledgeChange {
@@ -118,7 +117,7 @@ impl Bench {
         self.knowledge("").history(name).unwrap().iter().map(line).collect()
     }
 
-    /// Puts an entry there as the agent of an earlier iteration would have.
+    /// Writes an entry as the agent of an earlier iteration.
     fn put_agents(&mut self, name: &str, text: &str) {
         self.put_file(name, text);
         let agent = Author::in_iteration(AuthorKind::Agent, RunId::new(9), 1);
@@ -136,7 +135,7 @@ impl Bench {
         self.folder.path().join("knowledge").join(name)
     }
 
-    /// Every file in the folder, those that ralph needs now and then left out: name and text.
+    /// All files in the folder except temporary ones: name and text.
     fn files(&self) -> Vec<(String, String)> {
         let mut files: Vec<(String, String)> = fs::read_dir(self.folder.path().join("knowledge"))
             .unwrap()
@@ -166,17 +165,17 @@ impl Bench {
 const OLD: &str = "---\ntitle: COLOURS\ntags: [old]\nmood: good\n---\n\nOld text.\n";
 
 #[test]
-fn notes_get_files_and_the_same_title_the_same_file() {
+fn same_title_updates_the_same_file() {
     let mut bench = Bench::new();
     assert_eq!(bench.write(), []);
-    assert!(!bench.path("").exists(), "nothing to write makes nothing");
+    assert!(!bench.path("").exists(), "an empty outbox creates nothing");
     bench.put_file("hex.md", "no note, but the name is taken");
     bench.capture("", &[note("Colours", "css", "One."), note("Hex!", "css", "Two.")]);
     assert_eq!(
         bench.write(),
         [
-            Placement::Made(bench.path("colours.md")),
-            Placement::Made(bench.path("hex-2.md"))
+            Placement::Created(bench.path("colours.md")),
+            Placement::Created(bench.path("hex-2.md"))
         ]
     );
     bench.capture("", &[note("colours", "Hex", "Three.\nFour.")]);
@@ -186,12 +185,12 @@ fn notes_get_files_and_the_same_title_the_same_file() {
         "---\ntitle: \"Colours\"\ntags: [css, hex]\ncreated_at: \"2026-02-17T12:00:00Z\"\n---\n\nThree.\nFour.\n"
     );
     bench.capture("", &[note("colours", "hex", "Three.\nFour.")]);
-    assert_eq!(bench.write(), [Placement::Known(bench.path("colours.md"))]);
+    assert_eq!(bench.write(), [Placement::Unchanged(bench.path("colours.md"))]);
     assert_eq!(bench.names(), ["colours.md", "hex-2.md", "hex.md"]);
 }
 
 #[test]
-fn killed_after_any_step_each_note_is_there_once() {
+fn kill_after_any_step_writes_each_entry_once() {
     for old in [None, Some(OLD)] {
         let mut steps = 0;
         loop {
@@ -217,12 +216,12 @@ fn killed_after_any_step_each_note_is_there_once() {
                 break;
             }
         }
-        assert_eq!(steps, 9, "four steps a note, and then none");
+        assert_eq!(steps, 9, "four steps per entry, and one to end");
     }
 }
 
 #[test]
-fn what_a_person_does_to_a_note_after_it_was_put_in_place_stays() {
+fn edits_after_the_write_are_kept() {
     for old in [None, Some(OLD)] {
         for steps in 1..=4 {
             for deletes in [true, false] {
@@ -253,7 +252,7 @@ fn what_a_person_does_to_a_note_after_it_was_put_in_place_stays() {
 }
 
 #[test]
-fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
+fn edits_before_the_write_decide_its_place() {
     for steps in 1..=2 {
         let mut bench = Bench::new();
         bench.put_agents("c.md", OLD);
@@ -261,11 +260,7 @@ fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
         assert!(bench.write_and_die_after(steps));
         fs::remove_file(bench.path("c.md")).unwrap();
         bench.write();
-        assert_eq!(
-            bench.names(),
-            ["colours.md"],
-            "the note itself was never there to be deleted"
-        );
+        assert_eq!(bench.names(), ["colours.md"], "the new entry itself was not deleted");
 
         let mut bench = Bench::new();
         bench.capture("", &[note("Colours", "css", "New.")]);
@@ -278,7 +273,7 @@ fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
 }
 
 #[test]
-fn two_at_once_write_each_note_once() {
+fn concurrent_writers_write_each_entry_once() {
     let mut bench = Bench::new();
     let notes: Vec<CapturedKnowledge> = (0..20)
         .map(|n| note(&format!("Note {n}"), &format!("t{n}"), &format!("Text {n}.")))
@@ -305,7 +300,7 @@ fn two_at_once_write_each_note_once() {
 }
 
 #[test]
-fn the_same_title_from_two_worktrees_is_a_file_in_each() {
+fn worktrees_have_separate_files() {
     let mut bench = Bench::new();
     bench.capture("", &[note("Colours", "css", "Here.")]);
     bench.capture("w", &[note("Colours", "css", "There.")]);
@@ -322,7 +317,7 @@ fn the_same_title_from_two_worktrees_is_a_file_in_each() {
 }
 
 #[test]
-fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
+fn failed_entry_waits_without_blocking_others() {
     let mut bench = Bench::new();
     bench.put_agents("c.md", OLD);
     let mut permissions = fs::metadata(bench.path("c.md")).unwrap().permissions();
@@ -345,9 +340,9 @@ fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
 
 fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
     KnowledgeFolder {
-        catalogue: CataloguePlace {
+        note_index: NoteIndexPlace {
             database: path.with_extension("index.db"),
-            shelves: Vec::new(),
+            file_kinds: Vec::new(),
             knowledge: path.to_owned(),
             home: &NoProject,
             file_clock: &LongAgo,
@@ -363,7 +358,7 @@ fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
             },
         },
         author: Author::HUMAN,
-        surroundings: &NoProject,
+        project_env: &NoProject,
         patience: Patience {
             notice_after: Duration::from_secs(10),
             limit: Duration::from_secs(20),
@@ -373,7 +368,7 @@ fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
 }
 
 #[test]
-fn a_note_that_is_a_link_keeps_its_title_and_stays_a_link() {
+fn linked_entry_stays_a_link() {
     let mut bench = Bench::new();
     bench.capture("", &[note("Colours", "a", "hex")]);
     bench.write();
@@ -387,7 +382,7 @@ fn a_note_that_is_a_link_keeps_its_title_and_stays_a_link() {
 }
 
 #[test]
-fn notes_that_are_written_together_know_of_one_another() {
+fn entries_written_together_see_each_other() {
     let mut bench = Bench::new();
     bench.capture(
         "",
@@ -396,14 +391,14 @@ fn notes_that_are_written_together_know_of_one_another() {
     assert_eq!(
         bench.write(),
         [
-            Placement::Made(bench.path("one.md")),
-            Placement::Made(bench.path("two.md")),
+            Placement::Created(bench.path("one.md")),
+            Placement::Created(bench.path("two.md")),
             bench.changed("one.md"),
         ]
     );
 }
 
-/// The same note, whoever brings it: handed in, or through the outbox.
+/// Runs a check twice, with entries from a command and from the outbox.
 fn either_way(check: impl Fn(&mut Bench, &dyn Fn(&mut Bench, &CapturedKnowledge) -> Placement)) {
     check(&mut Bench::new(), &|bench, note| {
         bench.knowledge("").add(note, at()).unwrap().outcome
@@ -416,7 +411,7 @@ fn either_way(check: impl Fn(&mut Bench, &dyn Fn(&mut Bench, &CapturedKnowledge)
 }
 
 #[test]
-fn the_same_title_replaces_the_body_and_adds_the_tags() {
+fn same_title_replaces_the_body_and_adds_tags() {
     either_way(|bench, put| {
         bench.put_agents("c.md", OLD);
         let placement = put(bench, &note("Colours", "css,OLD", "New text."));
@@ -427,7 +422,7 @@ fn the_same_title_replaces_the_body_and_adds_the_tags() {
 }
 
 #[test]
-fn a_near_title_with_most_of_the_tags_changes_that_note_which_keeps_title_file_and_date() {
+fn similar_title_updates_an_entry_and_keeps_its_metadata() {
     let old = "---\ntitle: WAL mode\ntags: [sqlite, wal]\ncreated_at: 2025-01-01\n---\n\nOld.\n";
     either_way(|bench, put| {
         bench.put_agents("mine.md", old);
@@ -435,26 +430,26 @@ fn a_near_title_with_most_of_the_tags_changes_that_note_which_keeps_title_file_a
         assert_eq!(put(bench, &near), bench.changed("mine.md"));
         let new = "---\ntitle: WAL mode\ntags: [sqlite, wal, readers]\ncreated_at: 2025-01-01\n---\n\nNew.\n";
         assert_eq!(bench.files(), [("mine.md".to_owned(), new.to_owned())]);
-        assert_eq!(put(bench, &near), Placement::Known(bench.path("mine.md")));
+        assert_eq!(put(bench, &near), Placement::Unchanged(bench.path("mine.md")));
         let other = note("SQLite WAL mode", "x,sqlite", "Else.");
         assert_eq!(
             put(bench, &other),
-            Placement::Made(bench.path("sqlite-wal-mode.md")),
+            Placement::Created(bench.path("sqlite-wal-mode.md")),
             "half of the tags is not most of them"
         );
         let part = note("WAL", "sqlite,wal", "Else.");
         assert_eq!(
             put(bench, &part),
-            Placement::Changed(bench.path("mine.md")),
+            Placement::Updated(bench.path("mine.md")),
             "one of two words is half of the title"
         );
         let one_of_three = note("SQLite", "sqlite,wal,readers", "Else.");
-        assert_eq!(put(bench, &one_of_three), Placement::Made(bench.path("sqlite.md")));
+        assert_eq!(put(bench, &one_of_three), Placement::Created(bench.path("sqlite.md")));
     });
 }
 
 #[test]
-fn a_new_note_gets_the_feature_and_an_old_one_keeps_its_own() {
+fn existing_entry_keeps_its_feature() {
     either_way(|bench, put| {
         let of = |feature: &str, body: &str| CapturedKnowledge {
             feature: Some(feature.to_owned()),
@@ -472,7 +467,7 @@ fn a_new_note_gets_the_feature_and_an_old_one_keeps_its_own() {
 }
 
 #[test]
-fn titles_that_make_the_same_name_get_numbers() {
+fn equal_slugs_get_numbers() {
     either_way(|bench, put| {
         let long = "x".repeat(90);
         for (title, name) in [
@@ -485,13 +480,13 @@ fn titles_that_make_the_same_name_get_numbers() {
             (&format!("{long} two"), &format!("{}-2.md", "x".repeat(80))),
         ] {
             let made = put(bench, &note(title, title, "Text."));
-            assert_eq!(made, Placement::Made(bench.path(name)), "{title}");
+            assert_eq!(made, Placement::Created(bench.path(name)), "{title}");
         }
     });
 }
 
 #[test]
-fn a_file_that_is_no_note_stands_in_nobodys_way() {
+fn invalid_files_are_ignored() {
     either_way(|bench, put| {
         bench.put_file("a.md", "---\ntitle: [Colours\n---\n");
         bench.put_file("b.md", "---\ntitle: Colours\n---\nIt has no tags.\n");
@@ -499,30 +494,30 @@ fn a_file_that_is_no_note_stands_in_nobodys_way() {
         bench.put_file(".c.md", OLD);
         assert_eq!(
             put(bench, &note("Colours", "css", "Text.")),
-            Placement::Made(bench.path("colours.md"))
+            Placement::Created(bench.path("colours.md"))
         );
         assert_eq!(bench.files().len(), 5);
     });
 }
 
 #[test]
-fn a_deleted_entry_comes_back_from_the_log() {
+fn deleted_entry_is_restored_from_the_log() {
     let bench = Bench::new();
     let folder = bench.knowledge("");
     assert!(folder.delete("a.md", at()).unwrap().is_none());
-    assert!(!folder.path().exists(), "nothing to delete makes nothing");
+    assert!(!folder.path().exists(), "deleting nothing creates nothing");
     folder.add(&note("A", "x", "First."), at()).unwrap();
     assert!(folder.delete("b.md", at()).unwrap().is_none());
     let first = bench.files();
     folder.delete("a.md", at()).unwrap().unwrap();
     assert_eq!(bench.files(), []);
-    let gone: Vec<String> = folder.gone().unwrap().into_iter().map(|gone| gone.file).collect();
+    let gone: Vec<String> = folder.missing().unwrap().into_iter().map(|gone| gone.file).collect();
     assert_eq!(gone, ["a.md"]);
-    assert_eq!(folder.restore("a.md", None, at()).unwrap(), PutBack::Done);
+    assert_eq!(folder.restore("a.md", None, at()).unwrap(), RestoreOutcome::Done);
     assert_eq!(bench.files(), first);
-    assert_eq!(folder.restore("a.md", None, at()).unwrap(), PutBack::Before);
+    assert_eq!(folder.restore("a.md", None, at()).unwrap(), RestoreOutcome::Unchanged);
     folder.add(&note("A", "x", "Second."), at()).unwrap();
-    assert_eq!(folder.restore("a.md", Some(1), at()).unwrap(), PutBack::Done);
+    assert_eq!(folder.restore("a.md", Some(1), at()).unwrap(), RestoreOutcome::Done);
     assert_eq!(bench.files(), first);
     assert!(folder.restore("a.md", Some(9), at()).is_err());
     assert!(folder.restore("b.md", None, at()).is_err());
@@ -539,7 +534,7 @@ fn a_deleted_entry_comes_back_from_the_log() {
 }
 
 #[test]
-fn every_text_that_an_entry_had_is_in_the_log() {
+fn all_texts_of_an_entry_are_logged() {
     either_way(|bench, put| {
         bench.put_agents("c.md", OLD);
         assert_eq!(put(bench, &note("Colours", "css", "New.")), bench.changed("c.md"));
@@ -551,23 +546,23 @@ fn every_text_that_an_entry_had_is_in_the_log() {
             .map(|line| line.split(": ").nth(1).unwrap().to_owned())
             .collect();
         assert_eq!(texts, ["Old text.", "New.", "New.", "Newer."]);
-        assert_eq!(bench.names(), ["c.md"], "no copies beside it");
+        assert_eq!(bench.names(), ["c.md"], "no copies");
     });
 }
 
 #[test]
-fn what_people_do_to_files_is_found_by_comparing() {
+fn direct_edits_are_found_by_comparing() {
     let mut bench = Bench::new();
     bench.put_file("c.md", OLD);
-    let look = |bench: &mut Bench| bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
-    look(&mut bench);
-    look(&mut bench);
+    let sync = |bench: &mut Bench| bench.knowledge("").sync_log(&mut bench.store, at()).unwrap();
+    sync(&mut bench);
+    sync(&mut bench);
     bench.put_file("c.md", &OLD.replace("Old text.", "By hand."));
-    look(&mut bench);
+    sync(&mut bench);
     fs::remove_file(bench.path("c.md")).unwrap();
-    look(&mut bench);
+    sync(&mut bench);
     bench.put_file("c.md", OLD);
-    look(&mut bench);
+    sync(&mut bench);
     assert_eq!(
         bench.logged("c.md"),
         [
@@ -580,12 +575,12 @@ fn what_people_do_to_files_is_found_by_comparing() {
 }
 
 #[test]
-fn a_file_whose_stamp_is_recorded_is_not_read_again() {
+fn unchanged_file_is_not_read_again() {
     let mut bench = Bench::new();
     for number in 0..50 {
         bench.put_file(&format!("n{number}.md"), OLD);
     }
-    bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+    bench.knowledge("").sync_log(&mut bench.store, at()).unwrap();
     // A file that cannot be read would be noticed.
     for number in 0..50 {
         let path = bench.path(&format!("n{number}.md"));
@@ -594,12 +589,12 @@ fn a_file_whose_stamp_is_recorded_is_not_read_again() {
         let states = bench.store.knowledge_states(&bench.knowledge("").log.file).unwrap();
         assert!(states.iter().any(|state| state.record.stamp == stamp));
     }
-    bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+    bench.knowledge("").sync_log(&mut bench.store, at()).unwrap();
     assert_eq!(bench.logged("n7.md"), ["adopted by unknown: Old text."]);
 }
 
 #[test]
-fn an_agents_entry_never_replaces_a_persons() {
+fn agents_never_replace_a_persons_entry() {
     let mut bench = Bench::new();
     bench
         .knowledge("")
@@ -607,13 +602,17 @@ fn an_agents_entry_never_replaces_a_persons() {
         .unwrap();
     let persons = bench.files();
     bench.capture("", &[note("COLOURS", "css", "An agent's.")]);
-    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-2.md"))]);
+    assert_eq!(bench.write(), [Placement::Created(bench.path("colours-2.md"))]);
     bench.capture("", &[note("Colours", "css", "An agent's, again.")]);
-    assert_eq!(bench.write(), [bench.changed("colours-2.md")], "its own may be updated");
+    assert_eq!(
+        bench.write(),
+        [bench.changed("colours-2.md")],
+        "an agent's own entry may be updated"
+    );
     bench.capture("", &[note("Colours", "other", "A person's.")]);
-    assert_eq!(bench.write(), [Placement::Known(bench.path("colours.md"))]);
+    assert_eq!(bench.write(), [Placement::Unchanged(bench.path("colours.md"))]);
     bench.capture("", &[note("Colours of paint", "css", "Near.")]);
-    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-of-paint.md"))]);
+    assert_eq!(bench.write(), [Placement::Created(bench.path("colours-of-paint.md"))]);
     assert_eq!(fs::read_to_string(bench.path("colours.md")).unwrap(), persons[0].1);
     let agents = fs::read_to_string(bench.path("colours-2.md")).unwrap();
     bench.put_file(
@@ -621,7 +620,7 @@ fn an_agents_entry_never_replaces_a_persons() {
         &agents.replace("An agent's, again.", "Edited by a person."),
     );
     bench.capture("", &[note("Colours", "css", "An agent's, once more.")]);
-    assert_eq!(bench.write(), [Placement::Made(bench.path("colours-3.md"))]);
+    assert_eq!(bench.write(), [Placement::Created(bench.path("colours-3.md"))]);
     assert_eq!(
         bench.logged("colours-2.md"),
         [
@@ -633,13 +632,13 @@ fn an_agents_entry_never_replaces_a_persons() {
 }
 
 #[test]
-fn killed_after_any_step_the_log_has_the_old_text_and_names_the_agent_once() {
+fn kill_after_any_step_logs_old_text_and_agent_once() {
     for steps in 1..=5 {
         let mut bench = Bench::new();
         bench.put_agents("c.md", OLD);
         bench.capture("", &[note("Colours", "css", "New.")]);
         bench.write_and_die_after(steps);
-        bench.knowledge("").take_stock(&mut bench.store, at()).unwrap();
+        bench.knowledge("").sync_log(&mut bench.store, at()).unwrap();
         bench.write();
         let logged = bench.logged("c.md");
         assert_eq!(
@@ -658,7 +657,7 @@ fn killed_after_any_step_the_log_has_the_old_text_and_names_the_agent_once() {
 }
 
 #[test]
-fn notes_are_named_by_titles_of_any_kind_and_by_files() {
+fn entries_are_selected_by_title_or_file() {
     let bench = Bench::new();
     let folder = bench.knowledge("");
     for title in ["Ports?", "Ports!", "IPv6", "Ports, and who has them", "Unnamed"] {
@@ -677,7 +676,7 @@ fn notes_are_named_by_titles_of_any_kind_and_by_files() {
 }
 
 #[test]
-fn an_entry_with_the_longest_name_is_changed_deleted_and_restored() {
+fn entry_with_the_longest_name_can_be_changed() {
     let bench = Bench::new();
     let name = format!("{}.md", "é".repeat(126));
     assert_eq!(name.len(), 255);
@@ -685,9 +684,9 @@ fn an_entry_with_the_longest_name_is_changed_deleted_and_restored() {
     fs::rename(bench.path("short.md"), bench.path(&name)).unwrap();
     let folder = bench.knowledge("");
     let changed = folder.add(&note("Colours", "css", "New."), at()).unwrap();
-    assert_eq!(changed.outcome, Placement::Changed(bench.path(&name)));
+    assert_eq!(changed.outcome, Placement::Updated(bench.path(&name)));
     folder.delete(&name, at()).unwrap().unwrap();
     assert_eq!(bench.files(), []);
-    assert_eq!(folder.restore(&name, Some(1), at()).unwrap(), PutBack::Done);
+    assert_eq!(folder.restore(&name, Some(1), at()).unwrap(), RestoreOutcome::Done);
     assert_eq!(bench.files(), [(name, OLD.to_owned())]);
 }

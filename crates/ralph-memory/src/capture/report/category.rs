@@ -1,15 +1,15 @@
-//! What kind of failure the lines of an output tell of: by the forms that tools have, never by a word in a sentence.
+//! Classifies failures by the output formats of tools, never by words in a sentence.
 
 use ralph_model::ErrorCategory;
 
-/// Errors of rustc that say a type does not fit.
+/// Type errors of rustc.
 const RUST_TYPES: [&str; 12] = [
     "E0053", "E0061", "E0107", "E0277", "E0282", "E0283", "E0308", "E0369", "E0599", "E0604", "E0605", "E0614",
 ];
-/// Errors of rustc that name what is not there.
+/// Unresolved names of rustc.
 const RUST_NAMES: [&str; 3] = ["E0432", "E0433", "E0463"];
 
-/// Names of exceptions, and what each tells of.
+/// Exception names and their categories.
 const EXCEPTIONS: [(&str, ErrorCategory); 16] = [
     ("AssertionError", ErrorCategory::TestFailure),
     ("AssertionFailedError", ErrorCategory::TestFailure),
@@ -29,8 +29,8 @@ const EXCEPTIONS: [(&str, ErrorCategory); 16] = [
     ("TimeoutException", ErrorCategory::Timeout),
 ];
 
-/// How package managers begin to tell that they cannot get what is needed.
-const DEPENDENCIES: [&str; 10] = [
+/// Prefixes of package manager errors about unavailable dependencies.
+const DEPENDENCY_ERRORS: [&str; 10] = [
     "error: no matching package",
     "error: failed to select a version",
     "error: failed to get `",
@@ -43,14 +43,14 @@ const DEPENDENCIES: [&str; 10] = [
     "npm ERR! code E404",
 ];
 
-/// How test runners tell of a test that failed.
-const TESTS: [&str; 9] = ["not ok ", "--- FAIL", "FAIL: ", "✖ ", "✗ ", "✕ ", "× ", "● ", "FAILED "];
+/// Prefixes of failed tests.
+const FAILED_TEST_PREFIXES: [&str; 9] = ["not ok ", "--- FAIL", "FAIL: ", "✖ ", "✗ ", "✕ ", "× ", "● ", "FAILED "];
 
-/// What kind of failure these lines tell of. What names the matter decides before what only says that a test failed.
+/// The category of these lines. A specific error takes precedence over a failed test.
 #[must_use]
 pub fn category_of(lines: &str) -> ErrorCategory {
     let kinds = lines.lines().find_map(kind_of_line);
-    let test = lines.lines().any(is_of_test).then_some(ErrorCategory::TestFailure);
+    let test = lines.lines().any(is_failed_test).then_some(ErrorCategory::TestFailure);
     kinds.or(test).unwrap_or(ErrorCategory::Unknown)
 }
 
@@ -75,14 +75,14 @@ fn of_rustc(line: &str) -> Option<ErrorCategory> {
 }
 
 fn of_package_manager(line: &str) -> Option<ErrorCategory> {
-    DEPENDENCIES
+    DEPENDENCY_ERRORS
         .iter()
-        .any(|beginning| line.starts_with(beginning))
+        .any(|prefix| line.starts_with(prefix))
         .then_some(ErrorCategory::DependencyError)
 }
 
-/// `cart.c:4:20: error: …`, `cart.ts(4,20): error TS2322: …`; an error of rustc without a number has its place in the next
-/// line.
+/// `cart.c:4:20: error: …`, `cart.ts(4,20): error TS2322: …`; rustc errors without a code have their location on the
+/// next line.
 fn of_compiler(line: &str) -> Option<ErrorCategory> {
     if let Some((place, message)) = line.split_once(": error TS") {
         let number: String = message.chars().take_while(char::is_ascii_digit).collect();
@@ -93,8 +93,7 @@ fn of_compiler(line: &str) -> Option<ErrorCategory> {
             _ => ErrorCategory::BuildError,
         });
     }
-    let is_placed =
-        |(place, _): (&str, &str)| place.contains(':') && place.ends_with(|sign: char| sign.is_ascii_digit());
+    let is_placed = |(place, _): (&str, &str)| place.contains(':') && place.ends_with(|c: char| c.is_ascii_digit());
     let is_error = line.split_once(": error: ").is_some_and(is_placed)
         || line.split_once(": fatal error: ").is_some_and(is_placed)
         || line.starts_with("--> ");
@@ -106,8 +105,8 @@ fn of_exception(line: &str) -> Option<ErrorCategory> {
     let line = line.strip_prefix("E ").unwrap_or(line).trim_start();
     let end = line.find([':', ' ', '[']).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
-    let is_told = rest.is_empty() || rest.starts_with(": ") || (rest.starts_with(" [") && rest.contains("]: "));
-    if !is_told {
+    let is_exception = rest.is_empty() || rest.starts_with(": ") || (rest.starts_with(" [") && rest.contains("]: "));
+    if !is_exception {
         return None;
     }
     if name == "Error" && rest.starts_with(": Cannot find module '") {
@@ -151,7 +150,7 @@ fn of_shell(line: &str) -> Option<ErrorCategory> {
     if program.contains(char::is_whitespace) {
         return None;
     }
-    let is_placed = rest.starts_with("line ") || rest.starts_with(|sign: char| sign.is_ascii_digit());
+    let is_placed = rest.starts_with("line ") || rest.starts_with(|c: char| c.is_ascii_digit());
     if rest.ends_with(": command not found") || (is_placed && rest.ends_with(": not found")) {
         Some(ErrorCategory::DependencyError)
     } else if rest.ends_with("No such file or directory") {
@@ -163,11 +162,14 @@ fn of_shell(line: &str) -> Option<ErrorCategory> {
     }
 }
 
-fn is_of_test(line: &str) -> bool {
+fn is_failed_test(line: &str) -> bool {
     let trimmed = line.trim();
     let is_panic = trimmed.starts_with("thread '") && trimmed.contains(" panicked at ");
     let is_listed = trimmed.starts_with("test ") && trimmed.ends_with(" ... FAILED");
-    is_panic || is_listed || line.starts_with("E   ") || TESTS.iter().any(|beginning| trimmed.starts_with(beginning))
+    is_panic
+        || is_listed
+        || line.starts_with("E   ")
+        || FAILED_TEST_PREFIXES.iter().any(|prefix| trimmed.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_tell_and_words_in_a_sentence_do_not() {
+    fn formats_are_classified_and_sentences_are_not() {
         check(
             "error[E0308]: mismatched types\n --> src/lib.rs:5:23",
             ErrorCategory::TypeError,
@@ -195,7 +197,7 @@ mod tests {
         );
         check("cart.ts:4:20 - a type error was found", ErrorCategory::Unknown);
         check(
-            "The TypeError: was mended before the test failed",
+            "The TypeError: was fixed before the test failed",
             ErrorCategory::Unknown,
         );
         check("this test FAILED because of a timeout", ErrorCategory::Unknown);

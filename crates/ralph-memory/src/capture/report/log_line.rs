@@ -1,47 +1,41 @@
-//! Lines of logs: how grave they are stands behind the time, and behind what else a logger writes before its message.
+//! Log lines: finds the level after the time and other fields.
 
+use super::failure_lines::reports_failure;
 use super::message::DAYS_AND_MONTHS;
-use super::telling::tells_of_failure;
 
-/// Among how many words at the beginning of a line it is looked for.
+/// The number of words at the start of a line that are searched.
 const MAX_HEAD: usize = 12;
-/// Words for what went wrong.
 const ERRORS: [&str; 9] = [
     "error", "err", "fatal", "critical", "crit", "severe", "panic", "emerg", "alert",
 ];
 const WARNINGS: [&str; 2] = ["warn", "warning"];
-/// Words for what goes as it should.
 const ROUTINE: [&str; 6] = ["info", "debug", "trace", "notice", "verbose", "fine"];
-/// What the word stands behind where a line is made of names and values.
+/// Names of the level in key-value lines.
 const NAMES: [&str; 3] = ["level", "lvl", "severity"];
 
-/// How grave a line of a log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Something went wrong.
     Error,
-    /// Something may.
     Warning,
-    /// All is well.
     Routine,
 }
 
-/// How grave a line is; none of a line that begins with neither a time nor a level in brackets, as those of logs do.
+/// The level of a log line; `None` for a line without a timestamp or a level in brackets.
 pub(super) fn level_of(line: &str) -> Option<Level> {
     let mut is_timed = false;
-    // Whether nothing but the time stands before a word.
+    // Whether only timestamp words precede.
     let mut is_next = true;
     for (place, word) in line.split_whitespace().take(MAX_HEAD).enumerate() {
         let word = without_priority(word);
         let (name, value) = word.split_once('=').unwrap_or(("", word));
         let value = bare(value);
-        if is_moment(value) {
+        if is_time(value) {
             is_timed = true;
         } else if !is_part_of_date(value) {
             let is_bracketed = word.starts_with('[') && word.trim_end_matches(':').ends_with(']');
             let is_marked = word != value || value.chars().all(char::is_uppercase);
             let may_be = (is_timed && (is_marked || is_next)) || (place == 0 && is_bracketed) || NAMES.contains(&name);
-            // Some put the name of a channel before it: `shop.ERROR:`.
+            // Some loggers prefix a channel: `shop.ERROR:`.
             let level = value.rsplit('.').next().and_then(named_level);
             if let Some(level) = level.filter(|_| may_be) {
                 return Some(level);
@@ -55,9 +49,9 @@ pub(super) fn level_of(line: &str) -> Option<Level> {
     None
 }
 
-/// Whether it is a line of a log that tells of nothing that went wrong.
+/// Whether it is a routine log line that reports no failure.
 pub(super) fn is_chatter(line: &str) -> bool {
-    level_of(line) == Some(Level::Routine) && !tells_of_failure(line)
+    level_of(line) == Some(Level::Routine) && !reports_failure(line)
 }
 
 fn named_level(word: &str) -> Option<Level> {
@@ -73,10 +67,10 @@ fn named_level(word: &str) -> Option<Level> {
 }
 
 fn bare(word: &str) -> &str {
-    word.trim_matches(|sign: char| !sign.is_alphanumeric())
+    word.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// `<13>Nov`: the system's log begins with a number that says where a line belongs.
+/// `<13>Nov`: syslog lines begin with a priority.
 fn without_priority(word: &str) -> &str {
     let after = word.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     match after {
@@ -96,10 +90,10 @@ fn is_number(text: &str) -> bool {
 }
 
 /// `2026-11-16`, `16/Nov/2026`, `12:00:03.123`, or both: `2026-11-16T12:00:03Z`.
-fn is_moment(word: &str) -> bool {
+fn is_time(word: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let parts = |signs: [char; 2]| {
-        let mut parts = word.splitn(3, signs);
+    let parts = |separators: [char; 2]| {
+        let mut parts = word.splitn(3, separators);
         Some((parts.next()?, parts.next()?, parts.next()?))
     };
     let is_date = parts(['-', '/']).is_some_and(|(one, month, other)| {
@@ -123,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_level_stands_behind_the_time_in_every_form() {
+    fn level_is_found_after_any_time_format() {
         for line in [
             "2026-11-16 12:00:03 ERROR cart: no price",
             "2026-11-16T12:00:03.123Z ERROR cart: no price",
@@ -154,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_otherwise_is_no_line_of_a_log() {
+    fn other_lines_are_not_log_lines() {
         for line in [
             "",
             "error: no price",
@@ -169,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_tells_of_nothing_wrong_is_chatter() {
+    fn only_routine_lines_are_chatter() {
         assert!(is_chatter("2026-11-16 12:00:03 INFO shutting down"));
         assert!(!is_chatter("2026-11-16 12:00:03 INFO check failed"));
         assert!(!is_chatter("2026-11-16 12:00:03 ERROR shutting down"));

@@ -1,14 +1,14 @@
-//! The files that an output names.
+//! Finds file names in a program's output.
 
 use std::path::Path;
 
-use crate::capture::found_tags::ENDINGS;
+use crate::capture::found_tags::EXTENSIONS;
 
-/// What may stand around a name.
-const AROUND: [char; 17] = [
+/// Characters around a name.
+const DELIMITERS: [char; 17] = [
     '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '=', '|', '*', '…',
 ];
-/// Where the files of the system and of its tools lie. A project may lie there, too: its own files are never foreign.
+/// Folders of the system and its tools. Files of a project in such a folder still count as its own.
 const SYSTEM: [&str; 12] = [
     "/usr/lib/",
     "/usr/lib64/",
@@ -23,18 +23,18 @@ const SYSTEM: [&str; 12] = [
     "/System/",
     "/Library/",
 ];
-/// Folders for what others wrote, wherever they lie: most lie right in the project that needs them.
-const OF_OTHERS: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".rustup", ".pyenv"];
-/// The most names that are looked for in one text.
-const MOST_NAMES: usize = 200;
+/// Folders for third-party code, which may be inside the project.
+const THIRD_PARTY: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".rustup", ".pyenv"];
+/// The maximum number of names per text.
+const MAX_NAMES: usize = 200;
 
-/// The files that a text names, each once, in order, without line numbers; as they are written there. Files of the system
-/// and of what others wrote are left out; the project is the folder `root`.
+/// The files named in a text, as written, unique, in order, without line numbers. System and third-party files are
+/// omitted; `root` is the project root.
 #[must_use]
 pub fn named_files<'a>(text: &'a str, root: &Path) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for word in text.split(|sign: char| sign.is_whitespace() || AROUND.contains(&sign)) {
-        if names.len() >= MOST_NAMES {
+    for word in text.split(|c: char| c.is_whitespace() || DELIMITERS.contains(&c)) {
+        if names.len() >= MAX_NAMES {
             break;
         }
         let Some(name) = file_of(word).filter(|name| !is_foreign(name, root)) else {
@@ -47,25 +47,25 @@ pub fn named_files<'a>(text: &'a str, root: &Path) -> Vec<&'a str> {
     names
 }
 
-/// A file as one calls it from the root of the project; none for one that is written from elsewhere, or lies there.
-pub(super) fn below_root<'a>(name: &'a str, root: &Path) -> Option<&'a Path> {
-    // All there is lies below the topmost folder, which says nothing.
+/// The path relative to the project root; `None` for files elsewhere.
+pub(super) fn relative_to_root<'a>(name: &'a str, root: &Path) -> Option<&'a Path> {
+    // With `/` as root, everything would be inside.
     root.parent()?;
     Path::new(name).strip_prefix(root).ok()
 }
 
 fn is_foreign(name: &str, root: &Path) -> bool {
-    let below = below_root(name, root);
+    let below = relative_to_root(name, root);
     if below.is_none() && SYSTEM.iter().any(|folder| name.starts_with(folder)) {
         return true;
     }
-    // A project that lies in such a folder itself is no foreign one.
+    // A project inside such a folder is not third-party.
     let name = below.and_then(Path::to_str).unwrap_or(name);
     let mut parts = name.split(['/', '\\']).peekable();
     while let Some(part) = parts.next() {
         let next = parts.peek().copied().unwrap_or_default();
         let is_python = part == "lib" && next.strip_prefix("python").is_some_and(begins_with_digit);
-        if is_python || OF_OTHERS.contains(&part) || (part, next) == (".cargo", "registry") {
+        if is_python || THIRD_PARTY.contains(&part) || (part, next) == (".cargo", "registry") {
             return true;
         }
     }
@@ -73,16 +73,17 @@ fn is_foreign(name: &str, root: &Path) -> bool {
 }
 
 fn begins_with_digit(text: &str) -> bool {
-    text.starts_with(|sign: char| sign.is_ascii_digit())
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The file that a word names, if it looks like one: a name with an ending, maybe below folders, maybe with a line.
+/// The file named by a word, if it looks like one: a name with an extension, optional folders and an optional line
+/// number.
 fn file_of(word: &str) -> Option<&str> {
     let word = word.strip_prefix("file://").unwrap_or(word);
     if word.contains("://") || word.starts_with("node:") {
         return None;
     }
-    // `src/lib.rs:10:5:`, `tests/a.py::test_b`: a name ends at its first colon, unless that is a drive's.
+    // `src/lib.rs:10:5:`, `tests/a.py::test_b`: a name ends at the first colon that does not follow a drive letter.
     let name = match word.split_once(':') {
         Some((drive, rest)) if drive.len() == 1 && rest.starts_with(['\\', '/']) => {
             let length = rest.find(':').unwrap_or(rest.len()) + drive.len() + 1;
@@ -94,16 +95,16 @@ fn file_of(word: &str) -> Option<&str> {
     let name = name.trim_end_matches(['.', '!', '?']);
     let name = name.strip_prefix("./").unwrap_or(name);
     let last = name.rsplit(['/', '\\']).next()?;
-    let (stem, ending) = last.rsplit_once('.')?;
-    let is_ending = (1..=5).contains(&ending.len())
-        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && ending.bytes().any(|byte| byte.is_ascii_alphabetic());
-    // `self.name`, `e.g`, `1.5s` and `Foo.bar` look like files, too: without a folder only endings of sources count.
-    let is_known = last.len() < name.len() || ENDINGS.contains(&ending);
+    let (stem, extension) = last.rsplit_once('.')?;
+    let is_extension = (1..=5).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
+    // `self.name`, `e.g`, `1.5s` and `Foo.bar` look like files: without a folder, only source extensions count.
+    let is_known = last.len() < name.len() || EXTENSIONS.contains(&extension);
     let is_stem = stem.chars().any(char::is_alphanumeric)
         && !stem.ends_with('.')
         && !stem.bytes().all(|byte| byte.is_ascii_digit());
-    (is_ending && is_known && is_stem).then_some(name)
+    (is_extension && is_known && is_stem).then_some(name)
 }
 
 #[cfg(test)]
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_as_tools_write_them() {
+    fn files_are_found_in_tool_formats() {
         check("  --> src/lib.rs:10:5", &["src/lib.rs"]);
         check("thread 'a' panicked at crates/a/src/b.rs:1:2:", &["crates/a/src/b.rs"]);
         check(
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_no_files() {
+    fn other_words_are_not_files() {
         check("self.total is 1.5s, e.g. 3.14 of https://example.org/a.html", &[]);
         check(
             "at Module._extensions..js (node:internal/modules/cjs/loader:1623:10)",
@@ -154,7 +155,7 @@ mod tests {
         check("and/or n/a 3/10 a::b", &[]);
     }
     #[test]
-    fn a_project_has_files_of_its_own_wherever_it_lies() {
+    fn project_in_a_system_folder_has_own_files() {
         for root in [
             "/usr/src/app",
             "/opt/app",
@@ -170,12 +171,12 @@ mod tests {
         check("packages/web/lib/cart.ts:3", &["packages/web/lib/cart.ts"]);
         check("lib/python/cart.py", &["lib/python/cart.py"]);
         check("src/usr/lib/a.c opt/b.c", &["src/usr/lib/a.c", "opt/b.c"]);
-        // A gate that runs in a container names files as they are called there.
+        // A gate in a container uses the container's paths.
         check("/usr/src/app/cart.py:3", &["/usr/src/app/cart.py"]);
     }
 
     #[test]
-    fn what_others_wrote_is_foreign_also_below_the_project() {
+    fn third_party_files_inside_the_project_are_omitted() {
         check(
             "node_modules/chai/index.js:3 /home/dev/project/node_modules/a/b.js",
             &[],

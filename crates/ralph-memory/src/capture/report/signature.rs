@@ -1,4 +1,4 @@
-//! When two attempts failed the same way: a digest of what does not differ from time to time.
+//! Signatures of failures: a digest of the parts that do not vary between runs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,15 +7,14 @@ use ralph_model::{FailureReport, ReportOrigin, Signature};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::log_line::is_chatter;
-use super::message::{last_of, message_lines};
-use super::named_files::{below_root, named_files};
+use super::message::{last_component, message_lines};
+use super::named_files::{named_files, relative_to_root};
 use crate::capture::clean;
 
-/// What makes a failure the same as another one: its category, its message, its files. The message is what a program
-/// printed, where there is anything but the routine of a log, else the reason, without what differs from time to time; its
-/// lines are compared as a set, since tests that run at the same time print in any order. The files are those that the program names, else those
-/// that an agent lists: what ralph lists by itself may be all that the attempt changed, and the next one fails in the same
-/// way after it changed something else. The project is the folder `root`.
+/// The signature of a failure: its category, normalised message and files. The message is the program's output without
+/// routine log lines, else the reason; its lines form a set, because parallel tests print in any order. The files are
+/// those named in the output, else those listed by an agent. Files listed by ralph do not count: they may be everything
+/// the attempt changed, and the next attempt may fail the same way after other changes. `root` is the project root.
 #[must_use]
 pub fn signature(report: &FailureReport, root: &Path) -> Signature {
     let output = report.error_output.as_deref().map(without_chatter);
@@ -26,24 +25,24 @@ pub fn signature(report: &FailureReport, root: &Path) -> Signature {
     let listed = report.relevant_files.iter().map(String::as_str);
     let files: BTreeSet<String> = match report.origin {
         ReportOrigin::Agent if named.is_empty() => listed.map(|file| as_listed(file, root)).collect(),
-        ReportOrigin::Agent | ReportOrigin::Ralph => named.into_iter().map(|file| known_as(file, root)).collect(),
+        ReportOrigin::Agent | ReportOrigin::Ralph => named.into_iter().map(|file| project_path(file, root)).collect(),
     };
     let parts = std::iter::once(report.category.word().to_owned())
         .chain(lines)
-        // No line is empty, so nothing of a message can be taken for a file.
+        // No line is empty, so a message line cannot be confused with a file.
         .chain(std::iter::once(String::new()))
         .chain(files);
     let text: Vec<String> = parts.collect();
     Signature::new(xxh3_64(text.join("\n").as_bytes()))
 }
 
-/// An output without what a log tells of its routine, which is other each time.
+/// An output without routine log lines, which vary between runs.
 fn without_chatter(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
     lines.join("\n")
 }
 
-/// A message as it would be wherever the project lies: it is moved, and has worktrees.
+/// A message without the project's path, which differs between worktrees.
 fn without_root(message: &str, root: &Path) -> String {
     match root.to_str().filter(|_| root.parent().is_some()) {
         Some(root) => message.replace(&format!("{root}/"), "").replace(root, "."),
@@ -51,18 +50,18 @@ fn without_root(message: &str, root: &Path) -> String {
     }
 }
 
-/// A file as the project calls it; the name of one that lies elsewhere.
-fn known_as(file: &str, root: &Path) -> String {
-    match below_root(file, root) {
+/// A file relative to the project root, or the file name of one elsewhere.
+fn project_path(file: &str, root: &Path) -> String {
+    match relative_to_root(file, root) {
         Some(below) => below.to_string_lossy().into_owned(),
-        None if file.starts_with('/') || file.contains('\\') => last_of(file).to_owned(),
+        None if file.starts_with('/') || file.contains('\\') => last_component(file).to_owned(),
         None => file.to_owned(),
     }
 }
 
-/// A file as an agent lists it, without the line that may stand behind it.
+/// A file as listed by an agent, without a line number.
 fn as_listed(file: &str, root: &Path) -> String {
-    known_as(named_files(file, root).first().map_or(file, |name| *name), root)
+    project_path(named_files(file, root).first().map_or(file, |name| *name), root)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! When two failures are the same.
+//! Tests of equal and different failures.
 
 use ralph_model::{ErrorCategory, ReportOrigin};
 use ralph_testkit::{RECORDED, RECORDED_ROOT, Recorded};
 
 use super::super::message::message_line;
 use super::*;
-use crate::capture::{MOST_ERROR_OUTPUT, category_of, why_lines};
+use crate::capture::{MAX_ERROR_OUTPUT, category_of, why_lines};
 
 fn signature(report: &FailureReport) -> Signature {
     super::signature(report, Path::new(RECORDED_ROOT))
@@ -36,7 +36,7 @@ fn different(one: &str, other: &str) {
 }
 
 #[test]
-fn what_differs_from_time_to_time_makes_no_other_failure() {
+fn varying_parts_are_ignored() {
     same("took 0.12s at 0x7ffe12ab", "took 1250 ms at 0x10");
     same(
         "thread 'a' (19892) panicked at src/lib.rs:19:9:",
@@ -63,7 +63,7 @@ fn what_differs_from_time_to_time_makes_no_other_failure() {
 }
 
 #[test]
-fn what_says_what_is_wrong_does() {
+fn relevant_parts_are_compared() {
     different("  left: 404", "  left: 500");
     different("error[E0308]: mismatched types", "error[E0277]: mismatched types");
     different("test tests::case_1 ... FAILED", "test tests::case_2 ... FAILED");
@@ -77,7 +77,7 @@ fn what_says_what_is_wrong_does() {
 }
 
 #[test]
-fn values_that_differ_make_other_failures() {
+fn different_values_are_different_failures() {
     different("  left: 12.5", "  left: 13.5");
     different(" right: Some(404)", " right: Some(500)");
     different("AssertionError: 350 != 1550", "AssertionError: 350 != 2550");
@@ -93,7 +93,7 @@ fn values_that_differ_make_other_failures() {
 }
 
 #[test]
-fn values_within_values_make_other_failures() {
+fn different_nested_values_are_different_failures() {
     different("  left: [1, 1]", "  left: [1, 2]");
     different(" right: Point { x: 1, y: 2 }", " right: Point { x: 1, y: 3 }");
     different("  left: (1, Some(2))", "  left: (1, Some(3))");
@@ -120,7 +120,7 @@ fn values_within_values_make_other_failures() {
 }
 
 #[test]
-fn what_differs_from_time_to_time_is_forgiven_within_values() {
+fn varying_parts_of_values_are_ignored() {
     same("  left: [P at 0x7ffe12ab, 2]", "  left: [P at 0x10, 2]");
     same("  left: (1, 12.5ms)", "  left: (1, 1.25s)");
     same("  left: [12 ms, 3]", "  left: [14 ms, 3]");
@@ -169,7 +169,7 @@ fn what_differs_from_time_to_time_is_forgiven_within_values() {
 }
 
 #[test]
-fn lines_that_show_how_values_differ_are_values_and_items_of_a_list_are_not() {
+fn diff_lines_are_values_and_list_items_are_not() {
     let signed = |lines: &str| signature(&report(lines));
     let shown = |value: u32| signed(&format!("+ actual - expected\n  {{\n+   a: {value}\n-   a: 0\n  }}"));
     assert_ne!(shown(1), shown(2));
@@ -181,7 +181,7 @@ fn lines_that_show_how_values_differ_are_values_and_items_of_a_list_are_not() {
 }
 
 #[test]
-fn a_route_is_no_path() {
+fn routes_are_not_paths() {
     different("GET /users/new returned 404", "GET /orders/new returned 404");
     different("GET /a/index.html returned 404", "GET /b/index.html returned 404");
     different("no handler for /users/new", "no handler for /orders/new");
@@ -190,7 +190,7 @@ fn a_route_is_no_path() {
 }
 
 #[test]
-fn durations_and_names_of_other_things_are_no_values() {
+fn durations_and_labelled_numbers_are_not_values() {
     same(
         "expected less than 100 ms, got 132 ms",
         "expected less than 100 ms, got 148 ms",
@@ -205,7 +205,7 @@ fn durations_and_names_of_other_things_are_no_values() {
 }
 
 #[test]
-fn what_an_attempt_changed_is_no_part_of_how_it_failed() {
+fn changed_files_are_not_part_of_the_signature() {
     let changed = |files: &[&str]| FailureReport {
         relevant_files: files.iter().map(|file| (*file).to_owned()).collect(),
         ..report("expected 3 lines, got 2")
@@ -217,7 +217,7 @@ fn what_an_attempt_changed_is_no_part_of_how_it_failed() {
         ..report
     };
     assert_eq!(signature(&silent(one.clone())), signature(&silent(two.clone())));
-    // What an agent lists, it lists on purpose.
+    // Files listed by an agent are listed on purpose.
     let listed = |report: FailureReport| FailureReport {
         origin: ReportOrigin::Agent,
         ..report
@@ -226,7 +226,7 @@ fn what_an_attempt_changed_is_no_part_of_how_it_failed() {
 }
 
 #[test]
-fn the_kind_and_the_files_count_and_the_order_of_lines_does_not() {
+fn category_and_files_count_but_not_line_order() {
     let one = report("test a ... FAILED\ntest b ... FAILED");
     assert_eq!(
         signature(&one),
@@ -265,7 +265,7 @@ fn the_kind_and_the_files_count_and_the_order_of_lines_does_not() {
 }
 
 #[test]
-fn a_project_elsewhere_fails_the_same_way() {
+fn project_path_does_not_matter() {
     let signed = |root: &str| {
         let output = format!("  File \"{root}/src/cart.py\", line 5, in total\nTypeError: no {root}/prices in {root}");
         super::signature(&report(&output), Path::new(root))
@@ -275,7 +275,7 @@ fn a_project_elsewhere_fails_the_same_way() {
 }
 
 #[test]
-fn without_an_output_the_reason_counts() {
+fn reason_is_used_without_output() {
     let silent = |why: &str| FailureReport {
         why_failed: why.to_owned(),
         error_output: None,
@@ -289,7 +289,7 @@ fn without_an_output_the_reason_counts() {
     );
 }
 
-/// Recorded outputs that show the same failure: another time, or after other lines were added above.
+/// Recorded outputs of the same failure: repeated, or after lines were added above.
 const SAME: [(&str, &str); 21] = [
     ("cargo_test_assertion", "cargo_test_assertion_moved"),
     ("cargo_test_missing_file", "cargo_test_missing_file_again"),
@@ -301,14 +301,14 @@ const SAME: [(&str, &str); 21] = [
     ("shell_served_404", "shell_served_404_again"),
     ("shell_temporary", "shell_temporary_again"),
     ("shell_case", "shell_case_moved"),
-    // Values with what differs from time to time in them.
+    // Values that contain varying parts.
     ("cargo_test_list", "cargo_test_list_again"),
     ("cargo_test_port", "cargo_test_port_again"),
     ("cargo_test_duration", "cargo_test_duration_again"),
     ("cargo_test_temporary", "cargo_test_temporary_again"),
     ("node_test_list", "node_test_list_again"),
     ("unittest_object", "unittest_object_again"),
-    // Logs, whose last lines are other ones each time.
+    // Logs, whose last lines vary.
     ("shell_log", "shell_log_again"),
     ("shell_date_log", "shell_date_log_again"),
     ("shell_syslog", "shell_syslog_again"),
@@ -317,9 +317,9 @@ const SAME: [(&str, &str); 21] = [
 ];
 
 #[test]
-fn recorded_failures_are_the_same_when_they_are_and_only_then() {
+fn recorded_failures_match_exactly_as_listed() {
     let signed = |recorded: &Recorded| {
-        let why = why_lines(recorded.output, Path::new(RECORDED_ROOT), MOST_ERROR_OUTPUT);
+        let why = why_lines(recorded.output, Path::new(RECORDED_ROOT), MAX_ERROR_OUTPUT);
         signature(&FailureReport {
             category: category_of(&why),
             relevant_files: Vec::new(),

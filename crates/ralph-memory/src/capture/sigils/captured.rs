@@ -1,4 +1,4 @@
-//! The sigils that are kept, from all of an agent's text in a turn.
+//! Reads the capture sigils from all of an agent's messages.
 
 use std::path::Path;
 
@@ -7,30 +7,30 @@ use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, Err
 use super::tags::Sigil;
 use super::{Name, sigils};
 use crate::capture::clean::{
-    MOST_ERROR_OUTPUT, MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_line_of,
+    MAX_ERROR_OUTPUT, MAX_KNOWLEDGE, MAX_REASON, MAX_TAG, MAX_TAGS, MAX_TITLE, clean, clean_line_of,
 };
 use crate::capture::why_lines;
 
-/// The longest notes of a journal row, in characters.
-const MOST_JOURNAL: usize = 4000;
+/// The maximum length of a journal entry's notes, in characters.
+const MAX_JOURNAL: usize = 4000;
 
-/// The longest lesson, in characters. It stands in a prompt whole or not at all, so one that is longer than the room which
-/// lessons have there would be kept for nobody.
-pub const MOST_LEARNING: usize = 1100;
+/// The maximum length of a learning, in characters. Learnings are injected whole, so a longer one would never fit the
+/// budget.
+pub const MAX_LEARNING: usize = 1100;
 
-/// The most files of a report, and the longest name of one, in characters.
-const MOST_FILES: usize = 50;
-const MOST_FILE_NAME: usize = 400;
+/// The maximum number of files in a report, and the maximum length of a name in characters.
+const MAX_FILES: usize = 50;
+const MAX_FILE_NAME: usize = 400;
 
-/// The most ids of notes, and the longest one, in characters.
-const MOST_IDS: usize = 200;
-const MOST_ID: usize = 200;
+/// The maximum number of note ids, and the maximum length of an id in characters.
+const MAX_IDS: usize = 200;
+const MAX_ID: usize = 200;
 
-/// The most long notes, and the most lessons, of one turn. More is noise.
-const MOST_ENTRIES: usize = 100;
+/// The maximum number of knowledge entries, and of learnings, per session.
+const MAX_ENTRIES: usize = 100;
 
-/// Reads the sigils that are kept from all messages of an agent in a turn, cleaned, capped and without secrets. The prompt
-/// is what it was asked, so that a repeat of it is not taken for an answer; the project is the folder `root`.
+/// Reads the capture sigils from all messages of a session, cleaned, capped and with secrets masked. `prompt` is used
+/// to ignore echoes; `root` is the project root.
 #[must_use]
 pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str, root: &Path) -> Captured {
     let found = sigils(messages, prompt);
@@ -49,18 +49,18 @@ pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str, root: &Path) ->
     captured
 }
 
-/// Takes what a sigil says; none when it says nothing that can be understood.
+/// Stores what a sigil says; `None` if it is malformed.
 fn take(sigil: &Sigil<'_>, root: &Path, captured: &mut Captured) -> Option<()> {
     match sigil.name {
-        Name::Journal => first(&mut captured.journal, || clean(&sigil.body(), MOST_JOURNAL)),
-        Name::RetrySuggestion => first(&mut captured.retry_suggestion, || clean(&sigil.body(), MOST_REASON)),
+        Name::Journal => first(&mut captured.journal, || clean(&sigil.body(), MAX_JOURNAL)),
+        Name::RetrySuggestion => first(&mut captured.retry_suggestion, || clean(&sigil.body(), MAX_REASON)),
         Name::Knowledge => {
             let knowledge = knowledge(sigil)?;
-            (captured.knowledge.len() < MOST_ENTRIES).then(|| captured.knowledge.push(knowledge))?;
+            (captured.knowledge.len() < MAX_ENTRIES).then(|| captured.knowledge.push(knowledge))?;
         }
         Name::Learning => {
             let learning = learning(sigil)?;
-            (captured.learnings.len() < MOST_ENTRIES).then(|| captured.learnings.push(learning))?;
+            (captured.learnings.len() < MAX_ENTRIES).then(|| captured.learnings.push(learning))?;
         }
         Name::FailureReport => {
             let report = failure_report(&sigil.body(), root)?;
@@ -71,18 +71,18 @@ fn take(sigil: &Sigil<'_>, root: &Path, captured: &mut Captured) -> Option<()> {
         }
         Name::MemoryUsed => {
             let body = sigil.body();
-            // Titles have blanks, and a comma now and then; ids have neither.
+            // Titles contain spaces and sometimes commas; ids contain neither.
             let ids = body.split([',', ';', '\n']).flat_map(ids_or_title);
-            add_distinct(&mut captured.memory_used, ids, MOST_IDS, MOST_ID);
+            add_distinct(&mut captured.memory_used, ids, MAX_IDS, MAX_ID);
             let lines = body.lines().filter(|line| may_be_title(line));
-            add_distinct(&mut captured.memory_used, lines, MOST_IDS, MOST_ID);
+            add_distinct(&mut captured.memory_used, lines, MAX_IDS, MAX_ID);
         }
         _ => {}
     }
     Some(())
 }
 
-/// What a part of a list of notes may name: ids with blanks between them, or one title.
+/// The ids or the title in a part of a list.
 fn ids_or_title(part: &str) -> impl Iterator<Item = &str> {
     let part = part.trim();
     let is_id = move |word: &&str| word.contains('-') || *word == part;
@@ -91,13 +91,13 @@ fn ids_or_title(part: &str) -> impl Iterator<Item = &str> {
     words.chain(has_other_words.then_some(part))
 }
 
-/// Whether a line may be one title although it looks like a list.
+/// Whether a line may be a single title although it looks like a list.
 fn may_be_title(line: &str) -> bool {
     let mut words = line.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     line.contains([',', ';']) && words.any(|word| !word.is_empty() && !word.contains('-'))
 }
 
-/// Keeps a text unless there is one already, or it is empty.
+/// Stores a text unless it is empty or another was stored before.
 fn first(place: &mut Option<String>, text: impl FnOnce() -> String) {
     if place.is_none() {
         *place = Some(text()).filter(|text| !text.is_empty());
@@ -106,10 +106,10 @@ fn first(place: &mut Option<String>, text: impl FnOnce() -> String) {
 
 fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
     let knowledge = CapturedKnowledge {
-        title: clean_line_of(&sigil.attribute("title")?, MOST_TITLE),
+        title: clean_line_of(&sigil.attribute("title")?, MAX_TITLE),
         tags: tags(sigil),
         feature: None,
-        body: clean(&sigil.body(), MOST_KNOWLEDGE),
+        body: clean(&sigil.body(), MAX_KNOWLEDGE),
     };
     let whole = !knowledge.title.is_empty() && !knowledge.tags.is_empty() && !knowledge.body.is_empty();
     whole.then_some(knowledge)
@@ -117,9 +117,9 @@ fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
 
 fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
     let learning = CapturedLearning {
-        category: lower_line_of(&sigil.attribute("category")?, MOST_TAG),
+        category: lower_line_of(&sigil.attribute("category")?, MAX_TAG),
         tags: tags(sigil),
-        content: clean(&sigil.body(), MOST_LEARNING),
+        content: clean(&sigil.body(), MAX_LEARNING),
     };
     (!learning.category.is_empty() && !learning.content.is_empty()).then_some(learning)
 }
@@ -128,12 +128,12 @@ fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
 fn tags(sigil: &Sigil<'_>) -> Vec<String> {
     let written = sigil.attribute("tags").unwrap_or_default();
     let mut tags = Vec::new();
-    // No tag holds what would end the line of tags in a file of notes.
+    // No tag contains characters that end the tags line of a note file.
     for tag in written.split([',', '|', '\n', '<', '>']) {
-        if tags.len() >= MOST_TAGS {
+        if tags.len() >= MAX_TAGS {
             break;
         }
-        let tag = lower_line_of(tag, MOST_TAG);
+        let tag = lower_line_of(tag, MAX_TAG);
         if !tag.is_empty() && !tags.contains(&tag) {
             tags.push(tag);
         }
@@ -141,13 +141,13 @@ fn tags(sigil: &Sigil<'_>) -> Vec<String> {
     tags
 }
 
-/// A text as one line in lower case. Secrets are looked for before, since in lower case none is recognised; and it is cut
-/// after, since some letters become two.
+/// A text as one line in lower case. It is cleaned before, because secrets are not recognised in lower case, and cut
+/// after, because some letters grow.
 fn lower_line_of(text: &str, cap: usize) -> String {
     clean_line_of(&clean_line_of(text, usize::MAX).to_lowercase(), cap)
 }
 
-/// Adds what is not blank and not there yet, up to a number and a length.
+/// Adds items that are new and not blank, up to a number and a length.
 fn add_distinct<'a>(all: &mut Vec<String>, more: impl Iterator<Item = &'a str>, most: usize, longest: usize) {
     for item in more {
         if all.len() >= most {
@@ -160,7 +160,7 @@ fn add_distinct<'a>(all: &mut Vec<String>, more: impl Iterator<Item = &'a str>, 
     }
 }
 
-/// The lines of a report that begin a value.
+/// The keys of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Key {
     WhatTried,
@@ -170,7 +170,7 @@ enum Key {
     StackTrace,
 }
 
-/// What a prompt calls error output is taken for it, too.
+/// `error_output` is accepted because prompts use it.
 const KEYS: [(Key, &str); 6] = [
     (Key::WhatTried, "what_tried"),
     (Key::WhyFailed, "why_failed"),
@@ -180,7 +180,7 @@ const KEYS: [(Key, &str); 6] = [
     (Key::StackTrace, "error_output"),
 ];
 
-/// A report; none when it does not say what was tried or why that failed.
+/// A report; `None` without what was tried or why it failed.
 fn failure_report(body: &str, root: &Path) -> Option<FailureReport> {
     let values = report_values(body);
     let value = |wanted: Key| {
@@ -191,7 +191,7 @@ fn failure_report(body: &str, root: &Path) -> Option<FailureReport> {
     };
     let required = |key: Key| {
         value(key)
-            .map(|text| clean(text, MOST_REASON))
+            .map(|text| clean(text, MAX_REASON))
             .filter(|text| !text.is_empty())
     };
     let mut relevant_files = Vec::new();
@@ -200,8 +200,8 @@ fn failure_report(body: &str, root: &Path) -> Option<FailureReport> {
     add_distinct(
         &mut relevant_files,
         files.map(|file| file.trim_start_matches(marks).trim_end_matches(marks)),
-        MOST_FILES,
-        MOST_FILE_NAME,
+        MAX_FILES,
+        MAX_FILE_NAME,
     );
     let category = value(Key::ErrorCategory).unwrap_or_default().to_ascii_lowercase();
     Some(FailureReport {
@@ -217,17 +217,16 @@ fn failure_report(body: &str, root: &Path) -> Option<FailureReport> {
     })
 }
 
-/// What a failing program printed, as an agent tells it. Of one that is too long the lines that say why, as of a gate: where
-/// they stand differs from language to language.
+/// The output of a failing program as quoted by an agent. If it is too long, the lines that explain the failure.
 fn error_output(text: &str, root: &Path) -> String {
     let whole = clean(text, usize::MAX);
-    if whole.chars().count() <= MOST_ERROR_OUTPUT {
+    if whole.chars().count() <= MAX_ERROR_OUTPUT {
         return whole;
     }
-    why_lines(text, root, MOST_ERROR_OUTPUT)
+    why_lines(text, root, MAX_ERROR_OUTPUT)
 }
 
-/// The values of a report, each with the lines that continue it.
+/// The values of a report, each with its continuation lines.
 fn report_values(body: &str) -> Vec<(Key, String)> {
     let mut values: Vec<(Key, String)> = Vec::new();
     let mut current = None;
@@ -249,8 +248,7 @@ fn report_values(body: &str) -> Vec<(Key, String)> {
     values
 }
 
-/// The key with which a line begins, and what follows it. An agent that writes a list, or sets the keys in bold, means the
-/// same.
+/// The key at the start of a line and the text after it. List marks and bold are ignored.
 fn key_of(line: &str) -> Option<(Key, &str)> {
     let (word, text) = line.split_once(':')?;
     let marks = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '`' | '#');

@@ -1,19 +1,19 @@
-//! The sigils that steer the loop, from an agent's final text.
+//! Reads the control sigils from an agent's final text.
 
 use ralph_model::{Control, Promise};
 
 use super::tags::Sigil;
 use super::{EXAMPLE_TASK_ID, Name, sigils};
-use crate::capture::clean::{MOST_REASON, clean, clean_line_of};
+use crate::capture::clean::{MAX_REASON, clean, clean_line_of};
 
-/// The longest id or name that is taken, in characters.
-const MOST_NAME: usize = 100;
+/// The maximum length of an id or name, in characters.
+const MAX_NAME: usize = 100;
 
-/// The most ids that one answer may name.
-const MOST_IDS: usize = 200;
+/// The maximum number of ids in an answer.
+const MAX_IDS: usize = 200;
 
-/// Reads the sigils that steer the loop from the messages after an agent's last tool call, and counts those that cannot
-/// be read. The prompt is what it was asked, so that a repeat of it is not taken for an answer.
+/// Reads the control sigils from the messages after the last tool call, and counts malformed ones. `prompt` is used to
+/// ignore echoes.
 #[must_use]
 pub fn read_control(final_messages: &[impl AsRef<str>], prompt: &str) -> (Control, u32) {
     let found = sigils(final_messages, prompt);
@@ -31,13 +31,13 @@ pub fn read_control(final_messages: &[impl AsRef<str>], prompt: &str) -> (Contro
     (control, u32::try_from(malformed).unwrap_or(u32::MAX))
 }
 
-/// Takes what a sigil says; none when it says nothing that can be understood.
+/// Stores what a sigil says; `None` if it is malformed.
 fn take(sigil: &Sigil<'_>, control: &mut Control) -> Option<()> {
     let body = sigil.body();
     match sigil.name {
         Name::TaskDone => {
             for id in ids(&body)?.into_iter().filter(|id| !is_example(id)) {
-                if control.done.len() < MOST_IDS && !control.done.contains(&id) {
+                if control.done.len() < MAX_IDS && !control.done.contains(&id) {
                     control.done.push(id);
                 }
             }
@@ -45,10 +45,10 @@ fn take(sigil: &Sigil<'_>, control: &mut Control) -> Option<()> {
         Name::TaskFailed => {
             let (id, reason) = body.split_once(char::is_whitespace).unwrap_or((&body, ""));
             let id = id_of(id)?;
-            if !is_example(&id) && control.failed.len() < MOST_IDS {
+            if !is_example(&id) && control.failed.len() < MAX_IDS {
                 let reason =
                     reason.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—'));
-                control.failed.push((id, clean(reason, MOST_REASON)));
+                control.failed.push((id, clean(reason, MAX_REASON)));
             }
         }
         Name::Promise => {
@@ -59,19 +59,19 @@ fn take(sigil: &Sigil<'_>, control: &mut Control) -> Option<()> {
             } else {
                 return None;
             };
-            // Whoever has to stop is not complete, in whatever order both were said.
+            // FAILURE wins over COMPLETE, in any order.
             if control.promise != Some(Promise::Failure) {
                 control.promise = Some(promise);
             }
         }
         Name::NextModel => control.next_model = Some(name_of(&body)?),
-        // What a verifier says is read by itself; of others nobody wants a verdict.
+        // Verdicts are read by `read_verdict`.
         _ => {}
     }
     Some(())
 }
 
-/// The ids in the text of a sigil: the words that look like one, or the only word; none when there is nothing of the kind.
+/// The ids in a sigil: the words that look like one, or the only word.
 fn ids(body: &str) -> Option<Vec<String>> {
     let words: Vec<String> = body
         .split(|c: char| c == ',' || c == ';' || c.is_whitespace())
@@ -84,15 +84,14 @@ fn ids(body: &str) -> Option<Vec<String>> {
     (!ids.is_empty()).then_some(ids)
 }
 
-/// A word without the marks that people put around an id.
+/// A word without the punctuation around an id.
 fn id_of(word: &str) -> Option<String> {
     name_of(word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
-/// A short name on one line.
 fn name_of(text: &str) -> Option<String> {
-    let name = clean_line_of(text, MOST_NAME + 1);
-    (!name.is_empty() && name.chars().count() <= MOST_NAME).then_some(name)
+    let name = clean_line_of(text, MAX_NAME + 1);
+    (!name.is_empty() && name.chars().count() <= MAX_NAME).then_some(name)
 }
 
 fn is_example(id: &str) -> bool {

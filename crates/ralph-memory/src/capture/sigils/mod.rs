@@ -1,8 +1,7 @@
-//! Sigils: what an agent says to ralph in its own text, as `<task-done>…</task-done>` and the like.
+//! Sigils: reports of an agent to ralph in its own text, such as `<task-done>…</task-done>`.
 //!
-//! Read is only what the agent says itself: not what it shows as code, quotes, or repeats of its prompt. A sigil that
-//! cannot be read is counted and passed over; it takes nothing of the text around it along. The work grows with the length
-//! of the text and no faster.
+//! Only the agent's own words are read: no code, no quotes, no echo of the prompt. A malformed sigil is counted and
+//! ignored without affecting the text around it. Parsing takes linear time.
 
 mod captured;
 mod control;
@@ -16,7 +15,7 @@ mod soup_tests;
 #[cfg(test)]
 mod tests;
 
-pub use captured::{MOST_LEARNING, read_captured};
+pub use captured::{MAX_LEARNING, read_captured};
 pub use control::read_control;
 pub use last_words::last_words;
 pub use verdict::read_verdict;
@@ -24,10 +23,9 @@ pub use verdict::read_verdict;
 use plain_text::{PromptLines, own_blocks};
 use tags::{Found, find};
 
-/// The id in the examples of a prompt. No task ever has it, so that an example which is taken for an order does nothing.
+/// The id in the prompt's examples. No task has it, so an echoed example has no effect.
 pub const EXAMPLE_TASK_ID: &str = "t-EXAMPLE";
 
-/// The sigils that ralph knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Name {
     TaskDone,
@@ -45,7 +43,6 @@ enum Name {
     MemoryUsed,
 }
 
-/// Every name with its word.
 const NAMES: [(Name, &str); 13] = [
     (Name::TaskDone, "task-done"),
     (Name::TaskFailed, "task-failed"),
@@ -70,7 +67,7 @@ impl Name {
         Some(*name)
     }
 
-    /// Whether it steers the loop; all others are kept.
+    /// Whether it controls the loop; all others are captured.
     fn is_control(self) -> bool {
         matches!(
             self,
@@ -78,7 +75,7 @@ impl Name {
         )
     }
 
-    /// Whether everybody who says it says it in the same few words, so that the same line in the prompt proves nothing.
+    /// Whether everyone writes it in the same words, so that an equal line in the prompt does not prove an echo.
     fn has_fixed_words(self) -> bool {
         matches!(
             self,
@@ -87,8 +84,8 @@ impl Name {
     }
 }
 
-/// The sigils of the messages that answer this prompt. Each is read by itself: a fence or a tag that one leaves open says
-/// nothing about the next, and each may begin with a repeat of the prompt.
+/// The sigils of messages that answer this prompt. Each message is read separately: an unclosed fence or tag does not
+/// affect the next, and each may begin with an echo of the prompt.
 fn sigils<'a>(messages: &'a [impl AsRef<str>], prompt: &str) -> Found<'a> {
     let prompt = PromptLines::of(prompt);
     let mut found = Found::default();

@@ -1,22 +1,22 @@
-//! Which parts of an answer are the agent's own words: no fenced code, no block quotes, no repeat of the prompt.
+//! Finds the agent's own words in an answer: no fenced code, no block quotes, no echo of the prompt.
 //!
-//! Blocks are told apart as Markdown does it, with two exceptions. Indented text is no code, because agents indent. And a
-//! line that begins with a sigil begins a block, so that a stray backtick above it does not take it along.
+//! Blocks follow Markdown with two exceptions: indented text is not code, because agents indent; and a line that begins
+//! with a sigil starts a block, so that a stray backtick above does not hide it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Name;
-use super::tags::{begins_with_sigil, lone_sigil};
+use super::tags::{lone_sigil, starts_with_sigil};
 
-/// The shortest row of backticks or tildes that fences code.
-const LEAST_FENCE: usize = 3;
+/// The minimum length of a code fence.
+const MIN_FENCE: usize = 3;
 
-/// The most digits of the number of a list item.
-const MOST_ITEM_DIGITS: usize = 9;
+/// The maximum digits of a list item's number.
+const MAX_ITEM_DIGITS: usize = 9;
 
-/// The blocks of a text from `start` on that may hold sigils, in order. What stands before `start` is read only to know
-/// whether it leaves a fence open.
+/// The blocks from `start` on that may contain sigils, in order. The text before `start` is only read for unclosed
+/// fences.
 pub(super) fn own_blocks(text: &str, start: usize) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut open = None;
@@ -37,22 +37,20 @@ pub(super) fn own_blocks(text: &str, start: usize) -> Vec<Range<usize>> {
     blocks
 }
 
-/// What a line is to the block before it.
+/// How a line relates to the block before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// It opens a fence.
     Fence(Fence),
-    /// It closes one.
     FenceEnd,
-    /// Code, a quote, or blank.
+    /// Code, a quote or blank.
     Apart,
-    /// A heading, an item of a list, or one that begins with a sigil.
+    /// A heading, a list item or a line that begins with a sigil.
     NewBlock,
-    /// It goes on with the block before it.
+    /// It continues the block.
     Words,
 }
 
-/// The row of signs that opened a fence.
+/// The fence that opened a code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fence {
     sign: u8,
@@ -68,15 +66,15 @@ impl Line {
             });
             return if closes { Self::FenceEnd } else { Self::Apart };
         }
-        let content = without_item_sign(line);
+        let content = without_list_marker(line);
         match Fence::at(content) {
-            // A row of backticks with another one behind it is code within a line.
+            // Backticks followed by more backticks are inline code.
             Some((fence, info)) if fence.sign == b'~' || !info.contains('`') => return Self::Fence(fence),
             _ => {}
         }
         if content.is_empty() || content.starts_with('>') {
             Self::Apart
-        } else if content.len() < line.len() || line.starts_with('#') || begins_with_sigil(line) {
+        } else if content.len() < line.len() || line.starts_with('#') || starts_with_sigil(line) {
             Self::NewBlock
         } else {
             Self::Words
@@ -85,20 +83,20 @@ impl Line {
 }
 
 impl Fence {
-    /// The row with which a line begins, and what follows it.
+    /// The fence at the start of a line, and the text after it.
     fn at(line: &str) -> Option<(Self, &str)> {
         let sign = *line.as_bytes().first().filter(|sign| matches!(sign, b'`' | b'~'))?;
         let length = line.bytes().take_while(|byte| *byte == sign).count();
-        (length >= LEAST_FENCE).then_some((Self { sign, length }, line.get(length..)?))
+        (length >= MIN_FENCE).then_some((Self { sign, length }, line.get(length..)?))
     }
 }
 
-/// A line without the signs that make it an item of a list, or of a list in a list.
-fn without_item_sign(mut line: &str) -> &str {
+/// A line without list markers, also nested ones.
+fn without_list_marker(mut line: &str) -> &str {
     loop {
         let digits = line
             .bytes()
-            .take(MOST_ITEM_DIGITS)
+            .take(MAX_ITEM_DIGITS)
             .take_while(u8::is_ascii_digit)
             .count();
         let after = match line.as_bytes().get(digits) {
@@ -113,12 +111,12 @@ fn without_item_sign(mut line: &str) -> &str {
     }
 }
 
-/// The lines of a prompt, in which a repeat of it is recognised.
+/// The lines of a prompt, for recognising an echo of it.
 #[derive(Debug)]
 pub(super) struct PromptLines {
-    /// The number of each different line.
+    /// The number of each distinct line.
     numbers: HashMap<String, usize>,
-    /// The lines in order, by their numbers.
+    /// The line numbers in order.
     lines: Vec<usize>,
 }
 
@@ -139,10 +137,10 @@ impl PromptLines {
         }
     }
 
-    /// Where the agent's own words begin, if the text begins with a part of the prompt: whole lines, whatever their quote
-    /// signs and white space.
+    /// Where the agent's own words begin if the text starts with a part of the prompt: whole lines, ignoring quote
+    /// marks and white space.
     pub(super) fn echo_end(&self, text: &str) -> usize {
-        // Only lines that the prompt has, up to the first that it has not.
+        // Only lines up to the first that is not in the prompt.
         let mut text_lines = Vec::new();
         for (line, range) in lines(text) {
             let bare = bare(line);
@@ -159,9 +157,9 @@ impl PromptLines {
         }
         let numbers: Vec<usize> = text_lines.iter().map(|(number, _, _)| *number).collect();
         let echoed = text_lines
-            .get(..longest_beginning(&numbers, &self.lines))
+            .get(..longest_prefix_in(&numbers, &self.lines))
             .unwrap_or_default();
-        // An answer of one word is no echo, though the prompt says how it is spelled.
+        // A one-word answer is not an echo, even if the prompt contains it.
         if echoed
             .iter()
             .all(|(_, line, _)| lone_sigil(line).is_some_and(Name::has_fixed_words))
@@ -169,12 +167,11 @@ impl PromptLines {
             return 0;
         }
         let end = echoed.last().map_or(0, |(_, _, range)| range.end);
-        // Whoever begins with a tag that the prompt has on a line by itself, and ends it in words of their own, repeats
-        // nothing from there on.
+        // If an echoed line only opens a tag and the agent closes it in its own words, the sigil is the agent's.
         let opened = echoed
             .iter()
             .rev()
-            .find_map(|(_, line, range)| Some((lone_opening(line)?, range)));
+            .find_map(|(_, line, range)| Some((opened_sigil(line)?, range)));
         match opened {
             Some((name, range)) if first_end(text, range.end, name).is_some_and(|closed| closed >= end) => range.start,
             _ => end,
@@ -183,13 +180,13 @@ impl PromptLines {
 }
 
 /// The name of the sigil that a line opens, if it does nothing else.
-fn lone_opening(line: &str) -> Option<Name> {
+fn opened_sigil(line: &str) -> Option<Name> {
     let inside = line.trim().strip_prefix('<')?.strip_suffix('>')?;
     let name = inside.split_whitespace().next()?;
     (!inside.contains(['<', '>']) && !inside.ends_with('/')).then(|| Name::parse(name.as_bytes()))?
 }
 
-/// Where the first end tag of a sigil begins, from a place in the text on.
+/// The start of the first closing tag of a sigil after `from`.
 fn first_end(text: &str, from: usize, name: Name) -> Option<usize> {
     let ends = text.get(from..)?.match_indices("</");
     let is_of = |at: usize| {
@@ -200,15 +197,15 @@ fn first_end(text: &str, from: usize, name: Name) -> Option<usize> {
     ends.map(|(at, _)| at).find(|at| is_of(*at)).map(|at| from + at)
 }
 
-/// A line without quote signs, and with single spaces.
+/// A line without quote marks and with single spaces.
 fn bare(line: &str) -> String {
     let line = line.trim_start_matches(|c: char| c == '>' || c.is_whitespace());
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many items at the beginning of `wanted` stand in `all` side by side (Knuth, Morris and Pratt).
-fn longest_beginning(wanted: &[usize], all: &[usize]) -> usize {
-    // For each length, the longest shorter beginning that also ends there.
+/// The length of the longest prefix of `wanted` that occurs in `all` (Knuth, Morris and Pratt).
+fn longest_prefix_in(wanted: &[usize], all: &[usize]) -> usize {
+    // For each length, the longest shorter prefix that ends there too.
     let mut shorter = vec![0; wanted.len() + 1];
     let step = |shorter: &[usize], mut length: usize, item: usize| -> usize {
         loop {
@@ -235,7 +232,7 @@ fn longest_beginning(wanted: &[usize], all: &[usize]) -> usize {
     longest
 }
 
-/// The lines of a text with their places, line breaks included.
+/// The lines of a text with their ranges, including line breaks.
 fn lines(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     text.split_inclusive('\n').scan(0, |at, line| {
         let start = *at;

@@ -1,5 +1,5 @@
-//! Whatever an agent makes of sigils, whole, broken, in one another, in code, with anything in their attributes: what is
-//! kept of it is clean and has its bounds, and nothing reaches out of the message that it stands in.
+//! Property tests with arbitrary mixtures of sigils, complete, broken, nested and quoted: what is captured is clean and
+//! bounded, and nothing affects other messages.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use ralph_model::{Captured, CapturedLearning};
 
 use super::{read_captured, read_control, read_verdict};
 
-/// Texts that stand in sigils: words, marks of every grammar nearby, signs that nobody sees, signs that grow.
+/// Text inside sigils: words, markup, invisible characters and characters that grow in lower case.
 fn text() -> impl Strategy<Value = String> {
     let pieces = [
         "words",
@@ -87,7 +87,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Attributes as they should be, and as they should not.
+/// Valid and invalid attributes.
 fn attributes() -> impl Strategy<Value = String> {
     let attribute = (
         prop::sample::select(vec!["category", "tags", "title", "TAGS", "on", ""]),
@@ -100,13 +100,13 @@ fn attributes() -> impl Strategy<Value = String> {
     prop_oneof![3 => whole, 2 => prop::collection::vec(attribute, 0..4).prop_map(|all| all.concat())]
 }
 
-/// What an attribute in double quotes may hold, now and then much of it.
+/// A value in double quotes, sometimes long.
 fn value() -> impl Strategy<Value = String> {
     (text(), prop::sample::select(vec![1, 1, 1, 60]))
         .prop_map(|(text, times)| text.replace('"', "&quot;").repeat(times))
 }
 
-/// Sigils in sigils, in fences, cut short, repeated.
+/// Sigils that are nested, fenced, truncated or repeated.
 fn soup() -> impl Strategy<Value = String> {
     text().prop_recursive(4, 48, 6, |inner| {
         let sigil = |body: BoxedStrategy<String>| {
@@ -146,7 +146,7 @@ fn soup() -> impl Strategy<Value = String> {
     })
 }
 
-/// Checks a text that is kept: something stands in it, within its length, and nothing that a terminal or a reader obeys.
+/// Checks that a captured text is not blank, within its limit and free of control characters.
 #[track_caller]
 fn assert_clean(text: &str, most: usize) {
     assert!(!text.trim().is_empty() && text.chars().count() <= most, "{text:?}");
@@ -201,7 +201,7 @@ fn assert_bounded(captured: &Captured) {
     assert!(captured.memory_used.len() <= 200);
 }
 
-/// Sigils that were counted, read or not, are tags of the text.
+/// Checks that every counted sigil is a tag of the text.
 #[track_caller]
 fn assert_counted(text: &str, malformed: u32) {
     let tags = text.matches('<').count();
@@ -215,7 +215,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn what_is_kept_of_any_soup_is_clean_and_has_its_bounds(text in soup()) {
+    fn captures_from_any_soup_are_clean_and_bounded(text in soup()) {
         let captured = read_captured(&[&text], "", Path::new("/"));
         assert_bounded(&captured);
         assert_counted(&text, captured.malformed);
@@ -228,25 +228,25 @@ proptest! {
     }
 
     #[test]
-    fn no_soup_reaches_into_the_next_message(text in soup(), task in "t-[0-9a-f]{6}") {
+    fn soup_does_not_affect_the_next_message(text in soup(), task in "t-[0-9a-f]{6}") {
         let said = format!(
             "<learning category=\"other\" tags=\"of, {task}\">What {task} teaches.</learning>\n<task-done>{task}</task-done>"
         );
         let alone = read_captured(&[&text], "", Path::new("/"));
         let both = read_captured(&[&text, &said], "", Path::new("/"));
-        let lesson = CapturedLearning {
+        let learning = CapturedLearning {
             category: "other".to_owned(),
             tags: vec!["of".to_owned(), task.clone()],
             content: format!("What {task} teaches."),
         };
         prop_assert_eq!(both.malformed, alone.malformed);
-        prop_assert_eq!(both.learnings, [alone.learnings, vec![lesson]].concat());
+        prop_assert_eq!(both.learnings, [alone.learnings, vec![learning]].concat());
         let (control, _) = read_control(&[&text, &said], "");
         prop_assert!(control.done.contains(&task), "{:?}", control);
     }
 
     #[test]
-    fn a_soup_in_a_fence_is_nobodys_word(text in soup()) {
+    fn fenced_soup_is_ignored(text in soup()) {
         let fence = "~".repeat(text.len().max(3) + 1);
         let fenced = format!("Look:\n{fence}\n{text}\n{fence}\n");
         prop_assert_eq!(read_captured(&[&fenced], "", Path::new("/")), Captured::default());

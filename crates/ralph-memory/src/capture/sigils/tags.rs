@@ -1,4 +1,4 @@
-//! Finds sigils in the blocks of a text: the tags outside of inline code, and which of them belong together.
+//! Finds sigils in blocks of text: tags outside of inline code, and their pairs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,58 +8,54 @@ use memchr::{memchr_iter, memchr2};
 
 use super::{NAMES, Name};
 
-/// The most attributes of a tag.
-const MOST_ATTRIBUTES: usize = 20;
+/// The maximum number of attributes in a tag.
+const MAX_ATTRIBUTES: usize = 20;
 
 /// The sigils of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
-    /// Those that are whole, in order.
+    /// Complete sigils, in order.
     pub(super) sigils: Vec<Sigil<'a>>,
-    /// Those that are not: not closed, not opened, inside another one.
+    /// Incomplete ones: not closed, not opened or nested.
     pub(super) malformed: Vec<Malformed<'a>>,
 }
 
-/// A sigil that is whole.
 #[derive(Debug)]
 pub(super) struct Sigil<'a> {
     pub(super) name: Name,
     attributes: Vec<(&'a str, &'a str)>,
-    /// What stands between its tags, as it was written.
+    /// The raw text between its tags.
     body: &'a str,
-    /// From the beginning of its first tag to the end of its last.
+    /// From the start of the opening tag to the end of the closing tag.
     pub(super) range: Range<usize>,
 }
 
-/// A sigil that is not whole.
 #[derive(Debug)]
 pub(super) struct Malformed<'a> {
     pub(super) name: Name,
-    /// Everything after its tag.
     rest: &'a str,
 }
 
 impl<'a> Malformed<'a> {
-    /// Everything after its tag, without surrounding white space.
+    /// The trimmed text after its tag.
     pub(super) fn rest(&self) -> Cow<'a, str> {
         decoded(self.rest.trim())
     }
 }
 
 impl<'a> Sigil<'a> {
-    /// What an attribute says, without surrounding white space.
+    /// The trimmed value of an attribute.
     pub(super) fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
         let (_, value) = self.attributes.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
         Some(decoded(value.trim()))
     }
 
-    /// What stands between its tags, without surrounding white space.
+    /// The trimmed text between its tags.
     pub(super) fn body(&self) -> Cow<'a, str> {
         decoded(self.body.trim())
     }
 }
 
-/// A tag.
 #[derive(Debug)]
 struct Tag<'a> {
     name: Name,
@@ -72,9 +68,8 @@ struct Tag<'a> {
 enum Form {
     Opening,
     Closing,
-    /// Both at once: `<verify-pass/>`.
+    /// `<verify-pass/>`.
     Empty,
-    /// It has no end.
     Broken,
 }
 
@@ -87,12 +82,12 @@ pub(super) fn find<'a>(text: &'a str, blocks: &[Range<usize>], found: &mut Found
     pair(text, tags, found);
 }
 
-/// Whether a line begins with a tag of a sigil.
-pub(super) fn begins_with_sigil(line: &str) -> bool {
+/// Whether a line begins with a sigil tag.
+pub(super) fn starts_with_sigil(line: &str) -> bool {
     line.starts_with('<') && name_at(line.as_bytes(), 0).is_some()
 }
 
-/// The name of the sigil that is all that stands on a line.
+/// The name of the sigil if it is alone on the line.
 pub(super) fn lone_sigil(line: &str) -> Option<Name> {
     let line = line.trim();
     let mut tags = Vec::new();
@@ -109,8 +104,7 @@ pub(super) fn lone_sigil(line: &str) -> Option<Name> {
     whole.then(|| tags.first().map(|tag| tag.name))?
 }
 
-/// Puts tags together. A sigil goes from its opening tag to the next tag of its name; what stands within is its text, and
-/// no sigil of its own.
+/// Pairs tags. A sigil extends from its opening tag to the next tag of the same name; tags in between are text.
 fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>, found: &mut Found<'a>) {
     let mut next_of_name = vec![None; tags.len()];
     let mut seen: HashMap<Name, usize> = HashMap::new();
@@ -164,7 +158,7 @@ fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>, found: &mut Found<'a>) {
     }
 }
 
-/// Reads the tags of a block that are not inside inline code. What comes first wins: a backtick in a tag is part of it.
+/// Reads the tags of a block outside of inline code. What comes first wins: a backtick in a tag is part of it.
 fn read_block<'a>(text: &'a str, block: Range<usize>, tags: &mut Vec<Tag<'a>>) {
     let bytes = text.as_bytes().get(..block.end).unwrap_or_default();
     let mut spans = code_spans(bytes, block.start).into_iter().peekable();
@@ -186,8 +180,8 @@ fn read_block<'a>(text: &'a str, block: Range<usize>, tags: &mut Vec<Tag<'a>>) {
     }
 }
 
-/// The code within lines, from a row of backticks to the next row of the same length. A row without another one is text;
-/// its span is the row itself. Spans may overlap: one that begins inside another is not meant.
+/// Inline code: from a run of backticks to the next run of the same length. An unmatched run is text; its span is the
+/// run itself. Spans may overlap; one that begins inside another is ignored.
 fn code_spans(bytes: &[u8], start: usize) -> Vec<Range<usize>> {
     let mut rows: Vec<Range<usize>> = Vec::new();
     for found in memchr_iter(b'`', bytes.get(start..).unwrap_or_default()) {
@@ -206,7 +200,7 @@ fn code_spans(bytes: &[u8], start: usize) -> Vec<Range<usize>> {
     rows
 }
 
-/// The name of the tag that begins at a `<`, and where the name ends; whether it closes is seen from the `/` before it.
+/// The name of the tag at a `<`, its form and the end of the name.
 fn name_at(bytes: &[u8], at: usize) -> Option<(Name, Form, usize)> {
     let mut name_start = at + 1 + blanks(bytes, at + 1);
     let mut form = Form::Opening;
@@ -234,8 +228,7 @@ fn blanks(bytes: &[u8], at: usize) -> usize {
     rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Reads a tag from its name on. It stops at the latest where another sigil's tag begins, so no two readers read the same
-/// bytes.
+/// Reads a tag after its name. It stops where another sigil tag begins, so no bytes are read twice.
 struct TagReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -243,7 +236,7 @@ struct TagReader<'a> {
 }
 
 impl<'a> TagReader<'a> {
-    /// The tag that begins at a `<`; none when it is not one of a sigil.
+    /// The tag at a `<`; `None` if it is not a sigil.
     fn read(text: &'a str, bytes: &'a [u8], start: usize) -> Option<Tag<'a>> {
         let (name, form, name_end) = name_at(bytes, start)?;
         let mut reader = Self {
@@ -267,7 +260,7 @@ impl<'a> TagReader<'a> {
         Some(tag)
     }
 
-    /// Reads attributes and the end of the tag, which says whether it is an empty one.
+    /// Reads attributes and the end of the tag, which reveals an empty tag.
     fn attributes(&mut self, attributes: &mut Vec<(&'a str, &'a str)>) -> Option<Form> {
         loop {
             self.skip_white();
@@ -285,7 +278,7 @@ impl<'a> TagReader<'a> {
                 }
                 _ => {
                     let attribute = self.attribute()?;
-                    (attributes.len() < MOST_ATTRIBUTES).then_some(())?;
+                    (attributes.len() < MAX_ATTRIBUTES).then_some(())?;
                     attributes.push(attribute);
                 }
             }
@@ -309,7 +302,7 @@ impl<'a> TagReader<'a> {
         self.at += 1;
         let start = self.at;
         while self.peek()? != quote {
-            // `Vec<T>` may stand in a title, but the tag of a sigil means that the quote was never closed.
+            // `Vec<T>` may be in a title, but a sigil tag means that the quote was never closed.
             if self.peek()? == b'<' && name_at(self.bytes, self.at).is_some() {
                 return None;
             }
@@ -339,10 +332,10 @@ impl<'a> TagReader<'a> {
     }
 }
 
-/// The longest entity that is read: `&#x10FFFF;` and some zeros.
-const MOST_ENTITY: usize = 12;
+/// The longest entity, with some leading zeros: `&#x10FFFF;`.
+const MAX_ENTITY: usize = 12;
 
-/// A text with its entities as the characters that they stand for; unknown ones stay.
+/// Decodes entities; unknown ones are kept.
 fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -350,7 +343,7 @@ fn decoded(text: &str) -> Cow<'_, str> {
     let mut parts = text.split('&');
     let mut decoded = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let length = part.bytes().take(MOST_ENTITY).position(|byte| byte == b';');
+        let length = part.bytes().take(MAX_ENTITY).position(|byte| byte == b';');
         let entity = length.and_then(|length| Some((entity(part.get(..length)?)?, part.get(length + 1..)?)));
         match entity {
             Some((c, rest)) => {

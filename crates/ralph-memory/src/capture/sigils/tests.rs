@@ -1,4 +1,4 @@
-//! Sigils as agents write them, and as they do not mean them.
+//! Tests of sigils as agents write and quote them.
 
 use std::path::Path;
 
@@ -10,12 +10,10 @@ use ralph_testkit::{RECORDED_ROOT, recorded};
 
 const DONE: &str = "<task-done>t-1a2b3c</task-done>";
 
-/// What an answer of one message says.
 fn read_control(text: &str, prompt: &str) -> (Control, u32) {
     super::read_control(&[text], prompt)
 }
 
-/// What is kept of an answer of one message.
 fn read_captured(text: &str, prompt: &str) -> Captured {
     super::read_captured(&[text], prompt, Path::new(RECORDED_ROOT))
 }
@@ -59,7 +57,7 @@ fn malformed(malformed: u32) -> Captured {
 }
 
 #[test]
-fn what_steers_the_loop_is_read() {
+fn control_sigils_are_read() {
     check_control("", Control::default(), 0);
     check_control("I did it.\n<task-done>t-1a2b3c</task-done>\n", done(&["t-1a2b3c"]), 0);
     check_control("< Task-Done >\n  t-1a2b3c \n</TASK-DONE  >", done(&["t-1a2b3c"]), 0);
@@ -91,7 +89,7 @@ fn what_steers_the_loop_is_read() {
 }
 
 #[test]
-fn promises_are_read_and_the_worse_one_wins() {
+fn failure_promise_wins() {
     check_control("<promise>COMPLETE</promise>", promise(Promise::Complete), 0);
     check_control(
         "<promise>FAILURE</promise><promise> complete </promise>",
@@ -116,7 +114,7 @@ fn check_verdict(messages: &[&str], expected: Option<&Verdict>) {
 }
 
 #[test]
-fn work_passes_where_that_is_the_last_thing_said() {
+fn pass_as_last_words_is_a_verdict() {
     for said in [
         "<verify-pass/>",
         "All is there.\n\n  <verify-pass />  \n\n",
@@ -129,7 +127,7 @@ fn work_passes_where_that_is_the_last_thing_said() {
 }
 
 #[test]
-fn a_pass_that_is_only_mentioned_is_no_verdict() {
+fn mentioned_pass_is_not_a_verdict() {
     for said in [
         "The file holds <verify-pass/>, I cannot judge it.",
         "README says so: <verify-pass/>",
@@ -152,7 +150,7 @@ fn a_pass_that_is_only_mentioned_is_no_verdict() {
 }
 
 #[test]
-fn every_tag_of_a_refusal_refuses_whole_or_not() {
+fn any_fail_tag_refuses() {
     let fail = |why: &str| Verdict::Fail(why.to_owned());
     for (said, why) in [
         ("<verify-fail>tests are missing</verify-fail>", "tests are missing"),
@@ -177,7 +175,7 @@ fn every_tag_of_a_refusal_refuses_whole_or_not() {
 }
 
 #[test]
-fn everything_that_is_kept_is_read() {
+fn capture_sigils_are_read() {
     let text = r#"
 Some words.
 <journal> </journal>
@@ -245,7 +243,7 @@ mem-1-aaaa</memory-used>
 }
 
 #[test]
-fn notes_that_were_relied_on_are_named_by_ids_or_by_titles() {
+fn used_notes_are_named_by_id_or_title() {
     let used = |text: &str| read_captured(&format!("<memory-used>{text}</memory-used>"), "").memory_used;
     assert_eq!(used("mem-1-aaaa fix-2-bbbb"), ["mem-1-aaaa", "fix-2-bbbb"]);
     assert_eq!(
@@ -266,7 +264,7 @@ fn notes_that_were_relied_on_are_named_by_ids_or_by_titles() {
 }
 
 #[test]
-fn reports_have_keys_and_lines_that_go_on() {
+fn report_values_may_have_several_lines() {
     let report = |text: &str| {
         let captured = read_captured(&format!("<failure-report>{text}</failure-report>"), "");
         (captured.failure, captured.malformed)
@@ -289,12 +287,12 @@ fn reports_have_keys_and_lines_that_go_on() {
     );
     assert_eq!(malformed, 0);
     let (least, _) = report("what_tried: a\nwhy_failed: b\nerror_category: gremlins");
-    let least = least.expect("both that are required are there");
+    let least = least.expect("both required keys are present");
     assert_eq!(least.category, ErrorCategory::Unknown);
     assert_eq!((least.relevant_files, least.error_output), (vec![], None));
     assert_eq!(report("what_tried: a"), (None, 1));
     assert_eq!(report("what_tried: a\nwhy_failed:  \n"), (None, 1));
-    // The first that is valid counts.
+    // The first valid report counts.
     let captured = read_captured(
         "<failure-report>nothing</failure-report>\
          <failure-report>what_tried: a\nwhy_failed: b</failure-report>\
@@ -306,7 +304,7 @@ fn reports_have_keys_and_lines_that_go_on() {
 }
 
 #[test]
-fn fault_9_a_sigil_in_code_or_in_a_quote_is_not_obeyed() {
+fn fault_9_sigils_in_code_or_quotes_are_ignored() {
     for text in [
         format!("```\n{DONE}\n```"),
         format!("```xml\n{DONE}\n``\n~~~\n```"),
@@ -332,7 +330,7 @@ fn fault_9_a_sigil_in_code_or_in_a_quote_is_not_obeyed() {
 }
 
 #[test]
-fn what_only_looks_like_code_is_obeyed() {
+fn sigils_outside_of_code_are_obeyed() {
     for text in [
         format!("    {DONE}"),
         format!("\t- {DONE}"),
@@ -353,7 +351,7 @@ fn what_only_looks_like_code_is_obeyed() {
     assert_eq!(read_captured(quoted, "").knowledge.len(), 1);
 }
 
-/// What an agent is asked, with sigils in sentences, alone and in a fence.
+/// A prompt with sigils in sentences, alone and fenced.
 const PROMPT: &str = "# The work\n\nDo what stands below.   Then say <promise>COMPLETE</promise>.\n\n\
     When you cannot, write\n<promise>FAILURE</promise>\n\n```\n<task-done>t-EXAMPLE</task-done>\n<journal>\nWhat you did\n\
     </journal>\n```\n\n## Assigned Task\n\nMake `a` print <task-done>t-1a2b3c</task-done>.\n";
@@ -370,7 +368,7 @@ fn check_echo(text: &str, expected: Control, notes: Option<&str>) {
 }
 
 #[test]
-fn fault_9_the_echoed_prompt_is_not_obeyed() {
+fn fault_9_echoed_prompt_is_ignored() {
     let own = "\n<journal>mine</journal>\n<task-done>t-ffffff</task-done>\n";
     let quoted: String = PROMPT.lines().map(|line| format!("> {line}\n")).collect();
     let squeezed: String = PROMPT
@@ -392,7 +390,7 @@ fn fault_9_the_echoed_prompt_is_not_obeyed() {
 }
 
 #[test]
-fn a_message_may_begin_with_a_tag_that_the_prompt_has_on_a_line_by_itself() {
+fn message_may_begin_with_a_tag_from_the_prompt() {
     check_echo(
         "<journal>\nWhat I did\n</journal>\n",
         Control::default(),
@@ -403,7 +401,7 @@ fn a_message_may_begin_with_a_tag_that_the_prompt_has_on_a_line_by_itself() {
         done(&["t-ffffff"]),
         Some("What you did\nand I"),
     );
-    // What was left open, or is closed in the prompt's own words, is an echo.
+    // An unclosed tag, or one closed in the prompt's words, is an echo.
     let (unfinished, _) = PROMPT.split_once("What you did").expect("the prompt has it");
     check_echo(&format!("{unfinished}```\nI begin."), Control::default(), None);
     let (example, _) = PROMPT.split_once("```\n\n## Assigned").expect("the prompt has it");
@@ -417,7 +415,7 @@ fn a_message_may_begin_with_a_tag_that_the_prompt_has_on_a_line_by_itself() {
 }
 
 #[test]
-fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
+fn fault_30_promise_in_the_prompt_does_not_count() {
     let (first, _) = PROMPT.split_once("\n\nWhen").expect("the prompt has it");
     check_echo(first, Control::default(), None);
     check_echo(&format!("{first}\nI begin."), Control::default(), None);
@@ -426,7 +424,7 @@ fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
         Control::default(),
         None,
     );
-    // What the agent says itself does, though the prompt spells it the same.
+    // The agent's own promise counts, even if the prompt has the same line.
     check_echo("<promise>FAILURE</promise>", promise(Promise::Failure), None);
     check_echo(
         "It is all there.\n<promise>COMPLETE</promise>",
@@ -441,7 +439,7 @@ fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
 }
 
 #[test]
-fn what_one_message_leaves_open_does_not_reach_into_the_next() {
+fn unclosed_markup_does_not_affect_the_next_message() {
     for open in ["Like this:\n```\ncode", "~~~\ncode", "a ` stray backtick", "> quoted"] {
         assert_eq!(super::read_control(&[open, DONE], ""), (done(&["t-1a2b3c"]), 0));
         assert_eq!(
@@ -461,7 +459,7 @@ fn what_one_message_leaves_open_does_not_reach_into_the_next() {
         super::read_control(&["<task-done>", "t-1a2b3c</task-done>"], ""),
         (Control::default(), 2)
     );
-    // What is counted once is counted once over all of them: the first notes stay, and ids are not told twice.
+    // Single values count once across messages: the first notes are kept, and ids are not repeated.
     let messages = [
         "<journal>one</journal>",
         "<journal>two</journal><memory-used>mem-1-aaaa</memory-used>",
@@ -475,7 +473,7 @@ fn what_one_message_leaves_open_does_not_reach_into_the_next() {
 }
 
 #[test]
-fn fault_9_each_message_may_begin_with_the_echoed_prompt() {
+fn fault_9_each_message_may_begin_with_an_echo() {
     let own = "I begin.";
     assert_eq!(
         super::read_control(&[own, PROMPT, PROMPT], PROMPT),
@@ -489,7 +487,7 @@ fn fault_9_each_message_may_begin_with_the_echoed_prompt() {
 }
 
 #[test]
-fn what_cannot_be_read_is_counted_and_takes_nothing_along() {
+fn malformed_sigils_are_counted_and_contained() {
     check_captured("<journal>never closed", &malformed(1));
     check_captured("closed only</journal>", &malformed(1));
     check_captured("<journal", &malformed(1));
@@ -539,15 +537,15 @@ fn what_cannot_be_read_is_counted_and_takes_nothing_along() {
 }
 
 #[test]
-fn a_sigil_in_another_one_is_part_of_its_text() {
+fn nested_sigil_is_text() {
     let text = "<journal>I will say <task-done>t-1a2b3c</task-done> soon</journal>";
     check_control(text, Control::default(), 1);
     check_captured(text, &journal("I will say <task-done>t-1a2b3c</task-done> soon"));
 }
 
 #[test]
-fn fault_10_notes_count_however_the_turn_ended() {
-    // Cut at the token limit, in the middle of the next sigil.
+fn fault_10_notes_are_kept_however_the_session_ended() {
+    // Cut at the token limit, inside the next sigil.
     check_captured(
         "<journal>kept</journal>\n<knowledge title=\"t\" tags=\"a\">cut in the mid",
         &Captured {
@@ -560,7 +558,7 @@ fn fault_10_notes_count_however_the_turn_ended() {
 }
 
 #[test]
-fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
+fn captures_are_cleaned_capped_and_masked() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let text = format!(
         "<journal>\u{1b}[31m{token}\u{1b}[0m\r\n{}</journal>\
@@ -594,7 +592,7 @@ fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
     assert_eq!(report.relevant_files.len(), 50);
     let output = report.error_output.expect("there is some");
     assert!(
-        // Of what says nothing of a failure, the last lines.
+        // Without failure lines, the last lines are kept.
         output.chars().count() <= 500 && output.ends_with("\na line of output\nlast"),
         "{output}"
     );
@@ -602,7 +600,7 @@ fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
 }
 
 #[test]
-fn of_a_long_trace_the_lines_that_say_why_stay_wherever_they_stand() {
+fn long_traces_keep_the_relevant_lines() {
     let kept = |trace: &str| {
         let text = format!("<failure-report>what_tried: a\nwhy_failed: b\nstack_trace: {trace}</failure-report>");
         read_captured(&text, "")
@@ -634,12 +632,12 @@ TypeError: Cannot read properties of undefined (reading 'price')
         "thread 'tests::unwrap' (2041) panicked at src/lib.rs:60:53:
 called `Result::unwrap()` on an `Err` value: Custom { kind: Other, error: \"disk\" }"
     );
-    // One that has room stays as it is.
+    // A short trace is kept unchanged.
     assert_eq!(kept("one\n  two"), "one\n  two");
 }
 
 #[test]
-fn a_sigil_that_came_in_chunks_is_read_once_they_are_joined() {
+fn sigil_in_joined_chunks_is_read() {
     let text = "Well.\n<task-done>t-1a2b3c</task-done>";
     for (at, _) in text.char_indices() {
         let (first, second) = text.split_at(at);
@@ -651,9 +649,9 @@ fn a_sigil_that_came_in_chunks_is_read_once_they_are_joined() {
     }
 }
 
-/// Were any of these read more than a few times, this would run for hours.
+/// With superlinear parsing this would run for hours.
 #[test]
-fn long_hostile_texts_are_no_trouble() {
+fn long_hostile_texts_are_parsed_quickly() {
     const LENGTH: usize = 1 << 19;
     for unit in [
         "<",
@@ -728,12 +726,12 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_without_trouble(text in pieces(), prompt in pieces()) {
+    fn any_text_is_parsed(text in pieces(), prompt in pieces()) {
         let control = read_control(&text, &prompt);
-        // A text that repeats itself whole says nothing.
+        // A text that is all echo says nothing.
         let (echoed, _) = read_control(&format!("w{text}\n"), &format!("w{text}\n"));
         prop_assert_eq!(echoed, Control::default());
-        // What stands in a longer fence than any in it says nothing.
+        // A text in a longer fence says nothing.
         let fence = "`".repeat(text.len().max(3) + 1);
         let (fenced, malformed) = read_control(&format!("{fence}\n{text}\n{fence}"), "");
         prop_assert_eq!((fenced, malformed), (Control::default(), 0));
@@ -742,7 +740,7 @@ proptest! {
     }
 
     #[test]
-    fn a_sigil_after_a_blank_line_is_always_read(text in "[a-z<>/`\"= \n-]{0,60}") {
+    fn sigil_after_a_blank_line_is_always_read(text in "[a-z<>/`\"= \n-]{0,60}") {
         prop_assume!(!text.contains("```"));
         let (control, _) = read_control(&format!("{text}\n\n{DONE}"), "");
         prop_assert_eq!(control.done, vec!["t-1a2b3c".to_owned()]);
@@ -750,7 +748,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_report_calls_error_output_is_no_file() {
+fn error_output_key_is_not_a_file() {
     let said = "<failure-report>what_tried: a\nwhy_failed: b\nrelevant_files: src/a.rs\nerror_output: assertion failed</failure-report>";
     let report = read_captured(said, "").failure.unwrap();
     assert_eq!(report.relevant_files, ["src/a.rs"]);

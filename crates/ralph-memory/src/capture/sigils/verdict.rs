@@ -1,16 +1,16 @@
-//! The word of whoever looks at finished work, from its final text.
+//! Reads the verifier's verdict from its final text.
 
 use ralph_model::Verdict;
 
 use super::plain_text::{PromptLines, own_blocks};
 use super::tags::{Found, Malformed, Sigil, find};
 use super::{Name, sigils};
-use crate::capture::clean::{MOST_REASON, clean};
+use crate::capture::clean::{MAX_REASON, clean};
 
-/// Reads what a verifier found from the messages after its last tool call. The prompt is what it was asked.
+/// Reads the verdict from the messages after the last tool call.
 ///
-/// A file that it looked at may hold a verdict, and may be made to be repeated. So every tag of a refusal refuses, also one
-/// that is not whole or not alone; but work passes only where that is the last thing that was said, on a line of its own.
+/// A file may contain a verdict that the verifier is tricked into repeating. So any `verify-fail` tag refuses the work,
+/// even an incomplete or nested one, and it passes only if `verify-pass` is the last thing said, on a line of its own.
 #[must_use]
 pub fn read_verdict(final_messages: &[impl AsRef<str>], prompt: &str) -> Option<Verdict> {
     let found = sigils(final_messages, prompt);
@@ -19,14 +19,14 @@ pub fn read_verdict(final_messages: &[impl AsRef<str>], prompt: &str) -> Option<
     let mut refusals = whole.map(Sigil::body).chain(broken.map(Malformed::rest));
     if let Some(first) = refusals.next() {
         let why = std::iter::once(first).chain(refusals).find(|why| !why.is_empty());
-        return Some(Verdict::Fail(clean(&why.unwrap_or_default(), MOST_REASON)));
+        return Some(Verdict::Fail(clean(&why.unwrap_or_default(), MAX_REASON)));
     }
     let mut messages = final_messages.iter().map(AsRef::as_ref).rev();
     let last = messages.find(|message| !message.trim().is_empty())?;
     ends_with_pass(last, prompt).then_some(Verdict::Pass)
 }
 
-/// Whether the last line of a message says that the work passes, and nothing else.
+/// Whether the last line of a message is a pass and nothing else.
 fn ends_with_pass(message: &str, prompt: &str) -> bool {
     let blocks = own_blocks(message, PromptLines::of(prompt).echo_end(message));
     let mut found = Found::default();

@@ -1,9 +1,9 @@
-//! `### Previous Attempts`: how earlier attempts at the task failed, so that none is repeated.
+//! `### Previous Attempts`: how earlier attempts at the task failed, so that they are not repeated.
 //!
-//! The newest says most: it is shortened before it is left out. The older ones stand whole or not at all.
+//! The newest is the most useful and is shortened before it is left out. Older ones are included whole or not at all.
 //!
-//! An attempt that was done ends the story of those before it. A person who says that the task is done and then resets it
-//! takes that back, so that what failed before stands there again.
+//! A done attempt ends the history of those before it. If a person accepts a task and then resets it, earlier failures
+//! are included again.
 
 mod entry;
 mod same_way;
@@ -13,43 +13,42 @@ use std::collections::HashSet;
 use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
 use super::markdown::in_item;
-use super::room::Room;
 use super::section::{Considered, Section, visible};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
 use crate::inject::origin::Origin;
 use crate::inject::pack::{Item, Packed, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use entry::{Detail, entry, says_all};
+use entry::{Detail, covers_all, entry};
 pub(super) use same_way::failed_the_same_way;
 
 const HEADING: &str = "Previous Attempts";
 
-/// The section, and what it makes needless elsewhere.
+/// The section, and what it makes redundant elsewhere.
 pub(super) struct PreviousAttempts<'a> {
     pub(super) section: Section,
-    /// What the newest attempt's failing program printed, if it stands in the section.
-    pub(super) output_above: Option<OutputAbove<'a>>,
-    /// The rows of the journal of which it says all that they would.
-    pub(super) told: HashSet<i64>,
+    /// The newest attempt's output, if the section contains it.
+    pub(super) shown_output: Option<OutputAbove<'a>>,
+    /// The journal entries that it fully covers.
+    pub(super) covered: HashSet<i64>,
 }
 
-/// What the failing program of an attempt printed.
+/// The output of an attempt's failing program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputAbove<'a> {
-    /// The attempt's number.
     pub(super) attempt: u32,
     pub(super) text: &'a str,
 }
 
-/// An attempt that may stand in the section.
+/// A candidate.
 struct Choice<'a> {
     attempt: &'a Attempt,
     text: String,
     reason: InjectionReason,
 }
 
-/// The section. The newest attempts go before older ones; they are read in the order in which they happened.
-pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> PreviousAttempts<'a> {
+/// The section. Newer attempts take precedence; they are displayed in chronological order.
+pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut SectionBudgets) -> PreviousAttempts<'a> {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
@@ -60,8 +59,8 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
     if choices.is_empty() {
         return PreviousAttempts {
             section: suggestion_alone(section, &suggestion, budget, room),
-            output_above: None,
-            told: HashSet::new(),
+            shown_output: None,
+            covered: HashSet::new(),
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
@@ -84,7 +83,7 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
             0 => String::new(),
             some => left_out_note(some, PrimeFormat::Section),
         };
-        // Nothing is set aside for it where all that were handed over are shown and there were others before them.
+        // No space is reserved for the note if all given attempts are included and only earlier ones are left out.
         let texts = [&section.text, &left_out, fitted.closing];
         let mut whole = budget;
         if whole.take(texts.iter().map(|text| text.chars().count()).sum()) {
@@ -107,17 +106,17 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         .filter(|choice| choice.is_shown() && fitted.newest == Detail::Whole);
     PreviousAttempts {
         section,
-        output_above: newest.and_then(|choice| output_of(choice.attempt)),
-        told: told(&choices, fitted.newest),
+        shown_output: newest.and_then(|choice| output_of(choice.attempt)),
+        covered: covered(&choices, fitted.newest),
     }
 }
 
-/// The rows of the journal of which the section says all that they would.
-fn told(choices: &[Choice<'_>], newest: Detail) -> HashSet<i64> {
+/// The journal entries that the section fully covers.
+fn covered(choices: &[Choice<'_>], newest: Detail) -> HashSet<i64> {
     let details = std::iter::once(newest).chain(std::iter::repeat(Detail::Whole));
-    let told = choices.iter().zip(details).filter(|(choice, _)| choice.is_shown());
-    let told = told.filter(|(choice, detail)| says_all(choice.attempt, *detail));
-    told.map(|(choice, _)| choice.attempt.row.id).collect()
+    let covered = choices.iter().zip(details).filter(|(choice, _)| choice.is_shown());
+    let covered = covered.filter(|(choice, detail)| covers_all(choice.attempt, *detail));
+    covered.map(|(choice, _)| choice.attempt.row.id).collect()
 }
 
 impl<'a> Choice<'a> {
@@ -134,17 +133,17 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// What there is room for.
+/// What fits the budget.
 struct Fitted<'a> {
     packed: Packed,
-    /// How much of the newest attempt.
+    /// The detail of the newest attempt.
     newest: Detail,
-    /// What stands at the end.
+    /// The text at the end.
     closing: &'a str,
 }
 
-/// Finds what there is room for. Rather than the newest attempt, what its failing program printed is left out, then all but
-/// the reason, then the suggestion, at last the reason.
+/// Finds what fits. To keep the newest attempt, its output is dropped first, then everything but the reason, then the
+/// suggestion, then the reason.
 fn fit<'s>(
     choices: &mut [Choice<'_>],
     frame: &str,
@@ -156,9 +155,9 @@ fn fit<'s>(
         newest: Detail::Whole,
         closing: "",
     };
-    let telling = [Detail::Whole, Detail::WithoutOutput, Detail::Short];
-    let with_suggestion = telling.iter().map(|detail| (*detail, suggestion));
-    let without = telling
+    let details = [Detail::Whole, Detail::WithoutOutput, Detail::Short];
+    let with_suggestion = details.iter().map(|detail| (*detail, suggestion));
+    let without = details
         .iter()
         .chain(&[Detail::HeadingAlone])
         .map(|detail| (*detail, ""));
@@ -186,13 +185,13 @@ fn fit<'s>(
 fn items(choices: &[Choice<'_>]) -> Vec<Item> {
     let item = |choice: &Choice<'_>| Item {
         group: 0,
-        // With the empty line before it.
+        // Includes the blank line before it.
         size: choice.text.chars().count() + 1,
     };
     choices.iter().map(item).collect()
 }
 
-/// How often it was tried, and which attempts failed the same way.
+/// The number of attempts, and which of them failed the same way.
 fn introduction(request: &PromptRequest<'_>) -> String {
     let (attempts, earlier) = (request.attempts, request.earlier_attempts);
     let all = attempts.len() + earlier as usize;
@@ -202,11 +201,11 @@ fn introduction(request: &PromptRequest<'_>) -> String {
     };
     let mut text = match request.task.kind {
         TaskKind::Once => format!("This task was tried {times} and is not done."),
-        TaskKind::PromptLoop => format!("Since it last went on, this assignment has failed {times}."),
+        TaskKind::PromptLoop => format!("This assignment has failed {times} since its last progress."),
     };
     let last = attempts.last().map_or(0, |attempt| attempt.row.row.attempt);
     if request.task.kind == TaskKind::Once && last as usize > all {
-        text.push_str(" Attempts whose numbers are missing did not count, or were before it was last done.");
+        text.push_str(" Attempts with missing numbers did not count or came before the task was last done.");
     }
     if let Some(same) = failed_the_same_way(attempts, earlier) {
         text.push(' ');
@@ -216,22 +215,22 @@ fn introduction(request: &PromptRequest<'_>) -> String {
     text
 }
 
-/// What the newest attempt suggests; empty where it suggests nothing.
+/// The newest attempt's suggestion; empty without one.
 fn suggestion(request: &PromptRequest<'_>) -> String {
     let Some(Suggestion { attempt, outcome, text }) = request.suggestion else {
         return String::new();
     };
-    // One that was interrupted does not count, so this one may have its number.
+    // An interrupted attempt does not count, so this attempt may have its number.
     let source = match outcome {
-        Outcome::Interrupted => "one that was interrupted".to_owned(),
+        Outcome::Interrupted => "an interrupted attempt".to_owned(),
         _ => format!("attempt {attempt}"),
     };
     let text = in_item(text);
     format!("\n- **Suggested after {source}**: {} {text}\n", Origin::Agent)
 }
 
-/// The section where no attempt failed, and one that was interrupted suggests something.
-fn suggestion_alone(mut section: Section, suggestion: &str, budget: Budget, room: &mut Room) -> Section {
+/// The section without failed attempts, with the suggestion of an interrupted one.
+fn suggestion_alone(mut section: Section, suggestion: &str, budget: Budget, room: &mut SectionBudgets) -> Section {
     let text = format!("### {HEADING}\n\n{OPENING}\n{suggestion}");
     let mut room_left = budget;
     if !suggestion.is_empty() && room_left.take(text.chars().count()) {

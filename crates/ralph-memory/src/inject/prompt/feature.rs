@@ -1,25 +1,25 @@
-//! `## Feature Specification` and `## Feature Plan`: what a person wrote about the whole that a task is a part of.
+//! `## Feature Specification` and `## Feature Plan`: what a person wrote about the feature of the task.
 //!
-//! Both stand in a fence, so that their headings, and whatever else is in them, are theirs and not the prompt's. What is too
-//! long is cut before a heading, and the prompt says so and where the rest is.
+//! Both are fenced, so that their headings are not part of the prompt's structure. A text that is too long is cut
+//! before a heading, with a note that says where the rest is.
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
 use ralph_notes::Fences;
 
 use super::markdown::{fence_for, one_line};
-use super::room::part;
 use super::section::{Considered, Section};
+use super::section_budgets::part;
 use super::{MemoryShare, PromptRequest};
 use crate::inject::feature_texts::{FeatureFile, FeatureTexts};
 
-/// The most that the specification takes, with everything around it.
+/// The maximum size of the specification, including the text around it.
 const SPECIFICATION: Tokens = Tokens(4000);
-/// The most that the plan takes, with everything around it.
+/// The maximum size of the plan, including the text around it.
 const PLAN: Tokens = Tokens(3000);
-/// The most characters of the heading that a text was cut before.
+/// Maximum width of the quoted heading.
 const HEADING_SHOWN: usize = 80;
 
-/// How much of one of a feature's texts a prompt holds; none where it holds all of it.
+/// How much of a feature's text a prompt contains; `None` if it contains everything.
 #[must_use]
 pub fn feature_cut_to(texts: &FeatureTexts, file: FeatureFile) -> Option<Tokens> {
     let section = match file {
@@ -34,7 +34,6 @@ pub fn feature_cut_to(texts: &FeatureTexts, file: FeatureFile) -> Option<Tokens>
     tokens(InjectionReason::OverBudget).map(|_| tokens(InjectionReason::Shown).unwrap_or_default())
 }
 
-/// What is wanted.
 pub(super) fn specification(request: &PromptRequest<'_>) -> Section {
     specification_of(request.feature, request.share)
 }
@@ -46,13 +45,12 @@ fn specification_of(texts: Option<&FeatureTexts>, share: MemoryShare) -> Section
     let name = &texts.name;
     let frame = Frame {
         heading: "Feature Specification",
-        opening: format!("What is wanted of the feature {name} as a whole; your task is one part of it:"),
+        opening: format!("The specification of the whole feature {name}; your task is one part of it:"),
         file: path(texts, FeatureFile::Spec),
     };
     frame.section(text, Budget::of(part(SPECIFICATION, share)))
 }
 
-/// How it is built.
 pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
     plan_of(request.feature, request.share)
 }
@@ -70,14 +68,13 @@ fn plan_of(texts: Option<&FeatureTexts>, share: MemoryShare) -> Section {
     frame.section(text, Budget::of(part(PLAN, share)))
 }
 
-/// Both, as whoever looks at the finished work of one task reads them.
-/// Whoever did the work may have changed them with it.
-pub(super) fn around_finished_work(texts: &FeatureTexts, changed_files: &[String]) -> String {
+/// Both texts for the verifier. The agent may have changed them.
+pub(super) fn for_verification(texts: &FeatureTexts, changed_files: &[String]) -> String {
     let name = &texts.name;
     let frame = |heading, opening: String, file| {
         let file = path(texts, file);
         let mark = if changed_files.contains(&file) {
-            ". This attempt changed the file itself; what it said before is in the diff:"
+            ". This attempt changed the file; the diff shows the old text:"
         } else {
             ":"
         };
@@ -87,11 +84,11 @@ pub(super) fn around_finished_work(texts: &FeatureTexts, changed_files: &[String
             file,
         }
     };
-    let wanted = format!("What is wanted of the feature {name} as a whole; the task is one part of it");
+    let wanted = format!("The specification of the whole feature {name}; the task is one part of it");
     let spec = frame("Feature Specification", wanted, FeatureFile::Spec);
-    let mut built = building(name);
+    let mut built = plan_summary(name);
     if has_open_boxes(texts.plan.as_deref().unwrap_or_default()) {
-        built.push_str(". Its boxes may be open though these are done");
+        built.push_str(". Open boxes may be done already");
     }
     let plan = frame("Feature Plan", built, FeatureFile::Plan);
     let spec = texts
@@ -103,18 +100,18 @@ pub(super) fn around_finished_work(texts: &FeatureTexts, changed_files: &[String
     sections.join("\n")
 }
 
-/// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
+/// Plan boxes are not ticked when tasks are done; an agent that trusts them would repeat everything.
 fn plan_opening(name: &str, text: &str) -> String {
-    let opening = building(name);
+    let opening = plan_summary(name);
     if has_open_boxes(text) {
-        format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
+        format!("{opening}. Open boxes may be done already; see `ralph feature show {name}`:")
     } else {
         format!("{opening}:")
     }
 }
 
-fn building(name: &str) -> String {
-    format!("How the feature {name} is to be built; other parts of it are other tasks")
+fn plan_summary(name: &str) -> String {
+    format!("The plan of the feature {name}; other parts of it are other tasks")
 }
 
 fn has_open_boxes(text: &str) -> bool {
@@ -125,16 +122,16 @@ fn path(texts: &FeatureTexts, file: FeatureFile) -> String {
     format!("{}/{}", texts.folder, file.file_name())
 }
 
-/// What stands around a text.
+/// The text around a feature's text.
 struct Frame {
     heading: &'static str,
     opening: String,
-    /// Where all of it is.
+    /// The full path for the note.
     file: String,
 }
 
 impl Frame {
-    /// The section with as much of a text as there is room for.
+    /// The section with as much of the text as fits.
     fn section(&self, text: &str, budget: Budget) -> Section {
         let text = format!("{}\n", text.trim_end());
         let (before, after) = self.around(&text);
@@ -158,7 +155,7 @@ impl Frame {
         if !shown.is_empty() {
             section.text = format!("{before}{shown}{after}{note}");
         }
-        // Where it was cut, both parts are told: what stands there, and what does not.
+        // If it was cut, both parts are recorded.
         let parts = [
             (shown.as_str(), InjectionReason::Shown),
             (rest, InjectionReason::OverBudget),
@@ -174,7 +171,7 @@ impl Frame {
         section
     }
 
-    /// What stands before a text, and after it.
+    /// The text before and after.
     fn around(&self, text: &str) -> (String, String) {
         let fence = fence_for(text);
         (
@@ -183,7 +180,7 @@ impl Frame {
         )
     }
 
-    /// Where it was cut, how much is left out, and where that is.
+    /// The note about what was cut.
     fn note(&self, cut: &Cut<'_>, total: usize) -> String {
         let left_out = total - cut.kept.chars().count();
         let place = match cut.next_heading {
@@ -194,19 +191,19 @@ impl Frame {
             None => "in the middle of a section".to_owned(),
         };
         format!(
-            "\nCut here, {place}: {left_out} of {total} characters are left out. All of it stands in `{}`; read the rest there.\n",
+            "\nCut {place}: {left_out} of {total} characters are left out. Read the rest in `{}`.\n",
             self.file
         )
     }
 
-    /// The most that a note can take.
+    /// The maximum length of a note.
     fn longest_note(&self, total: usize) -> usize {
         let longest = "#".repeat(HEADING_SHOWN);
         let cut = Cut {
             kept: "",
             next_heading: Some(&longest),
         };
-        // A line that is cut in the middle needs a line break as well.
+        // A cut inside a line also needs a line break.
         self.note(&cut, total).chars().count() + 1
     }
 }
@@ -215,13 +212,13 @@ impl Frame {
 #[derive(Debug, PartialEq, Eq)]
 struct Cut<'a> {
     kept: &'a str,
-    /// The heading before which it ends; none when it ends elsewhere.
+    /// The heading at which it was cut; `None` if it was cut elsewhere.
     next_heading: Option<&'a str>,
 }
 
-/// The beginning of a text that is too long: up to the last heading that there is room for, if anything but headings stands
-/// before it; else up to the end of a line. Where that would leave more than half of the room empty, it is cut further on: a
-/// short introduction says little. Of a line that is too long by itself, as many characters stand as there is room for.
+/// Shortens a text: to the last heading that fits, if there is more than headings before it, else to the end of a line.
+/// If that would leave more than half of the space empty, it is cut further on, because a short introduction is of
+/// little use. A single long line is cut inside.
 fn cut(text: &str, room: Budget) -> Cut<'_> {
     let mut left = room;
     let most = text
@@ -257,12 +254,12 @@ fn cut(text: &str, room: Budget) -> Cut<'_> {
     }
 }
 
-/// Whether a line outside of a fence is a heading: one to six `#`, not further in than three blanks, and a blank after them.
+/// Whether a line outside of a fence is a heading: up to three spaces, one to six `#` and a space.
 fn is_heading(line: &str) -> bool {
     let text = line.trim_start_matches(' ');
     let rest = text.trim_start_matches('#');
-    let (indent, signs) = (line.len() - text.len(), text.len() - rest.len());
-    indent <= 3 && (1..=6).contains(&signs) && (rest.trim().is_empty() || rest.starts_with([' ', '\t']))
+    let (indent, hashes) = (line.len() - text.len(), text.len() - rest.len());
+    indent <= 3 && (1..=6).contains(&hashes) && (rest.trim().is_empty() || rest.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -281,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_before_the_last_heading_that_there_is_room_for() {
+    fn text_is_cut_before_the_last_heading_that_fits() {
         let text = "# A\none\n## B\ntwo\n### C\nthree\nfour\n";
         check(text, 25, "# A\none\n## B\ntwo\n", Some("### C"));
         check(text, 17, "# A\none\n## B\ntwo\n", Some("### C"));
@@ -291,12 +288,12 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_with_nothing_but_headings_before_it_is_no_place_to_cut() {
+    fn text_is_not_cut_right_after_headings() {
         check("# A\n\n## B\none\ntwo\n", 14, "# A\n\n## B\none\n", None);
     }
 
     #[test]
-    fn a_short_introduction_is_not_all_that_is_shown_of_a_long_section() {
+    fn long_section_is_cut_inside() {
         let lines = format!("# A\none\n## B\n{}", "two\n".repeat(50));
         let kept = format!("# A\none\n## B\n{}", "two\n".repeat(21));
         check(&lines, 100, &kept, None);
@@ -308,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_heading_is_none() {
+    fn lookalikes_are_not_headings() {
         let text = "one\n```sh\n# comment\n```\n#tag\n    # code\n# B\n";
         check(text, 22, "one\n```sh\n# comment\n", None);
         check(text, 29, "one\n```sh\n# comment\n```\n#tag\n", None);
@@ -316,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn fault_3_one_long_line_is_cut_between_characters() {
+    fn fault_3_long_lines_are_cut_between_characters() {
         check("日本語日本語", 4, "日本語日", None);
     }
 
     proptest! {
         #[test]
-        fn fault_3_what_is_kept_fits_and_is_a_beginning(text in "(#{1,3} \\PC{0,8}\n|\\PC{0,12}\n|```\n){0,12}", room in 0usize..80) {
+        fn fault_3_cut_text_is_a_prefix_that_fits(text in "(#{1,3} \\PC{0,8}\n|\\PC{0,12}\n|```\n){0,12}", room in 0usize..80) {
             let cut = cut(&text, Budget::of(Tokens(0)).at_most(room));
             prop_assert!(cut.kept.chars().count() <= room);
             prop_assert!(text.starts_with(cut.kept));

@@ -1,5 +1,5 @@
-//! `## Run Journal`: the last iterations of this run, and those of other runs that fit the task. Attempts that stand among
-//! the previous ones of the task are told there, and not again.
+//! `## Run Journal`: the last iterations of this run and relevant ones of other runs. Attempts that are among the
+//! task's previous attempts are not repeated here.
 
 use std::collections::HashSet;
 
@@ -8,22 +8,21 @@ use ralph_model::{
 };
 
 use super::markdown::{in_item, one_line};
-use super::room::Room;
 use super::section::{Considered, Section, visible};
-use super::task::{led_up_to, shortened};
+use super::section_budgets::SectionBudgets;
+use super::task::{shortened, without_colon};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 
 const HEADING: &str = "Run Journal";
-/// So many files of an iteration are named.
-const MOST_FILES: usize = 12;
-/// The most of a row's reason that is shown.
+/// The maximum number of files per iteration.
+const MAX_FILES: usize = 12;
+/// The maximum size of a reason.
 const REASON: Tokens = Tokens(100);
-/// The most columns of it where the row is of another task.
+/// Maximum width of a reason in an entry of another task.
 const REASON_ELSEWHERE: usize = 120;
 
-/// A row that may stand in the section.
 struct Choice<'a> {
     row: &'a JournalRow,
     score: Option<f64>,
@@ -31,14 +30,14 @@ struct Choice<'a> {
     reason: InjectionReason,
 }
 
-/// The section. This run's rows go before others, and of them the last before the first; they are read in the order in
-/// which they happened. What is told above does not stand here.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, told_above: &HashSet<i64>) -> Section {
+/// The section. Entries of this run take precedence, newest first; they are displayed in chronological order. What is
+/// included above is omitted.
+pub(super) fn section(request: &PromptRequest<'_>, room: &mut SectionBudgets, covered_above: &HashSet<i64>) -> Section {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
     };
-    let mut choices = choices(request, told_above);
+    let mut choices = choices(request, covered_above);
     let open = |choice: &Choice<'_>| choice.reason != InjectionReason::Duplicate;
     let places: Vec<usize> = (0..)
         .zip(&choices)
@@ -51,7 +50,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, told_above: 
         .filter(|choice| open(choice))
         .map(|choice| Item {
             group: 0,
-            // With the empty line before it.
+            // Includes the blank line before it.
             size: choice.text.chars().count() + 1,
         })
         .collect();
@@ -95,8 +94,8 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, told_above: 
     section
 }
 
-/// The rows in the order of preference.
-fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Choice<'a>> {
+/// The entries in order of preference.
+fn choices<'a>(request: &PromptRequest<'a>, covered_above: &HashSet<i64>) -> Vec<Choice<'a>> {
     let recent = request.recent.iter().rev().map(|row| (row, None));
     let related = request.related.iter().map(|(row, score)| (row, Some(*score)));
     let mut met = HashSet::new();
@@ -107,7 +106,7 @@ fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Ch
             text: visible(&entry(row, score.map(|_| &row.row.run), &request.task.id)),
             row,
             score,
-            reason: if told_above.contains(&row.id) {
+            reason: if covered_above.contains(&row.id) {
                 InjectionReason::Duplicate
             } else {
                 InjectionReason::OverBudget
@@ -116,14 +115,13 @@ fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Ch
         .collect()
 }
 
-/// A row as an entry of the section, in the form that the earlier tools gave it; what they did not tell stands below:
-/// why it went as it did, what the task was about and, where it was another, the run. How other tasks failed is not this
-/// task's to know in full: of their reasons the first line is told, and nothing of what a program printed.
+/// An entry in the format of earlier tools, followed by fields they did not have: the reason, the title and, for other
+/// runs, the run. Of another task's reason only the first line is included, and no program output.
 fn entry(row: &JournalRow, run: Option<&RunId>, assigned: &TaskId) -> String {
     let JournalRow { row, .. } = row;
     let reason = match row.task.as_ref() {
         Some(task) if task == assigned => in_item(&shortened(&row.reason, REASON)),
-        _ => preview(&one_line(&led_up_to(first_line(&row.reason))), REASON_ELSEWHERE),
+        _ => preview(&one_line(&without_colon(first_line(&row.reason))), REASON_ELSEWHERE),
     };
     let reason = match reason {
         reason if reason.is_empty() => reason,
@@ -152,7 +150,7 @@ fn entry(row: &JournalRow, run: Option<&RunId>, assigned: &TaskId) -> String {
     )
 }
 
-/// Who wrote the notes of an iteration. Those of one that was interrupted may begin with a person's guidance.
+/// The author of an iteration's notes. Those of an interrupted one may begin with the user's guidance.
 pub(super) fn noted_by(row: &NewJournalRow) -> &'static str {
     match row.outcome {
         Outcome::Interrupted => "(by human or agent)",
@@ -164,16 +162,16 @@ fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
 
-/// `42.0s`: seconds with a tenth, rounded down.
+/// `42.0s`: seconds with one decimal, rounded down.
 fn seconds(milliseconds: u64) -> String {
     format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
-/// Files by their names, not too many; empty where there are none.
+/// A limited list of files; empty if there are none.
 pub(super) fn files(all: &[String]) -> String {
-    let mut named: Vec<String> = all.iter().take(MOST_FILES).map(|file| one_line(file)).collect();
-    if all.len() > MOST_FILES {
-        named.push(format!("and {} more", all.len() - MOST_FILES));
+    let mut named: Vec<String> = all.iter().take(MAX_FILES).map(|file| one_line(file)).collect();
+    if all.len() > MAX_FILES {
+        named.push(format!("and {} more", all.len() - MAX_FILES));
     }
     named.join(", ")
 }

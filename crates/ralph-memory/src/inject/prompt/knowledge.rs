@@ -1,47 +1,45 @@
-//! `## Project Knowledge`: the long notes that belong to the task, by their tags and their links.
+//! `## Project Knowledge`: knowledge entries relevant to the task by tags and links.
 
 use ralph_model::{EntryKind, InjectionReason};
 use ralph_store::index::IndexError;
 
 use super::markdown::{below_heading, one_line, quote, title};
-use super::room::Room;
-use super::section::{Considered, MOST_LEFT_OUT, Section, visible};
+use super::section::{Considered, MAX_LEFT_OUT, Section, visible};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
-use crate::catalogue::{Catalogue, KnowledgeOutline};
 use crate::inject::origin::{Origin, Origins};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::{Fact, Said};
+use crate::inject::seen_texts::{Fact, SeenTexts};
+use crate::note_index::{KnowledgeMetadata, NoteIndex};
 use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
 
 const HEADING: &str = "Project Knowledge";
-/// After so many that do not fit no further ones are tried: they only count as left out.
-const MOST_PASSED_OVER: usize = MOST_LEFT_OUT;
+/// After this many entries that do not fit, the rest only counts as left out.
+const MAX_SKIPPED: usize = MAX_LEFT_OUT;
 
-/// A note that may stand in the section.
 struct Choice {
     file: String,
-    /// How well it fits the task; none where no tag of its does, and only a link led to it.
+    /// The relevance; `None` if only a link led to it.
     score: Option<u32>,
-    /// What it says.
     fact: Fact,
-    /// As it stands in the prompt, or would.
+    /// As in the prompt, even if left out.
     text: String,
     reason: InjectionReason,
 }
 
-/// The section. A note that says what stands in the prompt already does not stand there again.
+/// The section. An entry whose text is already in the prompt is omitted.
 pub(super) fn section(
-    catalogue: &Catalogue,
+    note_index: &NoteIndex,
     request: &PromptRequest<'_>,
-    room: &mut Room,
-    said: &mut Said,
+    room: &mut SectionBudgets,
+    seen: &mut SeenTexts,
 ) -> Result<Section, IndexError> {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
     };
-    let mut relevant = relevant_knowledge(catalogue, &signals(request))?;
+    let mut relevant = relevant_knowledge(note_index, &signals(request))?;
     if relevant.total() == 0 {
         return Ok(section);
     }
@@ -49,14 +47,14 @@ pub(super) fn section(
     let budget = room.for_section(request.config.context.knowledge);
     let mut tried = Tried::default();
     let mut room_left = budget;
-    let mut passed_over = 0;
-    while passed_over < MOST_PASSED_OVER
+    let mut skipped = 0;
+    while skipped < MAX_SKIPPED
         && let Some(note) = relevant.next().transpose()?
     {
-        if let Some(size) = tried.weigh((catalogue, request.origins), note, said)?
+        if let Some(size) = tried.add((note_index, request.origins), note, seen)?
             && !room_left.take(size)
         {
-            passed_over += 1;
+            skipped += 1;
         }
     }
     let sizes = Sizes {
@@ -69,7 +67,7 @@ pub(super) fn section(
     for position in packed.chosen.iter().filter_map(|chosen| tried.positions.get(*chosen)) {
         if let Some(choice) = tried.choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
-            said.add(choice.fact);
+            seen.add(choice.fact);
             shown += 1;
         }
     }
@@ -110,32 +108,32 @@ fn signals<'a>(request: &PromptRequest<'a>) -> TaskSignals<'a> {
     }
 }
 
-/// Notes that were read, in the order of preference.
+/// The entries read so far, in order of preference.
 #[derive(Default)]
 struct Tried {
     choices: Vec<Choice>,
-    /// Those that are no duplicates, as they are packed, and where they stand among the choices.
+    /// Those that are not duplicates, and their positions among the choices.
     items: Vec<Item>,
     positions: Vec<usize>,
-    said: Said,
+    seen: SeenTexts,
 }
 
 impl Tried {
-    /// Reads a note, and says how much room it takes; none where it says nothing new.
-    fn weigh(
+    /// Reads an entry and returns its size; `None` if it is a duplicate.
+    fn add(
         &mut self,
-        (catalogue, origins): (&Catalogue, &Origins),
+        (note_index, origins): (&NoteIndex, &Origins),
         note: Relevant,
-        said: &Said,
+        seen: &SeenTexts,
     ) -> Result<Option<usize>, IndexError> {
-        let (outline, body) = catalogue.index.knowledge_note(note.number)?;
+        let (outline, body) = note_index.index.knowledge_note(note.number)?;
         let text = visible(&entry(&outline, &body, origins.of(&note.file)));
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
-        let is_new = !said.holds(fact) && !self.said.holds(fact);
-        // With the empty line before it.
+        let is_new = !seen.contains(fact) && !self.seen.contains(fact);
+        // Includes the blank line before it.
         let size = text.chars().count() + 1;
         if is_new {
-            self.said.add(fact);
+            self.seen.add(fact);
             self.positions.push(self.choices.len());
             self.items.push(Item { group: 0, size });
         }
@@ -154,9 +152,9 @@ impl Tried {
     }
 }
 
-/// A note as an entry of the section, in the form that the earlier tools gave it. One that an agent wrote, or may have written, has its file in the
-/// heading instead of the title, which is quoted with the rest: else it could have the name of a section.
-fn entry(outline: &KnowledgeOutline, body: &str, origin: Origin) -> String {
+/// An entry in the format of earlier tools. If an agent wrote or may have written it, the heading is the file name and
+/// the title is quoted, so that it cannot imitate a section.
+fn entry(outline: &KnowledgeMetadata, body: &str, origin: Origin) -> String {
     let tags: Vec<String> = outline.tags.iter().map(|tag| one_line(tag)).collect();
     let tags = format!("_Tags: {} | by: {}_\n", tags.join(", "), origin.word());
     match origin {

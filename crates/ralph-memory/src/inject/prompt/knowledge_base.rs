@@ -1,63 +1,70 @@
-//! `## Knowledge Base (from previous loops)`: what whole runs taught about work like this, by its kinds.
+//! `## Knowledge Base (from previous loops)`: what earlier runs taught about similar work, by kind.
 
 use ralph_model::{
     Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, LearningSource, Tokens, with_figures,
 };
 
-use super::learnings::learning_item;
+use super::learnings::marked_item;
 use super::markdown::{in_item, one_line};
-use super::room::Room;
 use super::section::{Considered, Section, visible};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
 use crate::inject::origin::Origin;
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::{Fact, Said};
-use crate::recall::{KnownLesson, Likeness, most_known, shown_by};
+use crate::inject::seen_texts::{Fact, SeenTexts};
+use crate::recall::{RunLearning, example_files, max_in_prompt};
+use crate::similarity::LearningFeatures;
 
-/// The heading of the section.
 pub const KNOWLEDGE_BASE: &str = "Knowledge Base (from previous loops)";
-/// How many files stand below a convention that they show.
-const MOST_EXAMPLES: usize = 3;
+/// The maximum number of example files per convention.
+const MAX_EXAMPLES: usize = 3;
 
-/// A lesson that may stand in the section.
 struct Choice<'a> {
-    lesson: &'a KnownLesson,
-    /// As it stands in the prompt, or would.
+    learning: &'a RunLearning,
+    /// As in the prompt, even if left out.
     text: String,
     reason: InjectionReason,
-    /// Whether it stands there if there is room.
-    may_stand: bool,
+    /// Whether it is included if it fits.
+    is_candidate: bool,
 }
 
-/// The section. A lesson that says what stands in the prompt already does not stand there again, nor does one that contradicts
-/// what does.
-pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room, said: &Said, claims: Claims<'a>) -> Section {
+/// The section. Learnings that the prompt already contains or that conflict with one in it are omitted.
+pub(super) fn section<'a>(
+    request: &PromptRequest<'a>,
+    room: &mut SectionBudgets,
+    seen: &SeenTexts,
+    claims: Claims<'a>,
+) -> Section {
     let budget = room.for_section(request.config.context.knowledge_base);
-    let section = of_lessons(request.known, budget, said, claims);
+    let section = of_learnings(request.known, budget, seen, claims);
     room.spend(&section.text);
     section
 }
 
-/// What a prompt would hold of lessons of earlier runs.
+/// The section for learnings of earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeSummary {
-    /// All of it; nothing where there is none.
+    /// Empty without learnings.
     pub text: String,
-    /// The ids of the lessons in it, by their kinds, of each the most relevant first.
+    /// The ids of the included learnings, by kind, most relevant first.
     pub shown: Vec<String>,
 }
 
-/// What a prompt would hold of lessons of earlier runs, if it held nothing else. Of the pairs that seem to contradict each other
-/// those that are settled both hold.
+/// The section for these learnings in an otherwise empty prompt. `settled` are pairs that are known not to conflict.
 #[must_use]
 pub fn knowledge_summary(
-    lessons: &[KnownLesson],
+    learnings: &[RunLearning],
     settled: &[(LearningId, LearningId)],
     budget: Tokens,
 ) -> KnowledgeSummary {
-    let section = of_lessons(lessons, Budget::of(budget), &Said::default(), Claims::none(settled));
+    let section = of_learnings(
+        learnings,
+        Budget::of(budget),
+        &SeenTexts::default(),
+        Claims::new(settled),
+    );
     let shown = section.injections.into_iter();
     KnowledgeSummary {
         text: section.text,
@@ -68,23 +75,23 @@ pub fn knowledge_summary(
     }
 }
 
-fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claims: Claims<'a>) -> Section {
+fn of_learnings<'a>(learnings: &'a [RunLearning], budget: Budget, seen: &SeenTexts, claims: Claims<'a>) -> Section {
     let mut section = Section {
         heading: KNOWLEDGE_BASE,
         ..Section::default()
     };
-    if lessons.is_empty() {
+    if learnings.is_empty() {
         return section;
     }
     let frame = format!("## {KNOWLEDGE_BASE}\n\n{OPENING}");
-    let mut choices = choices(lessons, said, claims.clone());
+    let mut choices = choices(learnings, seen, claims.clone());
     let mut note = fill(&mut choices, &frame, budget);
-    if choices.iter().any(|choice| choice.may_stand && !choice.is_shown()) {
+    if choices.iter().any(|choice| choice.is_candidate && !choice.is_shown()) {
         let mut room = budget;
         if !note.is_empty() && !room.take(note.chars().count()) {
             note.clear();
         }
-        fill_up(&mut choices, (&frame, room), said, claims);
+        fill_up(&mut choices, (&frame, room), seen, claims);
     }
     if choices.iter().any(Choice::is_shown) {
         section.text = frame;
@@ -103,41 +110,44 @@ fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claim
     }
     section.considered(choices.iter().map(|choice| Considered {
         kind: EntryKind::Learning,
-        id: choice.lesson.learning.id.as_str(),
+        id: choice.learning.learning.id.as_str(),
         text: &choice.text,
-        score: choice.lesson.relevance.map(|relevance| relevance.total()),
+        score: choice.learning.relevance.map(|relevance| relevance.total()),
         reason: choice.reason,
     }));
     section
 }
 
-/// The lessons by their kinds, each with what is known before anything is said about room: those that may stand there are over
-/// the budget for now. They are asked in the order of preference, so that of two that cannot stand together the better one does.
-fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> Vec<Choice<'a>> {
-    let estimates = lessons.iter().filter(|lesson| is_estimate(&lesson.learning)).count();
+/// The candidates with everything decided except the budget: eligible ones start as over budget. They are checked in
+/// order of preference, so that the better of two conflicting ones is included.
+fn choices<'a>(learnings: &'a [RunLearning], seen: &SeenTexts, claims: Claims<'a>) -> Vec<Choice<'a>> {
+    let estimates = learnings
+        .iter()
+        .filter(|learning| is_estimate(&learning.learning))
+        .count();
     let form = if estimates > 1 {
         Form::OneOfSeveral
     } else {
         Form::Single
     };
-    let mut choices: Vec<Choice<'a>> = lessons
+    let mut choices: Vec<Choice<'a>> = learnings
         .iter()
-        .map(|lesson| Choice {
-            lesson,
-            text: visible(&item(&lesson.learning, form, Mark::Shown)),
+        .map(|learning| Choice {
+            learning,
+            text: visible(&item(&learning.learning, form, Mark::Shown)),
             reason: InjectionReason::Irrelevant,
-            may_stand: false,
+            is_candidate: false,
         })
         .collect();
-    let mut standing = Standing::none(claims);
+    let mut included = Included::new(claims);
     for choice in by_preference(&mut choices) {
         choice.reason = InjectionReason::OverBudget;
-        if !standing.has_place_for(choice) {
+        if !included.has_room_for(choice) {
             continue;
         }
-        choice.may_stand = !standing.is_said(choice, said);
-        if choice.may_stand {
-            standing.add(choice);
+        choice.is_candidate = !included.is_seen(choice, seen);
+        if choice.is_candidate {
+            included.add(choice);
         } else {
             choice.reason = InjectionReason::Duplicate;
         }
@@ -145,53 +155,50 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> V
     choices
 }
 
-/// Those that belong to the work and may stand in a prompt, the best first.
+/// The relevant and eligible ones, best first.
 fn by_preference<'c, 'a>(choices: &'c mut [Choice<'a>]) -> Vec<&'c mut Choice<'a>> {
     let mut order: Vec<&mut Choice<'a>> = choices.iter_mut().collect();
-    order.retain(|choice| choice.lesson.relevance.is_some() && choice.lesson.learning.may_be_shown());
-    order.sort_by(|one, other| one.lesson.by_preference(other.lesson));
+    order.retain(|choice| choice.learning.relevance.is_some() && choice.learning.learning.is_eligible());
+    order.sort_by(|one, other| one.learning.by_preference(other.learning));
     order
 }
 
-/// The lessons that may stand in the section.
-struct Standing<'a> {
+/// The learnings included in the section.
+struct Included<'a> {
     claims: Claims<'a>,
-    alike: Vec<(LearningKind, Likeness)>,
-    said: Said,
-    /// The kind of each.
+    alike: Vec<LearningFeatures>,
+    seen: SeenTexts,
     counts: Vec<LearningKind>,
 }
 
-impl<'a> Standing<'a> {
-    fn none(claims: Claims<'a>) -> Self {
+impl<'a> Included<'a> {
+    fn new(claims: Claims<'a>) -> Self {
         Self {
             claims,
             alike: Vec::new(),
-            said: Said::default(),
+            seen: SeenTexts::default(),
             counts: Vec::new(),
         }
     }
 
-    /// Whether there are not so many of its kind yet.
-    fn has_place_for(&self, choice: &Choice<'_>) -> bool {
+    /// Whether the limit for its kind is not reached.
+    fn has_room_for(&self, choice: &Choice<'_>) -> bool {
         let kind = choice.kind();
         let taken = self.counts.iter().filter(|counted| **counted == kind).count();
-        taken < most_known(kind, choice.lesson.by_file)
+        taken < max_in_prompt(kind, choice.learning.by_file)
     }
 
-    /// Whether something else says what a lesson says, or denies it.
-    fn is_said(&self, choice: &Choice<'a>, said_before: &Said) -> bool {
-        let learning = &choice.lesson.learning;
+    /// Whether another text duplicates or contradicts a learning.
+    fn is_seen(&self, choice: &Choice<'a>, seen_before: &SeenTexts) -> bool {
+        let learning = &choice.learning.learning;
         let fact = choice.fact();
-        let likeness = Likeness::of(learning);
-        let is_near = |(kind, other): &(LearningKind, Likeness)| {
-            *kind == learning.kind && !is_estimate(learning) && other.is_near(&likeness)
-        };
-        let is_said = said_before.holds(fact) || self.said.holds(fact) || self.alike.iter().any(is_near);
-        is_said || self.claims.refute(learning)
+        let features = LearningFeatures::of(learning);
+        let is_near = |other: &LearningFeatures| !is_estimate(learning) && other.is_near(&features);
+        let is_seen = seen_before.contains(fact) || self.seen.contains(fact) || self.alike.iter().any(is_near);
+        is_seen || self.claims.conflict_with(learning)
     }
 
-    /// How many characters a lesson takes, with the heading of its kind where it is the first one.
+    /// The size of a learning, including the heading if it is the first of its kind.
     fn size_of(&self, choice: &Choice<'_>) -> usize {
         let kind = choice.kind();
         let heading = if self.counts.contains(&kind) {
@@ -203,45 +210,44 @@ impl<'a> Standing<'a> {
     }
 
     fn add(&mut self, choice: &Choice<'a>) {
-        let learning = &choice.lesson.learning;
-        self.said.add(choice.fact());
-        self.alike.push((learning.kind, Likeness::of(learning)));
+        let learning = &choice.learning.learning;
+        self.seen.add(choice.fact());
+        self.alike.push(LearningFeatures::of(learning));
         self.claims.add(learning);
         self.counts.push(learning.kind);
     }
 }
 
-/// Gives the places of those that did not fit to the next ones that do, and tells those apart that only say what one of them
-/// would have said.
-fn fill_up<'a>(choices: &mut [Choice<'a>], (frame, mut room): (&str, Budget), said: &Said, claims: Claims<'a>) {
-    let mut standing = Standing::none(claims);
+/// Replaces learnings that did not fit by the next ones that do, and marks duplicates of what is included.
+fn fill_up<'a>(choices: &mut [Choice<'a>], (frame, mut room): (&str, Budget), seen: &SeenTexts, claims: Claims<'a>) {
+    let mut included = Included::new(claims);
     let mut fits = room.take(frame.chars().count());
     for choice in choices.iter().filter(|choice| choice.is_shown()) {
-        fits &= room.take(standing.size_of(choice));
-        standing.add(choice);
+        fits &= room.take(included.size_of(choice));
+        included.add(choice);
     }
     let rest = by_preference(choices).into_iter().filter(|choice| !choice.is_shown());
     for choice in rest {
         choice.reason = InjectionReason::OverBudget;
-        if !standing.has_place_for(choice) {
+        if !included.has_room_for(choice) {
             continue;
         }
-        if standing.is_said(choice, said) {
+        if included.is_seen(choice, seen) {
             choice.reason = InjectionReason::Duplicate;
-        } else if fits && room.take(standing.size_of(choice)) {
+        } else if fits && room.take(included.size_of(choice)) {
             choice.reason = InjectionReason::Shown;
-            standing.add(choice);
+            included.add(choice);
         }
     }
 }
 
-/// Marks the best lessons that fit as shown, and returns what is said of those that did not.
+/// Marks the best learnings that fit as injected, and returns the note about the others.
 fn fill(choices: &mut [Choice<'_>], frame: &str, budget: Budget) -> String {
     let mut positions = Vec::new();
     let mut items = Vec::new();
     for (group, kind) in LearningKind::ALL.iter().copied().enumerate() {
         for (position, choice) in choices.iter().enumerate() {
-            if choice.may_stand && choice.kind() == kind {
+            if choice.is_candidate && choice.kind() == kind {
                 positions.push(position);
                 items.push(Item {
                     group,
@@ -273,16 +279,15 @@ fn fill(choices: &mut [Choice<'_>], frame: &str, budget: Budget) -> String {
 
 impl Choice<'_> {
     fn kind(&self) -> LearningKind {
-        self.lesson.learning.kind
+        self.learning.learning.kind
     }
 
     fn is_shown(&self) -> bool {
         self.reason == InjectionReason::Shown
     }
 
-    /// What it says.
     fn fact(&self) -> Fact {
-        let learning = &self.lesson.learning;
+        let learning = &self.learning.learning;
         Fact::of(if is_estimate(learning) {
             &self.text
         } else {
@@ -295,7 +300,7 @@ fn is_estimate(learning: &Learning) -> bool {
     learning.kind == LearningKind::Estimate
 }
 
-/// The heading of the lessons of a kind, in the form that the earlier tools gave it, with the empty lines around it.
+/// The heading of a kind in the format of earlier tools, with blank lines.
 fn group_heading(kind: LearningKind) -> &'static str {
     match kind {
         LearningKind::Strategy => "\n## Proven Strategies\n\n",
@@ -305,12 +310,12 @@ fn group_heading(kind: LearningKind) -> &'static str {
     }
 }
 
-/// A lesson as an item of the list that it stands in in prompts: what runs taught in this section, what agents and people said
-/// in the other. An estimate says what it is of, which a prompt need not say to those who work on it.
+/// A learning as a list item of the section it belongs to in prompts. An estimate includes what it estimates, which the
+/// section omits.
 #[must_use]
-pub fn lesson_item(learning: &Learning) -> String {
+pub fn learning_item(learning: &Learning) -> String {
     match (learning.source, learning.kind) {
-        (LearningSource::Sigil | LearningSource::Human, _) => learning_item(learning, ""),
+        (LearningSource::Sigil | LearningSource::Human, _) => marked_item(learning, ""),
         (_, LearningKind::Estimate) => {
             let text = with_figures(&learning.content, learning.facts.as_ref());
             format!("- {}\n", in_item(&text))
@@ -319,21 +324,21 @@ pub fn lesson_item(learning: &Learning) -> String {
     }
 }
 
-/// Whether an estimate stands alone.
+/// Whether there is a single estimate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Single,
     OneOfSeveral,
 }
 
-/// Whether an item says where it comes from.
+/// Whether an item shows its origin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Shown,
     Omitted,
 }
 
-/// A lesson as an item of its list, in the same form. Several estimates say how much work each is of.
+/// A learning as a list item. With several estimates, each includes its complexity.
 fn item(learning: &Learning, form: Form, mark: Mark) -> String {
     let mark = match mark {
         Mark::Shown => format!("{} ", Origin::of_learning(learning)),
@@ -371,7 +376,7 @@ fn item(learning: &Learning, form: Form, mark: Mark) -> String {
     }
 }
 
-/// How well a strategy does: as the runs say that taught it, until there is something to say about it here.
+/// The effectiveness of a strategy: as reported by the runs that taught it, until there are outcomes here.
 fn effectiveness(learning: &Learning, facts: Option<&Facts>) -> f64 {
     match facts {
         Some(Facts::Strategy { effectiveness, .. }) if learning.uses_here() == 0 => *effectiveness,
@@ -380,9 +385,9 @@ fn effectiveness(learning: &Learning, facts: Option<&Facts>) -> f64 {
 }
 
 fn examples(learning: &Learning) -> String {
-    let files: Vec<String> = shown_by(learning)
+    let files: Vec<String> = example_files(learning)
         .iter()
-        .take(MOST_EXAMPLES)
+        .take(MAX_EXAMPLES)
         .map(|file| one_line(file))
         .collect();
     if files.is_empty() {

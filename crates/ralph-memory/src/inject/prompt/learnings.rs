@@ -1,39 +1,38 @@
-//! `### Learnings from Previous Iterations`: lessons that fit the task.
+//! `### Learnings from Previous Iterations`: relevant learnings.
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Learning, LearningStatus};
 
 use super::markdown::{in_item, one_line, title};
-use super::room::Room;
 use super::section::{Considered, Section, visible};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
 use crate::inject::origin::Origin;
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::{Fact, Said};
-use crate::recall::{Likeness, RelevantLearning};
+use crate::inject::seen_texts::{Fact, SeenTexts};
+use crate::recall::RelevantLearning;
+use crate::similarity::LearningFeatures;
 
 const HEADING: &str = "Learnings from Previous Iterations";
-/// How many lessons stand in a prompt at most.
-pub const MOST_LEARNINGS: usize = 5;
-/// How many texts of others stand below a lesson that they were merged into, where there is room.
-const MOST_EXAMPLES: usize = 3;
+/// The maximum number of learnings in a prompt.
+pub const MAX_LEARNINGS: usize = 5;
+/// The maximum number of merged texts below a learning, if they fit.
+const MAX_EXAMPLES: usize = 3;
 
-/// A lesson that may stand in the section.
 struct Choice<'a> {
     learning: &'a Learning,
-    likeness: &'a Likeness,
+    features: &'a LearningFeatures,
     score: f64,
-    /// As it stands in the prompt, or would.
+    /// As in the prompt, even if left out.
     text: String,
     reason: InjectionReason,
 }
 
-/// The section. A lesson that says what stands in the prompt already does not stand there again, nor does one that contradicts
-/// a better one.
+/// The section. Learnings that the prompt already contains or that conflict with a better one are omitted.
 pub(super) fn section<'a>(
     request: &PromptRequest<'a>,
-    room: &mut Room,
-    said: &mut Said,
+    room: &mut SectionBudgets,
+    seen: &mut SeenTexts,
     claims: &mut Claims<'a>,
 ) -> Section {
     let mut section = Section {
@@ -46,13 +45,13 @@ pub(super) fn section<'a>(
     let frame = format!("### {HEADING}\n\n{OPENING}\n");
     let budget = room.for_section(request.config.context.learnings);
     let mut choices = choices(request);
-    let closing = choose(&mut choices, &frame, budget, (said, claims));
+    let closing = choose(&mut choices, &frame, budget, (seen, claims));
     if choices.iter().any(Choice::is_shown) {
         for choice in choices.iter().filter(|choice| choice.is_shown()) {
-            said.add(Fact::of(&choice.learning.content));
+            seen.add(Fact::of(&choice.learning.content));
             claims.add(choice.learning);
         }
-        add_examples(&mut choices, (&frame, &closing), budget, said);
+        add_examples(&mut choices, (&frame, &closing), budget, seen);
         section.text = frame;
         for choice in choices.iter().filter(|choice| choice.is_shown()) {
             section.text.push_str(&choice.text);
@@ -71,22 +70,22 @@ pub(super) fn section<'a>(
     section
 }
 
-/// The lessons in the order of preference.
+/// The learnings in order of preference.
 fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
     let choice = |relevant: &'a RelevantLearning| {
         let RelevantLearning {
             learning,
             score,
             is_refuted,
-            likeness,
+            features,
         } = relevant;
-        // One that waits is of this very task.
+        // A learning that is not active yet belongs to this task.
         let belongs = !is_refuted && (*score > 0.0 || learning.status == LearningStatus::Validated);
         Choice {
             learning,
-            likeness,
+            features,
             score: *score,
-            text: visible(&learning_item(learning, &format!("{} ", Origin::of_learning(learning)))),
+            text: visible(&marked_item(learning, &format!("{} ", Origin::of_learning(learning)))),
             reason: if belongs {
                 InjectionReason::OverBudget
             } else {
@@ -97,9 +96,9 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
     request.learnings.iter().map(choice).collect()
 }
 
-/// Marks the best lessons that fit as shown, and returns what is said of those that did not. That takes room as well, so where
-/// not all fit it is kept back first.
-fn choose<'a>(choices: &mut [Choice<'a>], frame: &str, budget: Budget, before: (&Said, &Claims<'a>)) -> String {
+/// Marks the best learnings that fit as injected, and returns the note about the others, whose space is reserved if not
+/// all fit.
+fn choose<'a>(choices: &mut [Choice<'a>], frame: &str, budget: Budget, before: (&SeenTexts, &Claims<'a>)) -> String {
     let mut room = budget;
     if !room.take(frame.chars().count()) {
         return String::new();
@@ -117,30 +116,30 @@ fn choose<'a>(choices: &mut [Choice<'a>], frame: &str, budget: Budget, before: (
     }
 }
 
-/// Marks the best lessons that fit as shown, and counts those before the last of them that do not. One that says what stands
-/// in the prompt already, or what a better one of them says, or the contrary, is marked as a duplicate.
-fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (said, claims): (&Said, &Claims<'a>)) -> usize {
+/// Marks the best learnings that fit as injected, and counts those before the last one that do not fit. Duplicates of
+/// or conflicts with the prompt or a better learning are marked as duplicates.
+fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (seen, claims): (&SeenTexts, &Claims<'a>)) -> usize {
     let mut left_out = 0;
-    let mut better: Vec<&Likeness> = Vec::new();
-    let mut said_here = Said::default();
+    let mut better: Vec<&LearningFeatures> = Vec::new();
+    let mut seen_here = SeenTexts::default();
     let mut claims = claims.clone();
     for choice in choices
         .iter_mut()
         .filter(|choice| choice.reason != InjectionReason::Irrelevant)
     {
         choice.reason = InjectionReason::OverBudget;
-        if better.len() >= MOST_LEARNINGS {
+        if better.len() >= MAX_LEARNINGS {
             continue;
         }
         let fact = Fact::of(&choice.learning.content);
-        let is_near = |better: &&Likeness| better.is_near(choice.likeness);
-        let is_said = said.holds(fact) || said_here.holds(fact) || better.iter().any(is_near);
-        if is_said || claims.refute(choice.learning) {
+        let is_near = |better: &&LearningFeatures| better.is_near(choice.features);
+        let is_seen = seen.contains(fact) || seen_here.contains(fact) || better.iter().any(is_near);
+        if is_seen || claims.conflict_with(choice.learning) {
             choice.reason = InjectionReason::Duplicate;
         } else if room.take(choice.text.chars().count()) {
             choice.reason = InjectionReason::Shown;
-            better.push(choice.likeness);
-            said_here.add(fact);
+            better.push(choice.features);
+            seen_here.add(fact);
             claims.add(choice.learning);
         } else {
             left_out += 1;
@@ -149,8 +148,8 @@ fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (said, claims): (
     left_out
 }
 
-/// Puts what others said below the lessons that they were merged into, as far as the room goes.
-fn add_examples(choices: &mut [Choice<'_>], (frame, closing): (&str, &str), budget: Budget, said: &mut Said) {
+/// Adds merged texts below their learnings while they fit.
+fn add_examples(choices: &mut [Choice<'_>], (frame, closing): (&str, &str), budget: Budget, seen: &mut SeenTexts) {
     let mut room_left = budget;
     let shown = choices.iter().filter(|choice| choice.is_shown());
     let texts: usize = shown.map(|choice| choice.text.chars().count()).sum();
@@ -158,12 +157,12 @@ fn add_examples(choices: &mut [Choice<'_>], (frame, closing): (&str, &str), budg
         return;
     }
     for choice in choices.iter_mut().filter(|choice| choice.is_shown()) {
-        for example in choice.learning.examples.iter().take(MOST_EXAMPLES) {
+        for example in choice.learning.examples.iter().take(MAX_EXAMPLES) {
             let line = format!("  - {}\n", title(example));
             let fact = Fact::of(example);
-            if !said.holds(fact) && room_left.take(line.chars().count()) {
+            if !seen.contains(fact) && room_left.take(line.chars().count()) {
                 choice.text.push_str(&line);
-                said.add(fact);
+                seen.add(fact);
             }
         }
     }
@@ -175,8 +174,8 @@ impl Choice<'_> {
     }
 }
 
-/// A learning as an item of the section's list, in the form that the earlier tools gave it, with a mark in front of its text.
-pub(super) fn learning_item(learning: &Learning, mark: &str) -> String {
+/// A learning as a list item in the format of earlier tools, with a mark before its text.
+pub(super) fn marked_item(learning: &Learning, mark: &str) -> String {
     let category = one_line(&learning.category);
     format!("- **[{category}]** {mark}{}\n", in_item(&learning.content))
 }

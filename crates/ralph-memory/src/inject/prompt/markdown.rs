@@ -1,15 +1,14 @@
-//! Text of others inside a prompt: whatever it holds, it ends where it should.
+//! Contains foreign text, so that it cannot break the structure of a prompt.
 
 use ralph_notes::{Fences, normalise_line_breaks, quoted};
 
-/// A text between fences that are longer than any in it, so that nothing of it can close them.
+/// A text in a fence that is longer than any fence in it.
 pub(super) fn fenced(text: &str) -> String {
     let fence = fence_for(text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}\n{text}{end}{fence}\n")
 }
 
-/// The fence that a text needs.
 pub(super) fn fence_for(text: &str) -> String {
     "`".repeat((longest_row_of_ticks(text) + 1).max(3))
 }
@@ -18,8 +17,7 @@ fn longest_row_of_ticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
-/// A text that an agent wrote or a program printed: every line behind `>`, so that none can be taken for the prompt's own
-/// structure. Empty where there is nothing to say.
+/// A block quote: with `>` before every line, none can be mistaken for the prompt's structure. Empty for a blank text.
 pub(crate) fn quote(text: &str) -> String {
     match without_controls(text).trim_end() {
         "" => String::new(),
@@ -27,7 +25,7 @@ pub(crate) fn quote(text: &str) -> String {
     }
 }
 
-/// A title on one line that cannot be read as a heading of its own.
+/// A title on one line that cannot become a heading of its own.
 pub(super) fn title(text: &str) -> String {
     let line = one_line(text);
     if line.starts_with('#') {
@@ -37,13 +35,13 @@ pub(super) fn title(text: &str) -> String {
     }
 }
 
-/// A text on one line.
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text without control characters. Its lines stay; whatever else a reader may take for a line break becomes one.
+/// A text without control characters. Line breaks of any kind become `
+/// `.
 pub(crate) fn without_controls(text: &str) -> String {
     let is_break = |c: char| matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let is_kept = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
@@ -52,16 +50,16 @@ pub(crate) fn without_controls(text: &str) -> String {
     lines.filter(is_kept).collect()
 }
 
-/// A text as code within a line.
+/// A text as inline code.
 pub(super) fn code(line: &str) -> String {
     let longest = longest_row_of_ticks(line);
     let ticks = "`".repeat(longest + 1);
-    // Beside a tick of its own it would be a longer row of them.
+    // Spaces keep its own backticks apart.
     let gap = if longest > 0 { " " } else { "" };
     format!("{ticks}{gap}{line}{gap}{ticks}")
 }
 
-/// A text as the end of a list's item: its further lines are quoted inside the item.
+/// A text at the end of a list item; further lines are quoted inside the item.
 pub(super) fn in_item(text: &str) -> String {
     let text = without_controls(text);
     let mut lines = text.trim().lines().map(str::trim_end);
@@ -76,8 +74,8 @@ pub(super) fn in_item(text: &str) -> String {
     item
 }
 
-/// A text below a heading, with a line break at its end: as it is where no line of it could be taken for the prompt's own
-/// structure, else quoted.
+/// A text below a heading, ending with a line break. It is quoted if a line could be mistaken for the prompt's
+/// structure.
 pub(super) fn below_heading(text: &str) -> String {
     let text = without_controls(text);
     match text.trim_end() {
@@ -87,7 +85,7 @@ pub(super) fn below_heading(text: &str) -> String {
     }
 }
 
-/// Whether a text has no line that begins like a heading, no open fence, and nothing of HTML outside of closed fences.
+/// Whether a text has no heading, no open fence and no HTML outside of fences.
 fn is_plain(text: &str) -> bool {
     if text.lines().any(|line| line.trim_start().starts_with('#')) {
         return false;
@@ -116,14 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_is_longer_than_those_in_the_text() {
+    fn fence_is_longer_than_those_in_the_text() {
         assert_eq!(fenced("a"), "```\na\n```\n");
         assert_eq!(fenced("```\nopen\n"), "````\n```\nopen\n````\n");
         assert_eq!(fenced(""), "```\n\n```\n");
     }
 
     #[test]
-    fn what_could_be_structure_is_quoted() {
+    fn possible_structure_is_quoted() {
         for plain in [
             "a\n\n- b\n  1. c\n",
             "a `#` b\n",
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_stay_where_they_are_put() {
+    fn texts_stay_contained() {
         assert_eq!(one_line(" a\n## b\tc\u{1b}[0m "), "a ## b c [0m");
         assert_eq!(in_item("a\n\n## b\r\n```\n"), "a\n  >\n  > ## b\n  > ```");
         assert_eq!(quote("a\n\n## b\u{2028}# c\n"), "> a\n>\n> ## b\n> # c\n");

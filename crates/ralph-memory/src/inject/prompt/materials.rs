@@ -1,21 +1,23 @@
-//! What the database has to say in the prompt of a task.
+//! Gathers what the database knows about a task for its prompt.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Course, FailedAttempts, Feature, JournalRow, LearningId, RunId, Suggestion, Task, TaskStatus};
+use ralph_model::{FailedAttempts, Feature, JournalRow, LearningId, RunId, Suggestion, Task, TaskStatus, TrackRecord};
 use ralph_store::{Store, StoreError};
 
-use super::signs::Signs;
-use super::{AttemptNumber, BrokenGate, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
+use super::signals::PromptSignals;
+use super::{
+    AttemptNumber, BrokenGate, Counted, IterationInfo, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, about,
+};
 use crate::inject::feature_texts::FeatureTexts;
 use crate::inject::origin::Origins;
-use crate::recall::{KnownLesson, RelevantLearning, related_rows};
+use crate::recall::{RelevantLearning, RunLearning, related_rows};
 
-/// How many attempts that failed are considered for a prompt, the last of them. A dozen fits at most.
-const MOST_ATTEMPTS: u32 = 20;
+/// The maximum number of failed attempts considered, newest first; about a dozen fit.
+const MAX_ATTEMPTS: u32 = 20;
 
-/// What the database knows around a task.
+/// What the database knows about a task.
 #[derive(Debug, Clone)]
 pub struct Materials {
     task: Task,
@@ -28,60 +30,55 @@ pub struct Materials {
     failed: FailedAttempts,
     suggestion: Option<Suggestion>,
     learnings: Vec<RelevantLearning>,
-    known: Vec<KnownLesson>,
+    known: Vec<RunLearning>,
     settled: Vec<(LearningId, LearningId)>,
-    course: Course,
+    track_record: TrackRecord,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
-    /// The files that the last iteration of all changed.
+    /// The files changed by the latest iteration.
     recent_files: Vec<String>,
     origins: Origins,
 }
 
-/// What a prompt needs that the database does not know.
+/// What a prompt needs in addition to the database.
 #[derive(Debug, Clone, Copy)]
-pub struct Circumstances<'a> {
-    /// What is written about the task's feature, see [`Materials::feature`].
+pub struct PromptContext<'a> {
+    /// The texts of the task's feature, see [`Materials::feature`].
     pub feature: Option<&'a FeatureTexts>,
-    /// Which iteration it is, and what was chosen for it; none where no run is under way.
-    pub round: Option<Round<'a>>,
-    /// The gates that were red before the first iteration.
+    /// The current iteration; `None` outside of a run.
+    pub iteration_info: Option<IterationInfo<'a>>,
+    /// The gates that failed before the first iteration.
     pub red_gates: &'a [String],
-    /// The gates that an earlier attempt in the same folder has broken.
+    /// The gates broken by earlier attempts in the same folder.
     pub broken_gates: &'a [BrokenGate],
-    /// Whether the work is done in a checkout of its own.
+    /// Whether the task has a checkout of its own.
     pub in_checkout: bool,
-    /// The working notes.
     pub scratchpad: &'a str,
-    /// The configuration.
     pub config: &'a Config,
-    /// The day.
     pub today: Date,
-    /// How much of the memory stands in it. Half of the whole, where the whole was too long before.
+    /// How much of the memory is included; half if the whole was too long before.
     pub share: MemoryShare,
 }
 
 impl Materials {
-    /// The task.
     #[must_use]
     pub fn task(&self) -> &Task {
         &self.task
     }
 
-    /// The task that it is a part of.
     #[must_use]
     pub fn parent(&self) -> Option<&Task> {
         self.parent.as_ref()
     }
 
-    /// Gathers what is known around a task; `run` is the run that it is prompted for, if there is one. What was
-    /// learned lately counts more than what was learned long before `now`.
+    /// Gathers what is known about a task; `run` is the current run, if there is one. Recent learnings weigh more than
+    /// old ones.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub fn gather(store: &Store, task: Task, run: Option<&RunId>, now: Timestamp) -> Result<Self, StoreError> {
-        // All of it as it is now, and without taking and leaving the lock of the database for every question.
-        let _one_look = store.moment()?;
+        // One consistent snapshot, with a single lock.
+        let _one_look = store.snapshot()?;
         let parent = match &task.parent {
             Some(parent) => store.task(parent)?,
             None => None,
@@ -94,11 +91,11 @@ impl Materials {
             Some(feature) => store.feature_of_id(feature)?,
             None => None,
         };
-        let failed = store.last_failed_attempts(&task.id, MOST_ATTEMPTS)?;
-        let signs = Signs::of(&task, parent.as_ref(), &failed.attempts);
+        let failed = store.last_failed_attempts(&task.id, MAX_ATTEMPTS)?;
+        let signals = PromptSignals::of(&task, parent.as_ref(), &failed.attempts);
         Ok(Self {
-            learnings: signs.learnings(store)?,
-            known: signs.known_lessons(store, now)?,
+            learnings: signals.learnings(store)?,
+            known: signals.run_learnings(store, now)?,
             settled: store.settled_conflicts()?,
             parent,
             prerequisites,
@@ -107,7 +104,7 @@ impl Materials {
             overflowed_before: store.has_overflowed(&task.id)?,
             failed,
             suggestion: store.last_suggestion(&task.id)?,
-            course: store.course(&task.id)?,
+            track_record: store.track_record(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
                 None => Vec::new(),
@@ -122,7 +119,7 @@ impl Materials {
         })
     }
 
-    /// What there is around the first task of a project, which no database knows.
+    /// The materials of a new project's first task, without a database.
     #[must_use]
     pub fn of_new(task: Task) -> Self {
         Self {
@@ -137,7 +134,7 @@ impl Materials {
             learnings: Vec::new(),
             known: Vec::new(),
             settled: Vec::new(),
-            course: Course::default(),
+            track_record: TrackRecord::default(),
             recent: Vec::new(),
             related: Vec::new(),
             recent_files: Vec::new(),
@@ -145,7 +142,6 @@ impl Materials {
         }
     }
 
-    /// The feature that the task belongs to.
     #[must_use]
     pub fn feature(&self) -> Option<&Feature> {
         self.feature.as_ref()
@@ -157,7 +153,7 @@ impl Materials {
         self.overflowed_before
     }
 
-    /// Which attempt at the task is the next one, of those that count. Where all are used up, it is the last.
+    /// The number of the next counted attempt; if all are used up, of the last.
     #[must_use]
     pub fn attempt(&self, config: &Config) -> AttemptNumber {
         let task = &self.task;
@@ -176,48 +172,47 @@ impl Materials {
         AttemptNumber { number, of, counted }
     }
 
-    /// How the attempts are counted, of which it is so many-th of those that count, and of all.
+    /// How the attempt with these numbers is counted.
     fn counted(&self, number: u32, overall: u32) -> Counted {
         let failed = u32::try_from(self.failed.attempts.len()).unwrap_or(u32::MAX);
         let failed = failed.saturating_add(self.failed.earlier);
         match overall {
             overall if overall <= number => Counted::All,
-            // What was done, or failed and no longer counts, is tried again because a person said so.
+            // A done task, or one whose failures no longer count, was reset by a person.
             overall if self.failed.was_done || failed >= number => Counted::SinceReset(overall),
             overall => Counted::Finished(overall),
         }
     }
 
-    /// The request for a prompt.
     #[must_use]
-    pub fn request<'a>(&'a self, circumstances: &Circumstances<'a>) -> PromptRequest<'a> {
-        let config = circumstances.config;
+    pub fn request<'a>(&'a self, context: &PromptContext<'a>) -> PromptRequest<'a> {
+        let config = context.config;
         PromptRequest {
             task: &self.task,
             parent: self.parent.as_ref(),
             prerequisites: &self.prerequisites,
-            feature: circumstances.feature,
+            feature: context.feature,
             attempt: self.attempt(config),
             last_reason: self.last_reason(),
-            red_gates: circumstances.red_gates,
-            broken_gates: circumstances.broken_gates,
-            in_checkout: circumstances.in_checkout,
+            red_gates: context.red_gates,
+            broken_gates: context.broken_gates,
+            in_checkout: context.in_checkout,
             gates: &config.verify.commands,
-            scratchpad: circumstances.scratchpad,
+            scratchpad: context.scratchpad,
             attempts: &self.failed.attempts,
             earlier_attempts: self.failed.earlier,
             suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             known: &self.known,
             settled: &self.settled,
-            course: self.course,
-            round: circumstances.round,
+            track_record: self.track_record,
+            iteration_info: context.iteration_info,
             recent: &self.recent,
             related: &self.related,
             recent_files: &self.recent_files,
             config,
-            today: circumstances.today,
-            share: match circumstances.share {
+            today: context.today,
+            share: match context.share {
                 MemoryShare::Whole if self.overflowed_before() => MemoryShare::Half,
                 share => share,
             },
@@ -225,7 +220,7 @@ impl Materials {
         }
     }
 
-    /// Why the last attempt that counted did not count as done.
+    /// Why the last counted attempt failed.
     fn last_reason(&self) -> Option<&str> {
         let JournalRow { row, .. } = self.last.as_ref()?;
         let failed = row.outcome.is_failure() == Some(true);

@@ -1,8 +1,8 @@
-//! The prompt of an iteration: typed sections in a fixed order, whole entries, each section and all of them together within
-//! their budgets.
+//! The prompt of an iteration: typed sections in a fixed order, with whole entries, within the budgets of each section
+//! and of the total.
 //!
-//! Sections are filled in another order than they are read in: what matters most takes its room first. Each tells which
-//! entries it considered, so that what an agent knew can be looked up and proved later.
+//! The most important sections are filled first, whatever their order. Each records the entries it considered, as
+//! evidence of what the agent knew.
 
 mod attempts;
 mod feature;
@@ -14,10 +14,10 @@ mod markdown;
 mod materials;
 mod notes;
 mod proof;
-mod room;
 mod scratchpad;
 mod section;
-mod signs;
+mod section_budgets;
+mod signals;
 mod status;
 mod task;
 mod verify;
@@ -26,131 +26,119 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens, TrackRecord};
 use ralph_store::index::IndexError;
 
 pub use feature::feature_cut_to;
-pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary, lesson_item};
-pub use learnings::MOST_LEARNINGS;
+pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary, learning_item};
+pub use learnings::MAX_LEARNINGS;
 pub(super) use markdown::{quote, without_controls};
-pub use materials::{Circumstances, Materials};
-pub use proof::{entry_in, stands_in};
-pub use section::MOST_LEFT_OUT;
-pub use verify::{Finished, GateWord, verification_prompt};
+pub use materials::{Materials, PromptContext};
+pub use proof::{entry_in, is_in_prompt};
+pub use section::MAX_LEFT_OUT;
+pub use verify::{Finished, GateReport, verification_prompt};
 
 use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::origin::Origins;
-use super::said::Said;
-use crate::catalogue::Catalogue;
-use crate::recall::{KnownLesson, RelevantLearning};
+use super::seen_texts::SeenTexts;
+use crate::note_index::NoteIndex;
+use crate::recall::{RelevantLearning, RunLearning};
 
 use attempts::PreviousAttempts;
-use room::Room;
 use section::{Section, visible};
+use section_budgets::SectionBudgets;
 
-/// How many of the last rows of its run a prompt may hold.
+/// The maximum number of recent journal entries of the same run.
 pub const RECENT_ROWS: u32 = 5;
-/// How many rows of other runs a prompt may hold.
+/// The maximum number of journal entries of other runs.
 pub const RELATED_ROWS: usize = 5;
 
-/// The line that every section of memory opens with.
+/// The first line of every memory section.
 pub(super) const OPENING: &str = include_str!("texts/opening.md");
 const TASK_INSTRUCTIONS: &str = include_str!("texts/task.md");
 const PROMPT_LOOP_INSTRUCTIONS: &str = include_str!("texts/prompt_loop.md");
 const SKILL: &str = include_str!("texts/skill.md");
 const MEMORY: &str = include_str!("texts/memory.md");
 
-/// A gate that has failed since an earlier attempt.
+/// A gate that fails since an earlier attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenGate {
-    /// The command.
     pub command: String,
-    /// Since when: `attempt 2 at t-1a2b3c`.
+    /// Such as `attempt 2 at t-1a2b3c`.
     pub since: String,
 }
 
-/// What a prompt is made for, and from.
+/// The input of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptRequest<'a> {
-    /// The task.
     pub task: &'a Task,
-    /// The task that it is a part of.
     pub parent: Option<&'a Task>,
-    /// The tasks that had to be done before it, and are.
+    /// Completed dependencies.
     pub prerequisites: &'a [Task],
-    /// What is written about the feature that it belongs to.
+    /// The texts of its feature.
     pub feature: Option<&'a FeatureTexts>,
-    /// Which attempt it is.
     pub attempt: AttemptNumber,
-    /// Why the last attempt did not count as done.
+    /// Why the last attempt was not done.
     pub last_reason: Option<&'a str>,
-    /// The gates that were red before the first iteration.
+    /// The gates that failed before the first iteration.
     pub red_gates: &'a [String],
-    /// The gates that an earlier attempt in the same folder has broken.
+    /// The gates broken by earlier attempts in the same folder.
     pub broken_gates: &'a [BrokenGate],
-    /// Whether the work is done in a checkout of its own.
+    /// Whether the task has a checkout of its own.
     pub in_checkout: bool,
-    /// All gates.
     pub gates: &'a [String],
-    /// The working notes.
     pub scratchpad: &'a str,
-    /// The last rows of this run, oldest first.
+    /// The last journal entries of this run, oldest first.
     pub recent: &'a [JournalRow],
-    /// The last attempts at the task that failed, oldest first.
+    /// The last failed attempts at the task, oldest first.
     pub attempts: &'a [Attempt],
-    /// How many failed before them, since it was last done.
+    /// Failed attempts before those, since the task was last done.
     pub earlier_attempts: u32,
-    /// What the newest attempt suggests for this one.
+    /// The newest attempt's suggestion.
     pub suggestion: Option<&'a Suggestion>,
-    /// Lessons that fit the task, best first, and behind them some that do not.
+    /// Learnings, most relevant first, followed by irrelevant ones.
     pub learnings: &'a [RelevantLearning],
-    /// What earlier runs taught about such work, by its kinds, of each the most relevant first.
-    pub known: &'a [KnownLesson],
-    /// Pairs of lessons that seem to contradict each other, and both hold, each with the lower id first.
+    /// Learnings of earlier runs, by kind, most relevant first.
+    pub known: &'a [RunLearning],
+    /// Pairs that are known not to conflict, each with the lower id first.
     pub settled: &'a [(LearningId, LearningId)],
-    /// How it goes.
-    pub course: Course,
-    /// Which iteration it is, and what was chosen for it; none where no run is under way.
-    pub round: Option<Round<'a>>,
-    /// Rows of other runs that fit the task, best first.
+    pub track_record: TrackRecord,
+    /// The current iteration; `None` outside of a run.
+    pub iteration_info: Option<IterationInfo<'a>>,
+    /// Relevant journal entries of other runs, best first.
     pub related: &'a [(JournalRow, f64)],
-    /// The files that the last iteration of all changed, by which long notes are found.
+    /// The files changed by the latest iteration, used to find knowledge entries.
     pub recent_files: &'a [String],
-    /// The configuration.
     pub config: &'a Config,
-    /// The day, by which the configuration may hold back old memories.
+    /// For filters by age.
     pub today: Date,
-    /// How much of the memory stands in it.
+    /// How much of the memory is included.
     pub share: MemoryShare,
-    /// Who wrote which notes.
     pub origins: &'a Origins,
 }
 
-/// Which attempt at a task it is, of those that count. In words it also says which one it is of all, where that is another.
+/// The number of a counted attempt. Its display includes the overall number if that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptNumber {
-    /// From 1.
     pub number: u32,
-    /// How many there may be.
+    /// The maximum number.
     pub of: u32,
-    /// How it is counted.
     pub counted: Counted,
 }
 
-/// How attempts are counted, and which one it is of all that there were.
+/// Which attempts count, with the overall number of this attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Every one.
     All,
-    /// Those since the task was reset.
+    /// Those since the last reset.
     SinceReset(u32),
-    /// Not those that were interrupted.
+    /// Those that were not interrupted.
     Finished(u32),
 }
 
 impl AttemptNumber {
-    /// An attempt at a task of which every attempt counts.
+    /// An attempt at a task whose attempts all count.
     #[must_use]
     pub const fn of_all(number: u32, of: u32) -> Self {
         let counted = Counted::All;
@@ -169,74 +157,68 @@ impl fmt::Display for AttemptNumber {
     }
 }
 
-/// An iteration of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Round<'a> {
-    /// Which one, from 1.
+pub struct IterationInfo<'a> {
+    /// Counted from 1.
     pub iteration: u32,
-    /// How many there may be; none where there is no limit.
+    /// The limit; `None` if there is none.
     pub of: Option<u32>,
-    /// The model that was chosen for it; none where the agent takes its own.
+    /// The chosen model; `None` if the agent chooses.
     pub model: Option<&'a str>,
-    /// Why that model.
     pub rationale: &'a str,
 }
 
-/// How much of the memory stands in a prompt.
+/// How much of the memory a prompt contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryShare {
-    /// As much as the budgets allow.
+    /// As the budgets allow.
     Whole,
-    /// Half of that: the whole was too long for the model.
+    /// Half of the budgets, because the whole was too long for the model.
     Half,
-    /// None, to see what difference it makes.
+    /// None, to measure the effect of memory.
     None,
 }
 
-/// A prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// All of it.
     pub text: String,
-    /// Its sections in their order.
+    /// In order.
     pub parts: Vec<Part>,
-    /// How much of it is the same in every prompt.
+    /// The size of the text that is the same in every prompt.
     pub fixed: Tokens,
-    /// Every entry that was considered.
+    /// All considered entries.
     pub injections: Vec<Injection>,
 }
 
 /// A section of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its heading.
     pub heading: String,
-    /// How much it takes.
     pub tokens: Tokens,
 }
 
-/// Makes the prompt of an iteration.
+/// Composes the prompt of an iteration.
 ///
 /// # Errors
-/// When the index cannot be read.
-pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Prompt, IndexError> {
-    let mut room = Room::of(request.config.context.budget, request.share);
+/// If the index cannot be read.
+pub fn compose(note_index: &NoteIndex, request: &PromptRequest<'_>) -> Result<Prompt, IndexError> {
+    let mut room = SectionBudgets::of(request.config.context.budget, request.share);
     let about = about(request.task);
-    let mut said = Said::default();
-    let mut claims = Claims::none(request.settled);
+    let mut seen = SeenTexts::default();
+    let mut claims = Claims::new(request.settled);
     let PreviousAttempts {
         section: attempts,
-        output_above,
-        told,
+        shown_output,
+        covered,
     } = attempts::section(request, &mut room);
     let status = status::section(request, &mut room);
-    let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
+    let guardrails = notes::guardrails(note_index, request, &about, &mut room, &mut seen)?;
     let reserved = scratchpad::reserve(request, &mut room);
-    let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
-    let learnings = learnings::section(request, &mut room, &mut said, &mut claims);
-    let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
-    let journal = journal::section(request, &mut room, &told);
-    let known = knowledge_base::section(request, &mut room, &said, claims);
+    let memories = notes::memories(note_index, request, &about, &mut room, &mut seen)?;
+    let learnings = learnings::section(request, &mut room, &mut seen, &mut claims);
+    let knowledge = knowledge::section(note_index, request, &mut room, &mut seen)?;
+    let journal = journal::section(request, &mut room, &covered);
+    let known = knowledge_base::section(request, &mut room, &seen, claims);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let is_held_out = request.share == MemoryShare::None;
     let held = |section: Section| if is_held_out { section.held_out() } else { section };
@@ -253,7 +235,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         held(status::stuck(request)),
         feature::specification(request),
         feature::plan(request),
-        task::retry(request, output_above.filter(|_| !is_held_out)),
+        task::retry(request, shown_output.filter(|_| !is_held_out)),
         held(journal),
         held(knowledge),
         held(known),
@@ -261,7 +243,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     ]))
 }
 
-/// The text by which notes and rows of the journal are found that fit a task.
+/// The query text for notes and journal entries relevant to a task.
 #[must_use]
 pub fn about(task: &Task) -> String {
     format!("{}\n{}", task.title, task.description)
@@ -269,8 +251,8 @@ pub fn about(task: &Task) -> String {
 
 fn skill(config: &Config) -> Section {
     let memories = &config.memories;
-    let stands = memories.enabled && memories.skill_injection && memories.inject != Inject::None;
-    Section::fixed("Using Memories", if stands { SKILL } else { "" })
+    let is_enabled = memories.enabled && memories.skill_injection && memories.inject != Inject::None;
+    Section::fixed("Using Memories", if is_enabled { SKILL } else { "" })
 }
 
 fn instructions(kind: TaskKind) -> Section {

@@ -1,97 +1,102 @@
-//! `# Memories` and `## Guardrails`: standing notes. All of them stand while they fit; over the budget those first that fit
-//! the task, then the newest, with a share for each kind.
+//! `# Memories` and `## Guardrails`. All are included if they fit; otherwise the relevant ones first, then the newest,
+//! with a share for each type.
 
 use ralph_model::config::Inject;
-use ralph_model::{EntryKind, InjectionReason, Shelf, Tokens};
+use ralph_model::{EntryKind, InjectionReason, NoteFileKind, Tokens};
 use ralph_store::index::IndexError;
 
-use super::room::Room;
-use super::section::{Considered, MOST_LEFT_OUT, Section};
+use super::section::{Considered, MAX_LEFT_OUT, Section};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
-use crate::catalogue::Catalogue;
 use crate::inject::origin::Origins;
-use crate::inject::prime::{Decision, Occasion, PrimeFormat, Repetitions, replaced, select};
-use crate::inject::said::{Fact, Said};
-use crate::recall::Wanted;
+use crate::inject::prime::{Decision, Duplicates, PrimeFormat, PrimeRequest, replaced, select};
+use crate::inject::seen_texts::{Fact, SeenTexts};
+use crate::note_index::NoteIndex;
+use crate::recall::NoteFilter;
 
 pub(super) fn memories(
-    catalogue: &Catalogue,
+    note_index: &NoteIndex,
     request: &PromptRequest<'_>,
     about: &str,
-    room: &mut Room,
-    said: &mut Said,
+    room: &mut SectionBudgets,
+    seen: &mut SeenTexts,
 ) -> Result<Section, IndexError> {
     let config = &request.config.memories;
     if !config.enabled || config.inject != Inject::Auto {
         return Ok(Section::default());
     }
-    let standing = Standing {
-        shelf: Shelf::Memories,
-        wanted: Wanted::configured(&config.filter, request.today),
+    let selection = NoteSelection {
+        file_kind: NoteFileKind::Memories,
+        wanted: NoteFilter::configured(&config.filter, request.today),
         budget: config.budget,
         about,
         origins: request.origins,
     };
-    standing.section(catalogue, room, said)
+    selection.section(note_index, room, seen)
 }
 
 pub(super) fn guardrails(
-    catalogue: &Catalogue,
+    note_index: &NoteIndex,
     request: &PromptRequest<'_>,
     about: &str,
-    room: &mut Room,
-    said: &mut Said,
+    room: &mut SectionBudgets,
+    seen: &mut SeenTexts,
 ) -> Result<Section, IndexError> {
     let config = &request.config.guardrails;
     if !config.enabled {
         return Ok(Section::default());
     }
-    let standing = Standing {
-        shelf: Shelf::Guardrails,
-        wanted: Wanted::default(),
+    let selection = NoteSelection {
+        file_kind: NoteFileKind::Guardrails,
+        wanted: NoteFilter::default(),
         budget: config.budget,
         about,
         origins: request.origins,
     };
-    standing.section(catalogue, room, said)
+    selection.section(note_index, room, seen)
 }
 
-/// What is wanted of a shelf.
-struct Standing<'a> {
-    shelf: Shelf,
-    wanted: Wanted,
+/// The selection from a note file.
+struct NoteSelection<'a> {
+    file_kind: NoteFileKind,
+    wanted: NoteFilter,
     budget: Tokens,
     about: &'a str,
     origins: &'a Origins,
 }
 
-impl Standing<'_> {
-    fn section(&self, catalogue: &Catalogue, room: &mut Room, said: &mut Said) -> Result<Section, IndexError> {
-        let occasion = Occasion {
-            shelf: self.shelf,
+impl NoteSelection<'_> {
+    fn section(
+        &self,
+        note_index: &NoteIndex,
+        room: &mut SectionBudgets,
+        seen: &mut SeenTexts,
+    ) -> Result<Section, IndexError> {
+        let occasion = PrimeRequest {
+            file_kind: self.file_kind,
             wanted: &self.wanted,
             about: Some(self.about),
             budget: room.for_section(self.budget),
             format: PrimeFormat::Section,
             origins: self.origins,
         };
-        let selected = select(catalogue, &occasion, Repetitions::StandOnce(said))?;
-        let replaced = replaced(catalogue, &occasion, MOST_LEFT_OUT)?;
+        let selected = select(note_index, &occasion, Duplicates::KeepFirst(seen))?;
+        let replaced = replaced(note_index, &occasion, MAX_LEFT_OUT)?;
         let mut section = Section {
-            heading: self.shelf.title(),
+            heading: self.file_kind.title(),
             ..Section::default()
         };
         for shown in selected.decisions.iter().filter(|decision| is_shown(decision)) {
-            said.add(Fact::of(shown.item.content()));
+            seen.add(Fact::of(shown.item.content()));
         }
         if selected.primed.shown > 0 {
             room.spend(&selected.primed.text);
             section.text = selected.primed.text;
             section.fixed = OPENING.chars().count();
         }
-        let kind = match self.shelf {
-            Shelf::Memories => EntryKind::Memory,
-            Shelf::Guardrails => EntryKind::Guardrail,
+        let kind = match self.file_kind {
+            NoteFileKind::Memories => EntryKind::Memory,
+            NoteFileKind::Guardrails => EntryKind::Guardrail,
         };
         let considered = |decision| Considered::of_note(kind, decision);
         section.considered(selected.decisions.iter().chain(&replaced).map(considered));

@@ -1,24 +1,24 @@
-//! `## Scratchpad`: the end of the working notes. A part of the room is kept for them, and they get what is left over.
+//! `## Scratchpad`: the end of the working notes. A part of the budget is reserved for it, and it gets what is left.
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
 
 use super::markdown::{quote, without_controls};
-use super::room::Room;
 use super::section::{Considered, Section, visible};
+use super::section_budgets::SectionBudgets;
 use super::{OPENING, PromptRequest};
 use crate::inject::origin::Origin;
 use crate::inject::tail::quoted_tail;
 
 const HEADING: &str = "Scratchpad";
-/// So much is kept for it, whatever else there is.
+/// The size reserved for it in any case.
 const RESERVED: Tokens = Tokens(1000);
 
-/// What is kept of the room, in characters.
+/// The reserved characters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reserved(usize);
 
-/// Keeps room for the scratchpad, no more than it needs.
-pub(super) fn reserve(request: &PromptRequest<'_>, room: &mut Room) -> Reserved {
+/// Reserves space for the scratchpad, but no more than it needs.
+pub(super) fn reserve(request: &PromptRequest<'_>, room: &mut SectionBudgets) -> Reserved {
     let text = text(request);
     if text.is_empty() {
         return Reserved(0);
@@ -29,8 +29,8 @@ pub(super) fn reserve(request: &PromptRequest<'_>, room: &mut Room) -> Reserved 
     Reserved(room.reserve(most))
 }
 
-/// The section, within what was kept and what is left.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Reserved) -> Section {
+/// The section, within the reserved and the remaining budget.
+pub(super) fn section(request: &PromptRequest<'_>, room: &mut SectionBudgets, reserved: Reserved) -> Section {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
@@ -65,7 +65,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Re
     section
 }
 
-/// The working notes, with a line break at their end; empty when there is nothing in them.
+/// The working notes with a final line break; empty if blank.
 fn text(request: &PromptRequest<'_>) -> String {
     match without_controls(&visible(request.scratchpad)).trim_end() {
         "" => String::new(),

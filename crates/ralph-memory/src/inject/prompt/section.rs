@@ -1,4 +1,4 @@
-//! A section of a prompt, and the entries that were considered for it.
+//! A section of a prompt and the entries considered for it.
 
 use std::collections::HashMap;
 
@@ -7,26 +7,25 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::secrets::mask;
 
-/// How many entries that do not stand in a section are told of, for each reason.
-pub const MOST_LEFT_OUT: usize = 50;
+/// The maximum number of recorded entries that were left out, per reason.
+pub const MAX_LEFT_OUT: usize = 50;
 
-/// A section of a prompt; nothing stands of one without text.
+/// A section; without text it is omitted.
 #[derive(Debug, Default)]
 pub(super) struct Section {
     pub(super) heading: &'static str,
-    /// All of it, its heading included, with a line break at its end.
+    /// Complete, with heading and final line break.
     pub(super) text: String,
-    /// How many characters of it are the same in every prompt.
+    /// The number of characters that are the same in every prompt.
     pub(super) fixed: usize,
     pub(super) injections: Vec<Injection>,
 }
 
-/// An entry that was considered.
 #[derive(Debug)]
 pub(super) struct Considered<'a> {
     pub(super) kind: EntryKind,
     pub(super) id: &'a str,
-    /// As it stands in the prompt, or would.
+    /// As in the prompt, even if left out.
     pub(super) text: &'a str,
     pub(super) score: Option<f64>,
     pub(super) reason: InjectionReason,
@@ -43,15 +42,14 @@ impl Section {
         }
     }
 
-    /// Tells of the entries that were considered, in the order of preference; of those that do not stand in it, for each
-    /// reason, only the first so many.
+    /// Records the considered entries, in order of preference; a limited number of those left out for each reason.
     pub(super) fn considered<'a>(&mut self, entries: impl IntoIterator<Item = Considered<'a>>) {
-        let mut told: HashMap<InjectionReason, usize> = HashMap::new();
+        let mut recorded: HashMap<InjectionReason, usize> = HashMap::new();
         for (rank, entry) in (1..).zip(entries) {
             if entry.reason != InjectionReason::Shown {
-                let told = told.entry(entry.reason).or_default();
-                *told += 1;
-                if *told > MOST_LEFT_OUT {
+                let recorded = recorded.entry(entry.reason).or_default();
+                *recorded += 1;
+                if *recorded > MAX_LEFT_OUT {
                     continue;
                 }
             }
@@ -69,7 +67,7 @@ impl Section {
         }
     }
 
-    /// The same without its text: what would have stood in it is left out on purpose.
+    /// The section without its text, which is withheld on purpose.
     pub(super) fn held_out(mut self) -> Self {
         for injection in &mut self.injections {
             if injection.reason == InjectionReason::Shown {
@@ -81,8 +79,8 @@ impl Section {
     }
 }
 
-/// A text as the prompt has it, whatever it comes from: the agent must not read what a person does not see, and the prompt is
-/// recorded. Entries go through it before they are packed, since it changes their length.
+/// A text as it appears in the prompt: with secrets masked and invisible characters made visible. Entries are converted
+/// before they are packed, because it changes their length.
 pub(super) fn visible(text: &str) -> String {
     mask(&show_invisible(text)).into_owned()
 }

@@ -1,4 +1,4 @@
-//! `## Assigned Task` and `## Retry Information`: what is to be done, and what became of it so far.
+//! `## Assigned Task` and `## Retry Information`.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,15 @@ use super::markdown::{fenced, one_line, quote};
 use super::section::Section;
 use crate::inject::tail::tail;
 
-/// The most of a reason that is shown; where a gate printed more, its end says most.
+/// The maximum size of a reason; of longer ones the end is the most useful.
 const REASON: Tokens = Tokens(500);
-/// The most characters of the first line of a reason that is too long.
+/// The maximum length of a long reason's first line, in characters.
 const FIRST_LINE: usize = 200;
 
-/// What an agent should know that works in a checkout.
+/// Information for agents that work in a checkout.
 const IN_CHECKOUT: &str = "\nThis folder is a checkout of the project for this task alone. ralph commits your changes and lands them when the \
-                           task is done; do not push, and do not switch branches.\n";
+                           task is done; do not push or switch branches.\n";
 
-/// The task.
 pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     let task = request.task;
     let mut text = format!("## Assigned Task\n\n{}\n", named(task));
@@ -29,7 +28,7 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
         push_parent(&mut text, parent, "not yours to do");
     }
     if !request.prerequisites.is_empty() {
-        text.push_str("\nDone before it:\n\n");
+        text.push_str("\nCompleted prerequisites:\n\n");
         for done in request.prerequisites {
             text.push_str(&format!("- {}\n", named(done)));
         }
@@ -45,7 +44,7 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     }
 }
 
-/// Which attempt it is, and why the last one did not do. What a program printed then is not told twice.
+/// The attempt number and why the last attempt failed, without repeating program output.
 pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>) -> Section {
     let mut section = Section {
         heading: "Retry Information",
@@ -56,16 +55,16 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
         return section;
     }
     let mut text = "## Retry Information\n".to_owned();
-    // A prompt loop has as many attempts as it likes.
+    // A prompt loop has unlimited attempts.
     if request.task.kind == TaskKind::Once {
         text.push_str(&format!("\nThis is attempt {attempt}.\n"));
     }
     if let Some(reason) = request.last_reason {
-        text.push_str("\nWhy the last one did not count as done:\n\n");
-        match above.filter(|above| is_told_by(above, reason)) {
+        text.push_str("\nWhy the last attempt did not succeed:\n\n");
+        match above.filter(|above| is_covered_by(above, reason)) {
             Some(OutputAbove { attempt, .. }) => {
-                text.push_str(&quote(&preview(&led_up_to(first_line(reason)), FIRST_LINE)));
-                text.push_str(&format!("\nWhat was printed stands above, with attempt {attempt}.\n"));
+                text.push_str(&quote(&preview(&without_colon(first_line(reason)), FIRST_LINE)));
+                text.push_str(&format!("\nThe output is above, under attempt {attempt}.\n"));
             }
             None => text.push_str(&quote(&shortened(reason, REASON))),
         }
@@ -74,17 +73,16 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
     section
 }
 
-/// A line that leads up to others, without them.
-pub(super) fn led_up_to(line: &str) -> String {
+/// An introducing line as a sentence of its own.
+pub(super) fn without_colon(line: &str) -> String {
     match line.trim_end().strip_suffix(':') {
         Some(sentence) => format!("{sentence}."),
         None => line.to_owned(),
     }
 }
 
-/// Whether all that a reason says after its first line is among what a program printed; a line or two may be the same by
-/// chance.
-fn is_told_by(above: &OutputAbove<'_>, reason: &str) -> bool {
+/// Whether everything after a reason's first line is part of the output above. A single line may match by chance.
+fn is_covered_by(above: &OutputAbove<'_>, reason: &str) -> bool {
     let lines = |text| str::lines(text).map(str::trim).filter(|line| !line.is_empty());
     let printed: HashSet<&str> = lines(above.text).collect();
     let mut further = lines(reason).skip(1).peekable();
@@ -95,14 +93,14 @@ pub(super) fn named(task: &Task) -> String {
     format!("**{}** ({})", one_line(&task.title), task.id)
 }
 
-/// What it is a part of, and what becomes of the other parts.
+/// The parent task, and whose its other subtasks are.
 pub(super) fn push_parent(text: &mut String, parent: &Task, others: &str) {
     let mut about = String::new();
     push_description(&mut about, parent);
     let end = if about.is_empty() { '.' } else { ':' };
     let parent = named(parent);
     text.push_str(&format!(
-        "\nIt is a part of {parent}, whose other parts are {others}{end}\n{about}"
+        "\nIt is a subtask of {parent}, whose other subtasks are {others}{end}\n{about}"
     ));
 }
 
@@ -114,9 +112,9 @@ pub(super) fn push_description(text: &mut String, task: &Task) {
         text.push_str(&fenced(description.trim_end()));
     }
     for guidance in guidance {
-        let Guidance { at, text: said } = guidance;
+        let Guidance { at, text: instruction } = guidance;
         text.push_str(&format!("\nGuidance from the user, given on {at} UTC. Follow it:\n\n"));
-        text.push_str(&fenced(said));
+        text.push_str(&fenced(instruction));
     }
 }
 
@@ -126,19 +124,15 @@ fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
         text.push_str(&fenced(&request.task.checks.join("\n")));
     }
     if !request.gates.is_empty() {
-        text.push_str("\nGates: run these before you claim that it is done, and see them pass:\n\n");
+        text.push_str("\nGates: run these before you report the task done; they must pass:\n\n");
         text.push_str(&fenced(&request.gates.join("\n")));
     }
     if !request.red_gates.is_empty() {
-        text.push_str(
-            "\nThese gates were red before the run began. What failed then is not held against you; new failures are:\n\n",
-        );
+        text.push_str("\nThese gates already failed before the run. Only new failures count against you:\n\n");
         text.push_str(&fenced(&request.red_gates.join("\n")));
     }
     if !request.broken_gates.is_empty() {
-        text.push_str(
-            "\nThese gates already fail, because of earlier attempts. They must pass before your task is done:\n\n",
-        );
+        text.push_str("\nThese gates fail because of earlier attempts. They must pass before your task is done:\n\n");
         let gates = request.broken_gates.iter();
         let gates: Vec<String> = gates
             .map(|gate| format!("{}    # since {}", gate.command, gate.since))
@@ -147,7 +141,7 @@ fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
     }
 }
 
-/// The reason or, of a long one, its first line and its end.
+/// The reason or, if it is too long, its first line and its end.
 pub(super) fn shortened(reason: &str, most: Tokens) -> String {
     let reason = normalise_line_breaks(reason);
     let reason = reason.trim_end();

@@ -1,67 +1,59 @@
-//! The prompt of a session that looks at finished work: the task, its feature, what changed, what the gates say. What the agent noted,
-//! and what memory holds, is not in it: whoever looks should see the work as it is.
+//! The verifier's prompt: the task, its feature, the changes and the gates. The agent's notes and the memory are left
+//! out, so that the verifier judges the work itself.
 
 use ralph_model::{Budget, Task, Tokens, count};
 
-use super::feature::around_finished_work;
+use super::feature::for_verification;
 use super::markdown::{fenced, one_line};
 use super::section::visible;
 use super::task::{named, push_description, push_parent, shortened};
 use crate::inject::feature_texts::FeatureTexts;
 
-/// The most of a diff that stands in the prompt.
+/// The maximum size of the diff.
 const DIFF: Tokens = Tokens(8000);
-/// The most of what a gate printed.
+/// The maximum size of a gate's output.
 const GATE_OUTPUT: Tokens = Tokens(300);
-/// How many files are named.
-const MOST_FILES: usize = 200;
-/// How the changes of a file begin in a diff.
-const FILE_BEGINS: &str = "diff --git ";
+/// The maximum number of files.
+const MAX_FILES: usize = 200;
+/// The start of a file's changes in a diff.
+const FILE_PREFIX: &str = "diff --git ";
 
 const INSTRUCTIONS: &str = include_str!("texts/verify.md");
 
-/// Work that is said to be finished.
+/// Work that was reported done.
 #[derive(Debug, Clone, Copy)]
 pub struct Finished<'a> {
-    /// The task, as it was when the work began.
+    /// As it was when the work began.
     pub task: &'a Task,
-    /// Whether its text has been changed since.
+    /// Whether its text was changed since.
     pub is_rewritten: bool,
-    /// The task that it is a part of.
     pub parent: Option<&'a Task>,
-    /// What is written about the task's feature.
     pub feature: Option<&'a FeatureTexts>,
-    /// The files that this attempt changed.
+    /// The files changed by this attempt.
     pub files: &'a [String],
-    /// The files that only earlier attempts at it changed.
+    /// The files changed only by earlier attempts.
     pub earlier_files: &'a [String],
-    /// Those of this attempt's that earlier ones changed, too.
+    /// The files changed by this and earlier attempts.
     pub files_of_both: &'a [String],
-    /// What this attempt changed, as a unified diff; none where nobody can tell.
+    /// The unified diff of this attempt, if known.
     pub diff: Option<&'a str>,
-    /// What the gates say.
-    pub gates: &'a [GateWord<'a>],
+    pub gates: &'a [GateReport<'a>],
 }
 
-/// What a gate says.
 #[derive(Debug, Clone, Copy)]
-pub struct GateWord<'a> {
-    /// Its command.
+pub struct GateReport<'a> {
     pub command: &'a str,
-    /// Whether it passed.
     pub is_green: bool,
-    /// What it printed.
     pub output: &'a str,
 }
 
-/// The prompt of a session that looks at finished work.
 #[must_use]
 pub fn verification_prompt(work: &Finished<'_>) -> String {
     let parts = [
         INSTRUCTIONS.to_owned(),
         task(work),
         work.feature
-            .map(|feature| around_finished_work(feature, work.files))
+            .map(|feature| for_verification(feature, work.files))
             .unwrap_or_default(),
         gates(work.gates),
         changed_files(work),
@@ -76,20 +68,19 @@ fn task(work: &Finished<'_>) -> String {
     push_description(&mut text, work.task);
     if work.is_rewritten {
         text.push_str(
-            "\nThis is what the task said when the work began. It says something else by now: somebody, maybe whoever did \
-             the work, has changed it since.\n",
+            "\nThis is the task as it was when the work began. It was changed since, possibly by the agent that did it.\n",
         );
     }
     if let Some(parent) = work.parent {
-        push_parent(&mut text, parent, "other tasks");
+        push_parent(&mut text, parent, "not part of this work");
     }
     text
 }
 
-fn gates(gates: &[GateWord<'_>]) -> String {
+fn gates(gates: &[GateReport<'_>]) -> String {
     let mut text = "## Gates\n\n".to_owned();
     if gates.is_empty() {
-        text.push_str("None is configured: nothing but you looks at this work.\n");
+        text.push_str("None are configured: you are the only check of this work.\n");
         return text;
     }
     text.push_str("They ran after the work was done:\n");
@@ -97,7 +88,7 @@ fn gates(gates: &[GateWord<'_>]) -> String {
         let how = if gate.is_green {
             "passed"
         } else {
-            "red, as it was before the work began"
+            "fails, as before the work began"
         };
         text.push_str(&format!("\n- `{}`: {how}\n", one_line(gate.command)));
         if !gate.is_green && !gate.output.trim().is_empty() {
@@ -115,13 +106,13 @@ fn changed_files(work: &Finished<'_>) -> String {
         files => push_names(&mut text, files),
     }
     if !work.earlier_files.is_empty() {
-        text.push_str("\nEarlier attempts at the task, whose changes are still there, also changed:\n\n");
+        text.push_str("\nEarlier attempts at the task also changed these files; their changes are still there:\n\n");
         push_names(&mut text, work.earlier_files);
     }
     if !work.files_of_both.is_empty() {
         text.push_str(
-            "\nThe diff below shows this attempt alone. Earlier attempts at the task changed these files, too, so what it \
-             removes may be theirs:\n\n",
+            "\nThe diff below shows only this attempt. Earlier attempts also changed these files, so it may remove their \
+             changes:\n\n",
         );
         push_names(&mut text, work.files_of_both);
     }
@@ -129,25 +120,24 @@ fn changed_files(work: &Finished<'_>) -> String {
 }
 
 fn push_names(text: &mut String, files: &[String]) {
-    for file in files.iter().take(MOST_FILES) {
+    for file in files.iter().take(MAX_FILES) {
         text.push_str(&format!("- {}\n", one_line(file)));
     }
-    match files.len().saturating_sub(MOST_FILES) {
+    match files.len().saturating_sub(MAX_FILES) {
         0 => {}
         more => text.push_str(&format!("- and {more} more\n")),
     }
 }
 
-/// The changes of as many files as there is room for, each of them whole; only where there is room for none the beginning of
-/// the first.
+/// The changes of as many whole files as fit; if none fits, the beginning of the first.
 fn diff(diff: Option<&str>) -> String {
     let heading = "## Diff\n\n";
     let Some(diff) = diff.filter(|diff| !diff.trim().is_empty()) else {
-        return format!("{heading}There is none to show; read the files.\n");
+        return format!("{heading}No diff is available; read the files.\n");
     };
     let mut budget = Budget::of(DIFF);
     let (mut kept, mut left_out) = (String::new(), 0);
-    let files = of_each_file(diff);
+    let files = split_by_file(diff);
     for file in &files {
         if budget.take(file.chars().count()) {
             kept.push_str(file);
@@ -160,14 +150,15 @@ fn diff(diff: Option<&str>) -> String {
         let lines = first.split_inclusive('\n');
         kept.extend(lines.take_while(|line| budget.take(line.chars().count())));
         let all = count(files.len(), "file", "files");
-        let note =
-            format!("It is too long: this is the beginning of what changed in the first of {all}. Read the files.\n");
+        let note = format!(
+            "The diff is too long: this is the beginning of the changes to the first of {all}. Read the files.\n"
+        );
         return format!("{heading}{note}\n{}", fenced(&kept));
     }
     let note = match left_out {
         0 => String::new(),
         _ => format!(
-            "It is too long: what changed in {} of {} is left out. Read those.\n\n",
+            "The diff is too long: the changes to {} of {} are left out. Read those files.\n\n",
             left_out,
             count(files.len(), "file", "files")
         ),
@@ -175,9 +166,9 @@ fn diff(diff: Option<&str>) -> String {
     format!("{heading}{note}{}", fenced(&kept))
 }
 
-/// A diff, file by file.
-fn of_each_file(diff: &str) -> Vec<&str> {
-    let starts = diff.match_indices(FILE_BEGINS).map(|(at, _)| at);
+/// A diff, split by file.
+fn split_by_file(diff: &str) -> Vec<&str> {
+    let starts = diff.match_indices(FILE_PREFIX).map(|(at, _)| at);
     let starts = starts.filter(|at| *at == 0 || diff.get(..*at).is_some_and(|before| before.ends_with('\n')));
     let mut bounds: Vec<usize> = starts.collect();
     if bounds.first() != Some(&0) {

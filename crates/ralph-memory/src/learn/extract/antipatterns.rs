@@ -1,21 +1,21 @@
-//! Ways that did not work: failures that iterations of the same kind of work met more than once.
+//! Extracts anti-patterns: failures that occurred more than once at the same kind of work.
 
 use std::collections::{BTreeSet, HashMap};
 
 use ralph_model::{
-    DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType, first_line,
+    ExtractedLearning, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType, first_line,
 };
-use ralph_store::lesson_of;
+use ralph_store::learning_of;
 
-use crate::failures::{AVOID, failure_told_in};
-use crate::sayings::own_words;
+use crate::failures::{AVOID, known_failure};
+use crate::text_category::leading_text;
 
-/// What was met less often may have been chance.
+/// Fewer occurrences may be chance.
 const LEAST_OCCURRENCES: u32 = 2;
 
-/// Failures are the same by their category; those of none by their signature, and else by their words.
+/// Failures are grouped by category, else by signature, else by words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Sameness {
+enum FailureKey {
     Category(&'static str),
     Signature(Signature),
     Words(String),
@@ -28,16 +28,15 @@ struct Failure {
     signatures: BTreeSet<Signature>,
 }
 
-/// The anti-patterns of iterations of one kind of work.
-pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<DrawnLesson> {
+pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<ExtractedLearning> {
     let mut found: Vec<Failure> = Vec::new();
-    let mut places: HashMap<Sameness, usize> = HashMap::new();
+    let mut places: HashMap<FailureKey, usize> = HashMap::new();
     for iteration in iterations.iter().filter(|iteration| iteration.end == PastEnd::Failed) {
         for error in &iteration.errors {
-            let Some((sameness, content)) = failure_of(error) else {
+            let Some((key, content)) = failure_of(error) else {
                 continue;
             };
-            let place = *places.entry(sameness).or_insert(found.len());
+            let place = *places.entry(key).or_insert(found.len());
             if place == found.len() {
                 found.push(Failure {
                     content,
@@ -57,16 +56,16 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
     let repeated = found
         .into_iter()
         .filter(|failure| failure.occurrences >= LEAST_OCCURRENCES);
-    repeated.map(|failure| failure.lesson(task_type)).collect()
+    repeated.map(|failure| failure.learning(task_type)).collect()
 }
 
 impl Failure {
-    fn lesson(self, task_type: TaskType) -> DrawnLesson {
+    fn learning(self, task_type: TaskType) -> ExtractedLearning {
         let facts = Facts::Antipattern {
             occurrences: self.occurrences,
             impact: Facts::impact_of(self.occurrences).to_owned(),
         };
-        DrawnLesson {
+        ExtractedLearning {
             kind: LearningKind::Antipattern,
             task_type,
             content: format!("{AVOID}{}", self.content),
@@ -80,15 +79,15 @@ impl Failure {
     }
 }
 
-/// What failure an error tells of.
-fn failure_of(error: &PastError) -> Option<(Sameness, String)> {
-    if let Some(failure) = failure_told_in(&error.text) {
-        return Some((Sameness::Category(failure.name), failure.name.to_owned()));
+/// Classifies an error.
+fn failure_of(error: &PastError) -> Option<(FailureKey, String)> {
+    if let Some(failure) = known_failure(&error.text) {
+        return Some((FailureKey::Category(failure.name), failure.name.to_owned()));
     }
-    let words = own_words(first_line(&error.text))?;
-    let sameness = match &error.signature {
-        Some(signature) => Sameness::Signature(signature.clone()),
-        None => Sameness::Words(lesson_of(&words)),
+    let words = leading_text(first_line(&error.text))?;
+    let key = match &error.signature {
+        Some(signature) => FailureKey::Signature(signature.clone()),
+        None => FailureKey::Words(learning_of(&words)),
     };
-    Some((sameness, words))
+    Some((key, words))
 }

@@ -1,45 +1,46 @@
-//! How files are kept here, found from the paths of those that a run changed: where tests stand, what modules are, how files
-//! are called, how the source is laid out.
+//! Extracts conventions from the paths of files that a run changed: where tests are, what modules are, how files are
+//! named, how the source is organised.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_model::{DrawnLesson, Facts, LearningKind, MOST_FACT_EXAMPLES, PastIteration, TaskType, slug};
+use ralph_model::{ExtractedLearning, Facts, LearningKind, MAX_FACT_EXAMPLES, PastIteration, TaskType, slug};
 
-use super::answers::EITHER_MODULES;
 use super::paths::{CodeFile, ES_MODULES, Naming, TYPESCRIPT, TestPlace};
 
-/// So many files show a convention: what one alone does may be chance …
+/// Content when modules may be either, in the words of AIWG, whose stores contain it.
+const EITHER_MODULES: &str = "ES modules (.mjs) or TypeScript (.ts)";
+/// Minimum number of files that show a convention: a single one may be chance …
 const LEAST_FILES: usize = 2;
-/// … but for a test, which is known by its name or its folder to be one, so that the place where it stands was chosen …
+/// … except for a test: its name or folder marks it as one, so its place was chosen …
 const LEAST_TESTS: usize = 1;
-/// … and of all files that could, at most one in so many does not.
+/// … and at most one in this many relevant files may deviate.
 const ONE_AGAINST_IN: usize = 5;
-/// How sure a convention is, by what it is about.
+/// The confidence of a convention by its subject.
 const OF_TESTS: f64 = 0.7;
 const OF_MODULES: f64 = 0.8;
 const OF_ORGANISATION: f64 = 0.6;
-/// Folders that hold the source of a project or of one of its parts.
+/// Source folders of a project or of one of its parts.
 const SOURCE_FOLDERS: [&str; 3] = ["src", "lib", "app"];
 
-/// A convention, the files that show it, and how many do otherwise.
-struct Shown<'p> {
+/// A possible convention, the files that follow it, and how many do not.
+struct Convention<'p> {
     content: String,
     tag: String,
     confidence: f64,
-    /// So many of them have to be.
+    /// Minimum number of files.
     least: usize,
     files: Vec<&'p str>,
     against: usize,
 }
 
-impl Shown<'_> {
-    fn holds(&self) -> bool {
+impl Convention<'_> {
+    fn is_established(&self) -> bool {
         self.files.len() >= self.least && self.against * ONE_AGAINST_IN <= self.files.len() + self.against
     }
 }
 
 /// The conventions of a project, as far as the files of a run show them. They are the same for every kind of work.
-pub(super) fn of(iterations: &[PastIteration]) -> Vec<DrawnLesson> {
+pub(super) fn of(iterations: &[PastIteration]) -> Vec<ExtractedLearning> {
     let paths: BTreeSet<&str> = iterations
         .iter()
         .flat_map(|iteration| iteration.files.iter().map(String::as_str))
@@ -52,16 +53,16 @@ pub(super) fn of(iterations: &[PastIteration]) -> Vec<DrawnLesson> {
         .chain(module_layout(&files))
         .chain(organisation(&files));
     found
-        .filter(Shown::holds)
-        .map(|shown| lesson(&shown, iterations))
+        .filter(Convention::is_established)
+        .map(|shown| learning(&shown, iterations))
         .collect()
 }
 
-fn lesson(shown: &Shown<'_>, iterations: &[PastIteration]) -> DrawnLesson {
+fn learning(shown: &Convention<'_>, iterations: &[PastIteration]) -> ExtractedLearning {
     let files: BTreeSet<&str> = shown.files.iter().copied().collect();
     let shows = |iteration: &&PastIteration| iteration.files.iter().any(|file| files.contains(file.as_str()));
-    let examples = shown.files.iter().take(MOST_FACT_EXAMPLES);
-    DrawnLesson {
+    let examples = shown.files.iter().take(MAX_FACT_EXAMPLES);
+    ExtractedLearning {
         kind: LearningKind::Convention,
         task_type: TaskType::General,
         content: shown.content.clone(),
@@ -80,8 +81,7 @@ fn lesson(shown: &Shown<'_>, iterations: &[PastIteration]) -> DrawnLesson {
     }
 }
 
-/// Where tests stand.
-fn tests<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
+fn tests<'p>(files: &[CodeFile<'p>]) -> Convention<'p> {
     let mut beside = Vec::new();
     let mut inside = Vec::new();
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
@@ -108,7 +108,7 @@ fn tests<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
         let content = format!("Tests co-located with source or in {folder}/ directory");
         (content, in_turn(&beside, &inside), 0)
     };
-    Shown {
+    Convention {
         content,
         tag: "tests".to_owned(),
         confidence: OF_TESTS,
@@ -118,20 +118,20 @@ fn tests<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
     }
 }
 
-/// Whether some are but a few beside others.
+/// Whether some are a small minority.
 fn is_rare(few: &[&str], others: &[&str]) -> bool {
     few.len() * ONE_AGAINST_IN <= few.len() + others.len()
 }
 
-/// One of each, as long as there are some, and then the rest: so that few examples show both.
+/// Interleaves two lists, so that the first examples show both.
 fn in_turn<'p>(ones: &[&'p str], others: &[&'p str]) -> Vec<&'p str> {
     let longest = ones.len().max(others.len());
     let pairs = (0..longest).flat_map(|at| [ones.get(at), others.get(at)]);
     pairs.flatten().copied().collect()
 }
 
-/// What the modules of scripts are.
-fn modules<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
+/// The module system of scripts.
+fn modules<'p>(files: &[CodeFile<'p>]) -> Convention<'p> {
     let of = |language: &str| paths_of(files, |file| file.language == language);
     let (typed, modern, plain) = (of(TYPESCRIPT), of(ES_MODULES), of("JavaScript").len());
     let (content, files, against) = if is_rare(&modern, &typed) {
@@ -142,7 +142,7 @@ fn modules<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
         let both = in_turn(&typed, &modern);
         (EITHER_MODULES, both, 0)
     };
-    Shown {
+    Convention {
         content: content.to_owned(),
         tag: "modules".to_owned(),
         confidence: OF_MODULES,
@@ -152,15 +152,15 @@ fn modules<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
     }
 }
 
-/// The language that nearly everything is written in. Of scripts their modules tell it.
-fn language<'p>(files: &[CodeFile<'p>]) -> Option<Shown<'p>> {
+/// The dominant language, unless the module convention already covers it.
+fn language<'p>(files: &[CodeFile<'p>]) -> Option<Convention<'p>> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files {
         *counts.entry(file.language).or_default() += 1;
     }
     let (language, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    let is_told = [TYPESCRIPT, ES_MODULES].contains(&language);
-    (!is_told).then(|| Shown {
+    let is_covered = [TYPESCRIPT, ES_MODULES].contains(&language);
+    (!is_covered).then(|| Convention {
         content: format!("Code is written in {language}"),
         tag: slug(language),
         confidence: OF_MODULES,
@@ -170,8 +170,8 @@ fn language<'p>(files: &[CodeFile<'p>]) -> Option<Shown<'p>> {
     })
 }
 
-/// How the files of each language are called.
-fn names<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
+/// The naming of files, by language.
+fn names<'p>(files: &[CodeFile<'p>]) -> Vec<Convention<'p>> {
     let languages: BTreeSet<&str> = files.iter().map(|file| file.language).collect();
     let mut found = Vec::new();
     for language in languages {
@@ -179,7 +179,7 @@ fn names<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
         let all = files.iter().filter(|file| telling(file)).count();
         for naming in Naming::ALL {
             let named = paths_of(files, |file| file.language == language && file.naming() == Some(naming));
-            found.push(Shown {
+            found.push(Convention {
                 content: format!("{} are named in {}", files_of(language), naming.word()),
                 tag: "naming".to_owned(),
                 confidence: OF_ORGANISATION,
@@ -200,8 +200,8 @@ fn files_of(language: &str) -> String {
     }
 }
 
-/// How modules that have parts are laid out.
-fn module_layout<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
+/// The layout of modules with submodules.
+fn module_layout<'p>(files: &[CodeFile<'p>]) -> Vec<Convention<'p>> {
     let rust: Vec<&CodeFile<'p>> = files.iter().filter(|file| file.language == "Rust").collect();
     let folders: BTreeSet<String> = rust.iter().map(|file| file.folders.join("/")).collect();
     let is_beside_folder = |file: &CodeFile<'_>| {
@@ -216,7 +216,7 @@ fn module_layout<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
         is_script && file.stem() == "index" && file.folders.len() > 1
     };
     let entries = paths_of(files, is_entry);
-    let shown = |content: &str, files: Vec<&'p str>, against: usize| Shown {
+    let shown = |content: &str, files: Vec<&'p str>, against: usize| Convention {
         content: content.to_owned(),
         tag: "layout".to_owned(),
         confidence: OF_ORGANISATION,
@@ -236,8 +236,8 @@ fn module_layout<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
     ]
 }
 
-/// How the source is divided: by areas in one folder, or by parts that have one each.
-fn organisation<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
+/// The organisation of the source: by areas in one folder, or by parts with a source folder each.
+fn organisation<'p>(files: &[CodeFile<'p>]) -> Vec<Convention<'p>> {
     let mut divisions: BTreeMap<String, (BTreeSet<&str>, Vec<&'p str>)> = BTreeMap::new();
     let mut elsewhere = 0;
     let sources: Vec<&CodeFile<'p>> = files.iter().filter(|file| file.test_place().is_none()).collect();
@@ -257,7 +257,7 @@ fn organisation<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
         .into_iter()
         .filter(|(_, (areas, _))| areas.len() >= LEAST_FILES);
     several
-        .map(|(pattern, (_, paths))| Shown {
+        .map(|(pattern, (_, paths))| Convention {
             content: format!("Source is organised as {pattern}"),
             tag: "layout".to_owned(),
             confidence: OF_ORGANISATION,
@@ -268,13 +268,13 @@ fn organisation<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
         .collect()
 }
 
-/// How the place of a file of the source divides it from others.
+/// How a source file's folder relates to others.
 enum Division<'p> {
-    /// By a pattern of folders, and the area that this one is of.
+    /// In an area, with the folder pattern.
     By(String, &'p str),
-    /// It is in the source folder itself.
+    /// Directly in the source folder.
     None,
-    /// It is not in a source folder.
+    /// Outside any source folder.
     Elsewhere,
 }
 

@@ -1,10 +1,10 @@
-//! How long things took: of tasks that were about as much work, how many iterations each needed, and how long one was.
+//! Extracts estimates: for tasks of similar complexity, the number of iterations and their duration.
 
 use std::collections::{BTreeSet, HashMap};
 
-use ralph_model::{Complexity, DrawnLesson, Facts, LearningKind, PastEnd, PastIteration, TaskType, estimate_of};
+use ralph_model::{Complexity, ExtractedLearning, Facts, LearningKind, PastEnd, PastIteration, TaskType, estimate_of};
 
-/// The iterations of a task that count, and the files that they changed.
+/// The counted iterations of a task, and the files they changed.
 #[derive(Default)]
 struct Work<'h> {
     iterations: Vec<&'h PastIteration>,
@@ -17,8 +17,8 @@ impl Work<'_> {
     }
 }
 
-/// The estimates of iterations of one kind of work, one for each complexity that its tasks had.
-pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<DrawnLesson> {
+/// The estimates for one kind of work, one per complexity.
+pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<ExtractedLearning> {
     let works = works(iterations);
     let of_complexity = |complexity: &Complexity| {
         let alike: Vec<&Work<'_>> = works.iter().filter(|work| work.complexity() == *complexity).collect();
@@ -27,7 +27,7 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
     Complexity::ALL.iter().filter_map(of_complexity).collect()
 }
 
-/// The tasks, in the order in which they were begun.
+/// The tasks, in the order in which they were started.
 fn works<'h>(iterations: &[&'h PastIteration]) -> Vec<Work<'h>> {
     let mut works: Vec<Work<'h>> = Vec::new();
     let mut places: HashMap<Option<&str>, usize> = HashMap::new();
@@ -48,8 +48,8 @@ fn works<'h>(iterations: &[&'h PastIteration]) -> Vec<Work<'h>> {
     works
 }
 
-/// What tasks of about as much work took; none where nothing of it was done.
-fn estimate(task_type: TaskType, complexity: Complexity, works: &[&Work<'_>]) -> Option<DrawnLesson> {
+/// The estimate for tasks of one complexity; `None` if none was completed.
+fn estimate(task_type: TaskType, complexity: Complexity, works: &[&Work<'_>]) -> Option<ExtractedLearning> {
     let all: Vec<&PastIteration> = works.iter().flat_map(|work| work.iterations.iter().copied()).collect();
     let done: Vec<&PastIteration> = all
         .iter()
@@ -68,7 +68,7 @@ fn estimate(task_type: TaskType, complexity: Complexity, works: &[&Work<'_>]) ->
         success_rate,
         sampled: u32::try_from(done.len()).unwrap_or(u32::MAX),
     };
-    Some(DrawnLesson {
+    Some(ExtractedLearning {
         kind: LearningKind::Estimate,
         task_type,
         content: estimate_of(task_type, complexity.word()),

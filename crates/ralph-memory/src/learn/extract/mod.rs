@@ -1,9 +1,8 @@
-//! What a whole run teaches: ways that worked more often than not, failures that came back, how long things took, and how
-//! files are kept here. Pure: a history goes in, lessons come out; judging and keeping them is the store's.
+//! Extracts learnings from a whole run: approaches that worked more often than not, repeated failures, estimates and
+//! conventions. This is pure: a history goes in, learnings come out; the store validates and stores them.
 //!
-//! Iterations are looked at by the kind of work that they were, but for the files, which are the same project's in all.
+//! Iterations are grouped by kind of work, except for conventions, which are the project's.
 
-mod answers;
 mod antipatterns;
 mod conventions;
 mod estimates;
@@ -11,21 +10,19 @@ mod paths;
 mod strategies;
 
 use ralph_model::config::Promote;
-use ralph_model::{DrawnLesson, Entropy, Extraction, PastIteration, RunHistory, RunId, TaskType};
+use ralph_model::{Entropy, ExtractedLearning, Extraction, PastIteration, RunHistory, RunId, TaskType};
 use ralph_store::{Store, StoreError, Taught};
 
 use jiff::Timestamp;
 
-pub(crate) use answers::answer_of;
+use crate::recall::{LearningInput, find_paraphrases, keep_compared};
 
-use crate::recall::{Said, keep_compared, retold};
-
-/// How many of the earlier runs that nothing was drawn from are asked for at a time.
+/// Batch size for earlier runs without extraction.
 const RUNS_AT_A_TIME: u32 = 50;
 
-/// The lessons of a run, in the order of the kinds of work.
+/// The learnings of a run, by kind of work.
 #[must_use]
-pub fn draw(history: &RunHistory) -> Vec<DrawnLesson> {
+pub fn extract_learnings(history: &RunHistory) -> Vec<ExtractedLearning> {
     let mut drawn = Vec::new();
     for task_type in TaskType::ALL.iter().copied() {
         let of_type = |iteration: &&PastIteration| iteration.task_type == task_type;
@@ -38,7 +35,7 @@ pub fn draw(history: &RunHistory) -> Vec<DrawnLesson> {
     drawn
 }
 
-/// Draws the lessons of a run on record and keeps them. What the run has taught already does not grow.
+/// Extracts and stores the learnings of a recorded run. Running it again adds nothing.
 ///
 /// # Errors
 /// When the database cannot be used.
@@ -53,7 +50,7 @@ pub fn learn_from_run(
     learn_from(store, &history, promote, entropy, now)
 }
 
-/// Draws the lessons of a run, whoever recorded it, and keeps them.
+/// Extracts and stores the learnings of a run from any source.
 ///
 /// # Errors
 /// When the database cannot be used.
@@ -64,54 +61,54 @@ pub fn learn_from(
     entropy: &mut dyn Entropy,
     now: Timestamp,
 ) -> Result<Extraction, StoreError> {
-    let drawn = draw(history);
-    let compare = |store: &Store| retold(store, drawn.iter().map(Said::from));
+    let drawn = extract_learnings(history);
+    let compare = |store: &Store| find_paraphrases(store, drawn.iter().map(LearningInput::from));
     keep_compared(store, compare, |store, found| {
         let taught = Taught {
             run: &history.loop_id,
             drawn: &drawn,
-            retold: &found,
+            paraphrase: &found,
             promote,
         };
-        store.take_in_drawn(&taught, entropy, now)
+        store.store_extracted(&taught, entropy, now)
     })
 }
 
-/// With what lessons are drawn from the runs that are over.
-pub struct Lessons<'a> {
-    /// How far a lesson comes by itself.
+/// The settings for extracting learnings from finished runs.
+pub struct Learnings<'a> {
+    /// When learnings are promoted.
     pub promote: Promote,
-    /// Where new ids come from.
+    /// The source of new ids.
     pub entropy: &'a mut dyn Entropy,
-    /// The moment.
     pub now: Timestamp,
-    /// Whether there is time for another run.
+    /// Whether there is time left for another run.
     pub has_time: &'a dyn Fn() -> bool,
 }
 
-/// What came of the lessons of runs.
+/// The results of extracting learnings from runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Learned {
-    /// Of the run that has just ended.
+    /// Results of the run that just ended.
     pub ended: Extraction,
-    /// Of earlier ones, all together.
+    /// Total results of earlier runs.
     pub earlier: Extraction,
 }
 
-/// Draws the lessons of a run that has just ended, and of the earlier ones that were killed before theirs could be drawn, the
-/// newest first, as long as there is time. What came of it is added to `done`, also where something goes wrong. One run that
-/// cannot be read keeps no other from being learned from.
+/// Extracts the learnings of a run that just ended, and of earlier runs that were killed before extraction, newest
+/// first, while there is time. Results are added to `done` even if an error occurs. A run that cannot be read does not
+/// block the others.
 ///
 /// # Errors
 /// When the database cannot be used, or one of the runs not be read; the first error then.
 pub fn learn_from_runs(
     store: &mut Store,
     ended: &RunId,
-    lessons: &mut Lessons<'_>,
+    learnings: &mut Learnings<'_>,
     done: &mut Learned,
 ) -> Result<(), StoreError> {
-    let mut learn =
-        |store: &mut Store, run: &RunId| learn_from_run(store, run, lessons.promote, lessons.entropy, lessons.now);
+    let mut learn = |store: &mut Store, run: &RunId| {
+        learn_from_run(store, run, learnings.promote, learnings.entropy, learnings.now)
+    };
     let mut all = match learn(store, ended) {
         Ok(own) => {
             done.ended = done.ended.and(own);
@@ -126,7 +123,7 @@ pub fn learn_from_runs(
             Err(error) => return all.and(Err(error)),
         };
         for run in waiting.iter().filter(|run| *run != ended) {
-            if !(lessons.has_time)() {
+            if !(learnings.has_time)() {
                 return all;
             }
             match learn(store, run) {
@@ -134,7 +131,7 @@ pub fn learn_from_runs(
                 Err(error) => all = all.and(Err(error)),
             }
         }
-        // What could not be read still waits, so the next ones are those before the last.
+        // Unreadable runs remain in the list, so continue before the last.
         match waiting.last() {
             Some(last) if waiting.len() >= RUNS_AT_A_TIME as usize => before = Some(last.clone()),
             _ => return all,

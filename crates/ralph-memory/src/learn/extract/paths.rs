@@ -1,6 +1,6 @@
-//! What the path of a file of code tells: its language, whether it is a test and where that stands, how its name is written.
+//! Classifies the path of a code file: its language, whether it is a test and where, how its name is written.
 
-/// Languages by the endings of their files.
+/// Languages by file extension.
 const LANGUAGES: [(&str, &[&str]); 18] = [
     ("Rust", &["rs"]),
     (TYPESCRIPT, &["ts", "tsx", "mts", "cts"]),
@@ -21,18 +21,17 @@ const LANGUAGES: [(&str, &[&str]); 18] = [
     ("Shell", &["sh", "bash"]),
     ("Zig", &["zig"]),
 ];
-/// What is said of script files that are modules by their ending.
+/// Names of script files that are modules by extension.
 pub(super) const TYPESCRIPT: &str = "TypeScript";
 pub(super) const ES_MODULES: &str = "ES modules";
-/// Folders that hold tests and nothing else.
+/// Folders that contain only tests.
 const TEST_FOLDERS: [&str; 5] = ["test", "tests", "__tests__", "spec", "specs"];
-/// What stands before or behind what a test is of.
+/// Prefix and suffixes of test file names.
 const TEST_PREFIX: &str = "test_";
 const TEST_SUFFIXES: [&str; 5] = ["_test", "_tests", "-test", "_spec", "-spec"];
-/// The same in languages whose files are called like what is in them.
+/// The same in languages whose files are named after a type.
 const TEST_WORDS: [&str; 2] = ["Tests", "Test"];
 
-/// A file of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeFile<'p> {
     pub(super) path: &'p str,
@@ -41,16 +40,13 @@ pub(super) struct CodeFile<'p> {
     pub(super) language: &'static str,
 }
 
-/// Where a test stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TestPlace<'p> {
-    /// Beside what it tests.
     Beside,
-    /// In a folder of tests, of this name.
+    /// In a test folder of this name.
     In(&'p str),
 }
 
-/// How the words of a name are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Naming {
     Snake,
@@ -72,13 +68,8 @@ impl Naming {
     }
 }
 
-/// Whether this is the name of a language.
-pub(super) fn is_language(name: &str) -> bool {
-    LANGUAGES.iter().any(|(language, _)| *language == name)
-}
-
 impl<'p> CodeFile<'p> {
-    /// A file of code; none for any other.
+    /// Parses a path; `None` if it is not a code file.
     pub(super) fn of(path: &'p str) -> Option<Self> {
         let mut folders: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         let name = folders.pop()?;
@@ -98,7 +89,7 @@ impl<'p> CodeFile<'p> {
         self.name.split('.').next().unwrap_or_default()
     }
 
-    /// Where it stands if it is a test.
+    /// Where it is, if it is a test.
     pub(super) fn test_place(&self) -> Option<TestPlace<'p>> {
         let folder = self.folders.iter().find(|folder| TEST_FOLDERS.contains(folder));
         match folder {
@@ -116,7 +107,7 @@ impl<'p> CodeFile<'p> {
             || TEST_WORDS.iter().any(|word| is_word_behind(stem, word))
     }
 
-    /// How its name is written; none where it is a single word in small letters, which tells nothing.
+    /// How its name is written; `None` for a single lower-case word, which is ambiguous.
     pub(super) fn naming(&self) -> Option<Naming> {
         let bare = bare(self.stem());
         let has = |is: fn(char) -> bool| bare.chars().any(is);
@@ -132,14 +123,14 @@ impl<'p> CodeFile<'p> {
     }
 }
 
-/// A stem without what makes it the name of a test.
+/// A stem without the prefix or suffix of a test.
 fn bare(stem: &str) -> &str {
     let bare = stem.strip_prefix(TEST_PREFIX).unwrap_or(stem);
     let without = TEST_SUFFIXES.iter().find_map(|suffix| bare.strip_suffix(suffix));
     without.filter(|rest| !rest.is_empty()).unwrap_or(bare)
 }
 
-/// Whether a name ends with a word behind another one, as in `ParserTest`.
+/// Whether a name ends with a word that follows another one, as in `ParserTest`.
 fn is_word_behind(stem: &str, word: &str) -> bool {
     let before = stem.strip_suffix(word);
     before.is_some_and(|before| before.ends_with(char::is_lowercase) && before.starts_with(char::is_uppercase))
@@ -150,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_code_tell_what_they_are() {
+    fn test_places_of_code_files() {
         let place = |path| CodeFile::of(path).and_then(|file| file.test_place());
         for (path, expected) in [
             ("src/auth/login.test.ts", Some(TestPlace::Beside)),
@@ -174,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_how_they_are_written() {
+    fn naming_of_files() {
         for (path, expected) in [
             ("src/by_name.rs", Some(Naming::Snake)),
             ("src/by-name.ts", Some(Naming::Kebab)),

@@ -1,18 +1,18 @@
-//! Ways that worked: what more than half of the iterations that succeeded say of themselves.
+//! Extracts strategies: approaches that more than half of the successful iterations reported.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use ralph_model::{DrawnLesson, Facts, LearningKind, PastIteration, TaskType};
-use ralph_store::lesson_of;
+use ralph_model::{ExtractedLearning, Facts, LearningKind, PastIteration, TaskType};
+use ralph_store::learning_of;
 
-use crate::contradiction::{Nearby, Reading};
-use crate::sayings::{Category, category_of, own_words};
+use crate::similarity::{LearningFeatures, Neighbours};
+use crate::text_category::{Category, category_of, leading_text};
 
-/// What is used in no more than this share of the successes is no strategy.
+/// An approach must be used in more than this share of the successes.
 const LEAST_SHARE: f64 = 0.5;
 
-/// Ways to work, and how they are told of. The first one that a text tells of is the one that it means.
+/// Known approaches and the phrases that identify them. The first match wins.
 static APPROACHES: LazyLock<[Category; 4]> = LazyLock::new(|| {
     [
         Category::of(
@@ -43,7 +43,7 @@ static APPROACHES: LazyLock<[Category; 4]> = LazyLock::new(|| {
                 "small step",
             ],
         )
-        // To increment is something else.
+        // "Increment" alone means something else.
         .or_words(&["incremental", "incrementally"]),
         Category::of(
             "Minimal changes approach",
@@ -74,19 +74,17 @@ static APPROACHES: LazyLock<[Category; 4]> = LazyLock::new(|| {
     ]
 });
 
-/// A note of no category is what was done, and no way to work unless so many iterations say it.
+/// A note without a category says what was done; it is an approach only if this many iterations say it.
 const LEAST_NOTES: usize = 2;
 
-/// A way to work, and the iterations that used it.
+/// An approach, and the iterations that used it.
 struct Approach<'h> {
     content: String,
-    /// Whether it is more than a note.
-    is_told: bool,
+    is_explicit: bool,
     used_in: Vec<&'h PastIteration>,
 }
 
-/// The strategies of iterations of one kind of work.
-pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<DrawnLesson> {
+pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<ExtractedLearning> {
     let successes: Vec<&PastIteration> = iterations
         .iter()
         .copied()
@@ -103,7 +101,7 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
                 effectiveness,
                 iterations: u32::try_from(approach.used_in.len()).unwrap_or(u32::MAX),
             };
-            DrawnLesson {
+            ExtractedLearning {
                 kind: LearningKind::Strategy,
                 task_type,
                 content: approach.content,
@@ -118,59 +116,60 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
         .collect()
 }
 
-/// All that was used, in the order in which it was first told; each iteration counts once for each.
+/// All approaches in the order of first use; each iteration counts once per approach.
 fn used<'h>(successes: &[&'h PastIteration]) -> Vec<Approach<'h>> {
     let mut found: Vec<Approach<'h>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    // What is said in other words is the same.
-    let mut near: Nearby<usize> = Nearby::default();
+    // Paraphrases are one approach.
+    let mut near: Neighbours<usize> = Neighbours::default();
     for iteration in successes {
-        let mut told = BTreeSet::new();
-        for (content, is_told) in approaches(iteration) {
-            let lesson = lesson_of(&content);
-            // Of an empty lesson nobody can say which other one is the same.
-            if lesson.is_empty() {
+        let mut counted = BTreeSet::new();
+        for (content, is_explicit) in approaches(iteration) {
+            let learning = learning_of(&content);
+            // Empty texts cannot be compared.
+            if learning.is_empty() {
                 continue;
             }
-            let place = *places.entry(lesson).or_insert_with(|| {
-                let reading = Reading::new(LearningKind::Strategy, &[], &content);
-                let known = near.find(&reading, |_| true).copied();
+            let place = *places.entry(learning).or_insert_with(|| {
+                let kind = LearningKind::Strategy;
+                let features = LearningFeatures::new(kind, kind.word(), &[], &content);
+                let known = near.near_duplicate(&features, |_| true).copied();
                 known.unwrap_or_else(|| {
-                    near.add(found.len(), reading);
+                    near.add(found.len(), features);
                     found.len()
                 })
             });
-            let is_first_here = told.insert(place);
+            let is_first_here = counted.insert(place);
             match found.get_mut(place) {
                 Some(approach) => {
-                    approach.is_told |= is_told;
+                    approach.is_explicit |= is_explicit;
                     approach.used_in.extend(is_first_here.then_some(*iteration));
                 }
                 None => found.push(Approach {
                     content,
-                    is_told,
+                    is_explicit,
                     used_in: vec![*iteration],
                 }),
             }
         }
     }
-    found.retain(|approach| approach.is_told || approach.used_in.len() >= LEAST_NOTES);
+    found.retain(|approach| approach.is_explicit || approach.used_in.len() >= LEAST_NOTES);
     found
 }
 
-/// The ways to work that an iteration tells of, and whether each is more than a note.
+/// The approaches of an iteration, and whether each is more than a note.
 fn approaches(iteration: &PastIteration) -> impl Iterator<Item = (String, bool)> {
     let learned = iteration.learned.iter().filter_map(|text| approach_of(text));
     let noted = iteration.notes.iter().filter_map(|notes| {
         let known = known_approach(notes).map(|name| (name.to_owned(), true));
-        known.or_else(|| Some((own_words(notes)?, false)))
+        known.or_else(|| Some((leading_text(notes)?, false)))
     });
     learned.map(|content| (content, true)).chain(noted)
 }
 
-/// What way to work a text tells of.
+/// The approach that a text describes.
 pub(super) fn approach_of(text: &str) -> Option<String> {
-    known_approach(text).map(str::to_owned).or_else(|| own_words(text))
+    known_approach(text).map(str::to_owned).or_else(|| leading_text(text))
 }
 
 fn known_approach(text: &str) -> Option<&'static str> {

@@ -1,13 +1,14 @@
-//! What runs teach, number for number.
+//! Extraction of learnings, with exact numbers.
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, RunHistory, Signature, SplitMix64, TaskType,
+    ExtractedLearning, Facts, LearningKind, PastEnd, PastError, PastIteration, RunHistory, Signature, SplitMix64,
+    TaskType,
 };
 use ralph_store::{Store, task_type_of};
 
 use super::strategies::approach_of;
-use super::{answer_of, draw, learn_from};
+use super::{extract_learnings, learn_from};
 
 fn iteration(number: u32, end: PastEnd) -> PastIteration {
     PastIteration {
@@ -51,23 +52,23 @@ fn changed(files: &[&str]) -> PastIteration {
     }
 }
 
-fn drawn(iterations: Vec<PastIteration>, kind: LearningKind) -> Vec<DrawnLesson> {
+fn extracted(iterations: Vec<PastIteration>, kind: LearningKind) -> Vec<ExtractedLearning> {
     let history = RunHistory {
         loop_id: "ralph-001".to_owned(),
         objective: "Fix failing authentication tests".to_owned(),
         iterations,
     };
-    let mut drawn = draw(&history);
-    drawn.retain(|lesson| lesson.kind == kind);
-    drawn
+    let mut extracted = extract_learnings(&history);
+    extracted.retain(|learning| learning.kind == kind);
+    extracted
 }
 
-/// What each says, how sure it is, and how often it succeeds.
-fn told(drawn: &[DrawnLesson]) -> Vec<(&str, f64, f64)> {
-    let told = drawn
+/// Content, confidence and success rate of each.
+fn summaries(extracted: &[ExtractedLearning]) -> Vec<(&str, f64, f64)> {
+    let summaries = extracted
         .iter()
-        .map(|lesson| (lesson.content.as_str(), lesson.confidence, lesson.success_rate));
-    told.collect()
+        .map(|learning| (learning.content.as_str(), learning.confidence, learning.success_rate));
+    summaries.collect()
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn approaches_are_known_by_their_words() {
             "Wrote the code.\nRefactored later on.",
             "Implement first, refactor after",
         ),
-        // No category by a part of a word, or by a word beside others.
+        // Parts of words and words out of phrase match no category.
         (
             "Contest firsts are in the latest file",
             "Contest firsts are in the latest file",
@@ -107,11 +108,11 @@ fn approaches_are_known_by_their_words() {
     ] {
         assert_eq!(approach_of(text).as_deref(), Some(expected), "{text}");
     }
-    assert_eq!(approach_of("Done."), None, "too short to say anything");
+    assert_eq!(approach_of("Done."), None, "too short");
 }
 
 #[test]
-fn a_way_that_more_than_half_of_the_successes_used_is_a_strategy() {
+fn approach_of_most_successes_is_a_strategy() {
     let tdd = "Write tests first";
     let mut iterations: Vec<PastIteration> = (1..=17).map(|number| done(number, &[tdd, "tests first!"])).collect();
     iterations.extend((18..=20).map(|number| done(number, &[])));
@@ -120,44 +121,50 @@ fn a_way_that_more_than_half_of_the_successes_used_is_a_strategy() {
         progress_made: false,
         ..done(22, &["Made minimal changes"])
     });
-    let lessons = drawn(iterations, LearningKind::Strategy);
-    assert_eq!(told(&lessons), [("Test-driven development approach", 0.85, 0.85)]);
-    let lesson = &lessons[0];
-    assert_eq!(lesson.task_type, TaskType::TestFix);
+    let learnings = extracted(iterations, LearningKind::Strategy);
     assert_eq!(
-        lesson.facts,
+        summaries(&learnings),
+        [("Test-driven development approach", 0.85, 0.85)]
+    );
+    let learning = &learnings[0];
+    assert_eq!(learning.task_type, TaskType::TestFix);
+    assert_eq!(
+        learning.facts,
         Facts::Strategy {
             effectiveness: 0.85,
             iterations: 17
         }
     );
-    assert_eq!(lesson.journal, (1..=17).collect::<Vec<i64>>());
+    assert_eq!(learning.journal, (1..=17).collect::<Vec<i64>>());
     let half = vec![done(1, &[tdd]), done(2, &["Looked at the log first"])];
     assert_eq!(
-        drawn(half, LearningKind::Strategy),
+        extracted(half, LearningKind::Strategy),
         [],
         "a half is not more than a half"
     );
     let all = vec![done(1, &[tdd]), done(2, &["Test-driven, again"])];
     assert_eq!(
-        told(&drawn(all, LearningKind::Strategy)),
+        summaries(&extracted(all, LearningKind::Strategy)),
         [("Test-driven development approach", 0.9, 1.0)],
-        "nothing is surer than 0.9"
+        "confidence is at most 0.9"
     );
 }
 
 #[test]
-fn other_words_are_one_strategy_whatever_their_case_and_punctuation() {
+fn strategies_ignore_case_and_punctuation() {
     let iterations = vec![
         done(1, &["Read the log before anything else."]),
         done(2, &["read the `log` before anything else!"]),
     ];
-    let lessons = drawn(iterations, LearningKind::Strategy);
-    assert_eq!(told(&lessons), [("Read the log before anything else.", 0.9, 1.0)]);
+    let learnings = extracted(iterations, LearningKind::Strategy);
+    assert_eq!(
+        summaries(&learnings),
+        [("Read the log before anything else.", 0.9, 1.0)]
+    );
 }
 
 #[test]
-fn what_successes_say_in_other_words_is_one_way_to_work() {
+fn paraphrases_are_one_strategy() {
     let iterations = vec![
         done(1, &["Start the emulator before the integration suite runs"]),
         done(
@@ -169,42 +176,42 @@ fn what_successes_say_in_other_words_is_one_way_to_work() {
         ),
         done(3, &["Never start the emulator before the integration suite runs"]),
     ];
-    let lessons = drawn(iterations, LearningKind::Strategy);
-    let [lesson] = lessons.as_slice() else {
-        panic!("{lessons:#?}")
+    let learnings = extracted(iterations, LearningKind::Strategy);
+    let [learning] = learnings.as_slice() else {
+        panic!("{learnings:#?}")
     };
-    assert_eq!(lesson.content, "Start the emulator before the integration suite runs");
+    assert_eq!(learning.content, "Start the emulator before the integration suite runs");
     assert_eq!(
-        lesson.facts,
+        learning.facts,
         Facts::Strategy {
             effectiveness: 2.0 / 3.0,
             iterations: 2
         }
     );
-    assert_eq!(lesson.journal, [1, 2]);
+    assert_eq!(learning.journal, [1, 2]);
 }
 
-/// A run that ends done and tells a way to work.
-fn run_that_tells(loop_id: &str, text: &str) -> RunHistory {
-    let told = PastIteration {
+/// A completed run that reports an approach.
+fn run_reporting(loop_id: &str, text: &str) -> RunHistory {
+    let summaries = PastIteration {
         journal: None,
         ..done(1, &[text])
     };
     RunHistory {
         loop_id: loop_id.to_owned(),
         objective: "Fix failing authentication tests".to_owned(),
-        iterations: vec![told],
+        iterations: vec![summaries],
     }
 }
 
 #[test]
-fn fault_21_what_runs_teach_in_other_words_or_another_order_is_one_lesson() {
+fn fault_21_what_runs_teach_in_other_words_or_another_order_is_one_learning() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
     let now = "2025-01-20T12:00:00Z".parse().unwrap();
     let mut bits = SplitMix64::new(1);
     let mut learn = |loop_id: &str, text: &str| {
-        let history = run_that_tells(loop_id, text);
+        let history = run_reporting(loop_id, text);
         learn_from(&mut store, &history, Promote::Auto, &mut bits, now).unwrap();
         let mut all = store.learnings().unwrap();
         all.retain(|learning| learning.kind == LearningKind::Strategy);
@@ -223,7 +230,7 @@ fn fault_21_what_runs_teach_in_other_words_or_another_order_is_one_lesson() {
     assert_eq!((&third.id, &third.content), (&first.id, &first.content));
     assert_eq!(third.source_loops, ["ralph-001", "ralph-002", "ralph-003"]);
     assert_eq!(third.examples.len(), 2);
-    // The contrary is another lesson.
+    // The negation is another learning.
     let both = learn(
         "ralph-004",
         "Do not start the emulator before the integration suite runs",
@@ -232,25 +239,25 @@ fn fault_21_what_runs_teach_in_other_words_or_another_order_is_one_lesson() {
 }
 
 #[test]
-fn a_note_is_a_strategy_only_where_it_names_one_or_comes_back() {
+fn note_is_a_strategy_only_if_known_or_repeated() {
     let noted = |number: u32, notes: &str| PastIteration {
         notes: Some(notes.to_owned()),
         ..done(number, &[])
     };
-    let told_of = |iterations| -> Vec<String> {
-        let lessons = drawn(iterations, LearningKind::Strategy);
-        lessons.into_iter().map(|lesson| lesson.content).collect()
+    let contents_of = |iterations| -> Vec<String> {
+        let learnings = extracted(iterations, LearningKind::Strategy);
+        learnings.into_iter().map(|learning| learning.content).collect()
     };
     assert_eq!(
-        told_of(vec![noted(1, "Leap years: `is_leap` was wrong.")]),
+        contents_of(vec![noted(1, "Leap years: `is_leap` was wrong.")]),
         [] as [String; 0]
     );
     assert_eq!(
-        told_of(vec![noted(1, "Leap years were wrong. Wrote the tests first.")]),
+        contents_of(vec![noted(1, "Leap years were wrong. Wrote the tests first.")]),
         ["Test-driven development approach"]
     );
     assert_eq!(
-        told_of(vec![noted(1, "Looked at the log."), noted(2, "looked at the log")]),
+        contents_of(vec![noted(1, "Looked at the log."), noted(2, "looked at the log")]),
         ["Looked at the log."]
     );
     let learned = PastIteration {
@@ -258,9 +265,9 @@ fn a_note_is_a_strategy_only_where_it_names_one_or_comes_back() {
         ..noted(1, "Looked at the log.")
     };
     assert_eq!(
-        told_of(vec![learned]),
+        contents_of(vec![learned]),
         ["Looked at the log."],
-        "what was learned is no mere note"
+        "a learning is not a mere note"
     );
 }
 
@@ -276,10 +283,10 @@ fn kinds_of_work_are_kept_apart() {
         failed(3, &["SyntaxError: bad"]),
         other(failed(4, &["SyntaxError: worse"])),
     ];
-    let strategies = drawn(iterations.clone(), LearningKind::Strategy);
+    let strategies = extracted(iterations.clone(), LearningKind::Strategy);
     let said: Vec<(TaskType, &str)> = strategies
         .iter()
-        .map(|lesson| (lesson.task_type, lesson.content.as_str()))
+        .map(|learning| (learning.task_type, learning.content.as_str()))
         .collect();
     assert_eq!(
         said,
@@ -289,9 +296,9 @@ fn kinds_of_work_are_kept_apart() {
         ]
     );
     assert_eq!(
-        drawn(iterations, LearningKind::Antipattern),
+        extracted(iterations, LearningKind::Antipattern),
         [],
-        "each was met once in its kind of work"
+        "each occurred once in its kind of work"
     );
 }
 
@@ -338,7 +345,7 @@ fn failures_are_known_by_their_words() {
             "ModuleNotFoundError: No module named 'x'",
             "Avoid: Module not found - verify dependencies installed",
         ),
-        // No category by a part of a word.
+        // Parts of words match no category.
         (
             "src/parser.rs:4: assertion failed",
             "Avoid: src/parser.rs:4: assertion failed",
@@ -348,51 +355,51 @@ fn failures_are_known_by_their_words() {
             "Avoid: the value is annulled too early",
         ),
     ] {
-        let lessons = drawn(
+        let learnings = extracted(
             vec![failed(1, &[error]), failed(2, &[error])],
             LearningKind::Antipattern,
         );
-        assert_eq!(told(&lessons), [(expected, 0.5, 0.0)], "{error}");
+        assert_eq!(summaries(&learnings), [(expected, 0.5, 0.0)], "{error}");
     }
 }
 
 #[test]
-fn a_failure_that_comes_back_is_an_antipattern() {
+fn repeated_failure_is_an_antipattern() {
     let syntax = "Avoid: Syntax errors - check code carefully before execution";
     let met =
         |times: u32| -> Vec<PastIteration> { (1..=times).map(|number| failed(number, &["syntax error"])).collect() };
     for (times, confidence) in [(2, 0.5), (3, 0.75), (4, 0.8), (40, 0.8)] {
-        let lessons = drawn(met(times), LearningKind::Antipattern);
-        assert_eq!(told(&lessons), [(syntax, confidence, 0.0)], "{times} times");
+        let learnings = extracted(met(times), LearningKind::Antipattern);
+        assert_eq!(summaries(&learnings), [(syntax, confidence, 0.0)], "{times} times");
     }
-    assert_eq!(drawn(met(1), LearningKind::Antipattern), []);
-    let lessons = drawn(met(3), LearningKind::Antipattern);
+    assert_eq!(extracted(met(1), LearningKind::Antipattern), []);
+    let learnings = extracted(met(3), LearningKind::Antipattern);
     assert_eq!(
-        lessons[0].facts,
+        learnings[0].facts,
         Facts::Antipattern {
             occurrences: 3,
             impact: "high".to_owned()
         }
     );
-    assert_eq!(lessons[0].journal, [1, 2, 3]);
+    assert_eq!(learnings[0].journal, [1, 2, 3]);
     let done_with_errors = PastIteration {
         end: PastEnd::Completed,
         ..failed(2, &["syntax error"])
     };
     assert_eq!(
-        drawn(
+        extracted(
             vec![failed(1, &["syntax error"]), done_with_errors],
             LearningKind::Antipattern
         ),
         [],
-        "what was done in the end has not failed"
+        "a completed iteration has not failed"
     );
     let short = vec![failed(1, &["it broke"]), failed(2, &["it broke"])];
-    assert_eq!(drawn(short, LearningKind::Antipattern), [], "too short to say anything");
+    assert_eq!(extracted(short, LearningKind::Antipattern), [], "too short");
 }
 
 #[test]
-fn failures_of_no_category_are_the_same_by_their_signature() {
+fn uncategorized_failures_are_grouped_by_signature() {
     let with = |number: u32, text: &str, signature: u64| PastIteration {
         errors: vec![PastError {
             text: text.to_owned(),
@@ -405,14 +412,14 @@ fn failures_of_no_category_are_the_same_by_their_signature() {
         with(2, "assertion failed at line 9\nleft: 1", 7),
         with(3, "assertion failed at line 9\nleft: 1", 8),
     ];
-    let lessons = drawn(iterations, LearningKind::Antipattern);
-    assert_eq!(told(&lessons), [("Avoid: assertion failed at line 4", 0.5, 0.0)]);
-    assert_eq!(lessons[0].signatures, [Signature::new(7)]);
-    assert_eq!(lessons[0].journal, [1, 2]);
+    let learnings = extracted(iterations, LearningKind::Antipattern);
+    assert_eq!(summaries(&learnings), [("Avoid: assertion failed at line 4", 0.5, 0.0)]);
+    assert_eq!(learnings[0].signatures, [Signature::new(7)]);
+    assert_eq!(learnings[0].journal, [1, 2]);
 }
 
 #[test]
-fn an_estimate_is_drawn_from_what_was_done() {
+fn estimate_uses_completed_iterations() {
     let iterations = vec![
         PastIteration {
             duration_ms: 42_000.0,
@@ -424,8 +431,11 @@ fn an_estimate_is_drawn_from_what_was_done() {
         },
         done(3, &[]),
     ];
-    let lessons = drawn(iterations.clone(), LearningKind::Estimate);
-    assert_eq!(told(&lessons), [("test-fix tasks of medium complexity", 0.6, 1.0)]);
+    let learnings = extracted(iterations.clone(), LearningKind::Estimate);
+    assert_eq!(
+        summaries(&learnings),
+        [("test-fix tasks of medium complexity", 0.6, 1.0)]
+    );
     let estimate = |time: f64, iterations: f64, complexity: &str, success_rate: f64, sampled: u32| Facts::Estimate {
         avg_iteration_time: time,
         total_iterations: iterations,
@@ -433,7 +443,7 @@ fn an_estimate_is_drawn_from_what_was_done() {
         success_rate,
         sampled,
     };
-    assert_eq!(lessons[0].facts, estimate(45_000.0, 3.0, "medium", 1.0, 3));
+    assert_eq!(learnings[0].facts, estimate(45_000.0, 3.0, "medium", 1.0, 3));
     let mut longer = iterations;
     longer.push(PastIteration {
         duration_ms: 999_000.0,
@@ -441,17 +451,17 @@ fn an_estimate_is_drawn_from_what_was_done() {
     });
     longer.push(iteration(5, PastEnd::Other));
     longer.push(iteration(6, PastEnd::Unproven));
-    let lessons = drawn(longer, LearningKind::Estimate);
+    let learnings = extracted(longer, LearningKind::Estimate);
     assert_eq!(
-        lessons[0].facts,
+        learnings[0].facts,
         estimate(45_000.0, 4.0, "medium", 0.75, 3),
         "what failed counts, but not for how long a thing takes; what was interrupted or left a gate red does not"
     );
-    assert_eq!(drawn(vec![failed(1, &[])], LearningKind::Estimate), []);
+    assert_eq!(extracted(vec![failed(1, &[])], LearningKind::Estimate), []);
 }
 
 #[test]
-fn an_estimate_is_of_tasks_of_about_as_much_work() {
+fn estimates_are_grouped_by_complexity() {
     let of = |task: &str, iteration: PastIteration| PastIteration {
         task: Some(task.to_owned()),
         ..iteration
@@ -463,15 +473,15 @@ fn an_estimate_is_of_tasks_of_about_as_much_work() {
     ];
     iterations.extend((4..10).map(|number| of("t-3", failed(number, &[]))));
     iterations.push(of("t-3", done(10, &[])));
-    let lessons = drawn(iterations, LearningKind::Estimate);
-    let numbers: Vec<(&str, f64, f64)> = lessons
+    let learnings = extracted(iterations, LearningKind::Estimate);
+    let numbers: Vec<(&str, f64, f64)> = learnings
         .iter()
-        .map(|lesson| match &lesson.facts {
+        .map(|learning| match &learning.facts {
             Facts::Estimate {
                 complexity,
                 total_iterations,
                 ..
-            } => (complexity.as_str(), *total_iterations, lesson.confidence),
+            } => (complexity.as_str(), *total_iterations, learning.confidence),
             facts => panic!("{facts:?}"),
         })
         .collect();
@@ -480,27 +490,24 @@ fn an_estimate_is_of_tasks_of_about_as_much_work() {
         end: PastEnd::Completed,
         ..changed(&["a", "b", "c", "d", "e", "f"])
     };
-    let lessons = drawn(vec![many_files], LearningKind::Estimate);
-    assert_eq!(lessons[0].content, "test-fix tasks of high complexity");
+    let learnings = extracted(vec![many_files], LearningKind::Estimate);
+    assert_eq!(learnings[0].content, "test-fix tasks of high complexity");
 }
 
 #[track_caller]
 fn conventions(files: &[&str], expected: &[(&str, f64)]) {
-    let lessons = drawn(vec![changed(files)], LearningKind::Convention);
-    let said: Vec<(&str, f64)> = lessons
+    let learnings = extracted(vec![changed(files)], LearningKind::Convention);
+    let said: Vec<(&str, f64)> = learnings
         .iter()
-        .map(|lesson| (lesson.content.as_str(), lesson.confidence))
+        .map(|learning| (learning.content.as_str(), learning.confidence))
         .collect();
     assert_eq!(said, expected, "{files:?}");
-    for lesson in lessons {
-        assert_eq!((lesson.task_type, lesson.success_rate), (TaskType::General, 1.0));
-        let Facts::Convention { examples } = lesson.facts else {
-            panic!("{:?}", lesson.facts)
+    for learning in learnings {
+        assert_eq!((learning.task_type, learning.success_rate), (TaskType::General, 1.0));
+        let Facts::Convention { examples } = learning.facts else {
+            panic!("{:?}", learning.facts)
         };
         assert!((1..=3).contains(&examples.len()), "{examples:?}");
-        // By this it is known which of them exclude each other.
-        let is_answer = answer_of(&lesson.content).is_some();
-        assert_eq!(is_answer, !lesson.content.starts_with("Folders"), "{}", lesson.content);
     }
 }
 
@@ -555,10 +562,10 @@ fn conventions_are_found_from_the_paths() {
     );
 }
 
-/// The rule of the earlier tool: "Test files | Files matching `.test.` or `.spec.` | 0.7". It asks for no more than one, and
-/// the loop in its own example has changed these two files.
+/// The rule of the earlier tool: "Test files | Files matching `.test.` or `.spec.` | 0.7". It requires only one, and
+/// the loop in its own example changed these two files.
 #[test]
-fn one_test_shows_where_tests_stand() {
+fn one_test_is_enough_for_a_convention() {
     let tests_in_test = ("Tests in test/ directory", 0.7);
     conventions(
         &["src/auth/login.ts", "test/auth/login.test.ts"],
@@ -570,7 +577,7 @@ fn one_test_shows_where_tests_stand() {
 }
 
 #[test]
-fn what_one_file_shows_or_several_contradict_is_no_other_convention() {
+fn single_or_contradicting_files_are_no_convention() {
     conventions(&["src/auth/by_name.rs"], &[]);
     conventions(&["README.md", "docs/a.md", "Cargo.lock"], &[]);
     conventions(&["a.py", "b.go", "c.rb", "by_name.py", "ByName.py"], &[]);
@@ -581,7 +588,7 @@ fn what_one_file_shows_or_several_contradict_is_no_other_convention() {
 }
 
 #[test]
-fn examples_show_both_of_two_ways_and_are_three_at_most() {
+fn examples_alternate_and_are_limited_to_three() {
     let files = [
         "src/a.test.ts",
         "src/b.test.ts",
@@ -589,17 +596,17 @@ fn examples_show_both_of_two_ways_and_are_three_at_most() {
         "test/d.test.ts",
         "test/e.test.ts",
     ];
-    let lessons = drawn(vec![changed(&files)], LearningKind::Convention);
+    let learnings = extracted(vec![changed(&files)], LearningKind::Convention);
     assert_eq!(
-        lessons[0].facts,
+        learnings[0].facts,
         Facts::Convention {
             examples: ["src/a.test.ts", "test/d.test.ts", "src/b.test.ts"]
                 .map(str::to_owned)
                 .into()
         }
     );
-    assert_eq!(lessons[0].tags, ["tests"]);
-    assert_eq!(lessons[0].journal, [1]);
+    assert_eq!(learnings[0].tags, ["tests"]);
+    assert_eq!(learnings[0].journal, [1]);
 }
 
 #[test]
@@ -620,20 +627,23 @@ fn fault_25_inspect_and_latest_are_no_test_fix() {
 
 #[test]
 fn fault_26_nothing_that_succeeded_is_a_rate_of_nothing() {
-    let lessons = drawn(
+    let learnings = extracted(
         vec![failed(1, &["syntax"]), failed(2, &["syntax"])],
         LearningKind::Antipattern,
     );
-    assert!(lessons.iter().all(|lesson| lesson.success_rate == 0.0), "{lessons:?}");
-    assert_eq!(lessons.len(), 1);
+    assert!(
+        learnings.iter().all(|learning| learning.success_rate == 0.0),
+        "{learnings:?}"
+    );
+    assert_eq!(learnings.len(), 1);
 }
 
 #[test]
-fn a_run_without_iterations_teaches_nothing() {
+fn run_without_iterations_has_no_learnings() {
     let history = RunHistory {
         loop_id: String::new(),
         objective: String::new(),
         iterations: Vec::new(),
     };
-    assert_eq!(draw(&history), []);
+    assert_eq!(extract_learnings(&history), []);
 }

@@ -1,12 +1,12 @@
-//! Which lessons are taken for alike.
+//! Grouping of similar learnings.
 
 use proptest::prelude::*;
 use ralph_model::LearningId;
 
 use super::*;
 
-/// A promoted lesson of an agent.
-fn lesson(number: u64, category: &str, tags: &[&str]) -> MergeCandidate {
+/// A promoted learning of an agent.
+fn learning(number: u64, category: &str, tags: &[&str]) -> MergeCandidate {
     MergeCandidate {
         id: LearningId::new(number),
         kind: LearningKind::of_category(category),
@@ -21,30 +21,30 @@ fn lesson(number: u64, category: &str, tags: &[&str]) -> MergeCandidate {
     }
 }
 
-/// The same, with something to say.
+/// The same, with a text.
 fn saying(number: u64, tags: &[&str], words: &str) -> MergeCandidate {
     MergeCandidate {
         words: words.to_owned(),
-        ..lesson(number, "pitfall", tags)
+        ..learning(number, "pitfall", tags)
     }
 }
 
-/// The numbers of the groups that are found, the newest of each first.
+/// The groups as numbers, the newest of each first.
 fn found(candidates: &[MergeCandidate]) -> Vec<Vec<u64>> {
     let number = |id: &LearningId| {
         let digits = id.as_str().strip_prefix(LearningId::PREFIX).unwrap();
         u64::from_str_radix(digits, 16).unwrap()
     };
     let ids = |group: MergeGroup| std::iter::once(group.newest).chain(group.others).collect::<Vec<_>>();
-    let groups = alike(candidates).into_iter().map(ids);
+    let groups = merge_groups(candidates).into_iter().map(ids);
     groups.map(|group| group.iter().map(number).collect()).collect()
 }
 
 #[test]
-fn what_contradicts_one_of_a_group_is_no_part_of_it() {
+fn conflicting_learning_does_not_join_a_group() {
     let saying = |number, content: &str| MergeCandidate {
         content: content.to_owned(),
-        ..lesson(number, "tool_usage", &["make", "jobs"])
+        ..learning(number, "tool_usage", &["make", "jobs"])
     };
     let four = || saying(1, "Build with -j 4");
     let plain = || saying(2, "Build in a clean folder");
@@ -54,9 +54,9 @@ fn what_contradicts_one_of_a_group_is_no_part_of_it() {
 }
 
 #[test]
-fn half_of_the_tags_of_the_smaller_set_is_enough_if_these_are_two_or_all() {
+fn half_of_the_fewer_tags_is_enough() {
     let check = |one: &[&str], other: &[&str], are_alike: bool| {
-        let groups = found(&[lesson(1, "pitfall", one), lesson(2, "pitfall", other)]);
+        let groups = found(&[learning(1, "pitfall", one), learning(2, "pitfall", other)]);
         assert_eq!(!groups.is_empty(), are_alike, "{one:?} and {other:?}");
     };
     check(&["a"], &["a"], true);
@@ -75,14 +75,14 @@ fn half_of_the_tags_of_the_smaller_set_is_enough_if_these_are_two_or_all() {
 }
 
 #[test]
-fn lessons_of_one_iteration_that_say_different_things_stay_apart() {
+fn common_tags_without_common_words_are_not_enough() {
     let found_in_task = ["src/parser.rs", "cargo", "test_failure"];
-    let lessons = [
+    let learnings = [
         saying(1, &found_in_task, "lexer keep last newlin"),
         saying(2, &found_in_task, "snapshot review befor commit"),
         saying(3, &found_in_task, "fixtur read only in ci"),
     ];
-    assert_eq!(found(&lessons), [] as [Vec<u64>; 0]);
+    assert_eq!(found(&learnings), [] as [Vec<u64>; 0]);
     let check = |one: &str, other: &str, are_alike: bool| {
         let groups = found(&[saying(1, &found_in_task, one), saying(2, &found_in_task, other)]);
         assert_eq!(!groups.is_empty(), are_alike, "{one} and {other}");
@@ -96,7 +96,7 @@ fn lessons_of_one_iteration_that_say_different_things_stay_apart() {
 }
 
 #[test]
-fn a_word_that_many_lessons_hold_makes_none_alike() {
+fn common_word_does_not_group_learnings() {
     let many: Vec<MergeCandidate> = (0..40)
         .map(|number| saying(number, &["cargo", "ci"], &format!("run own{number}")))
         .collect();
@@ -105,10 +105,10 @@ fn a_word_that_many_lessons_hold_makes_none_alike() {
 }
 
 #[test]
-fn only_lessons_about_the_same_are_alike() {
-    let one = lesson(1, "pitfall", &["a"]);
+fn only_learnings_of_one_subject_are_grouped() {
+    let one = learning(1, "pitfall", &["a"]);
     let other = |change: &dyn Fn(&mut MergeCandidate)| {
-        let mut other = lesson(2, "pitfall", &["a"]);
+        let mut other = learning(2, "pitfall", &["a"]);
         change(&mut other);
         found(&[one.clone(), other]).len()
     };
@@ -125,34 +125,37 @@ fn only_lessons_about_the_same_are_alike() {
     let waiting = |number, task| MergeCandidate {
         status: LearningStatus::Validated,
         task: Some(TaskId::new(task)),
-        ..lesson(number, "pitfall", &["a"])
+        ..learning(number, "pitfall", &["a"])
     };
     assert_eq!(found(&[waiting(1, 1), waiting(2, 2), waiting(3, 1)]), [[1, 3]]);
 }
 
 #[test]
-fn a_lesson_goes_where_it_shares_most_and_groups_do_not_grow_without_end() {
-    let lessons = [
-        lesson(1, "other", &["a", "b", "c", "d"]),
-        lesson(2, "other", &["c", "x", "y", "z"]),
-        lesson(3, "other", &["b", "c", "d"]),
-        lesson(4, "other", &["c", "y"]),
+fn learning_joins_the_best_group_with_room() {
+    let learnings = [
+        learning(1, "other", &["a", "b", "c", "d"]),
+        learning(2, "other", &["c", "x", "y", "z"]),
+        learning(3, "other", &["b", "c", "d"]),
+        learning(4, "other", &["c", "y"]),
     ];
-    assert_eq!(found(&lessons), [[1, 3], [2, 4]]);
-    let many: Vec<MergeCandidate> = (1..=23).map(|number| lesson(number, "other", &["a"])).collect();
+    assert_eq!(found(&learnings), [[1, 3], [2, 4]]);
+    let many: Vec<MergeCandidate> = (1..=23).map(|number| learning(number, "other", &["a"])).collect();
     let sizes: Vec<usize> = found(&many).iter().map(Vec::len).collect();
     assert_eq!(sizes, [10, 10, 3]);
     let full = MergeCandidate {
         examples: 9,
-        ..lesson(1, "other", &["a"])
+        ..learning(1, "other", &["a"])
     };
-    assert_eq!(found(&[full.clone(), lesson(2, "other", &["a"])]), [] as [Vec<u64>; 0]);
-    assert_eq!(found(&[lesson(2, "other", &["a"]), full]), [] as [Vec<u64>; 0]);
+    assert_eq!(
+        found(&[full.clone(), learning(2, "other", &["a"])]),
+        [] as [Vec<u64>; 0]
+    );
+    assert_eq!(found(&[learning(2, "other", &["a"]), full]), [] as [Vec<u64>; 0]);
 }
 
 #[test]
-fn many_lessons_with_a_tag_in_common_are_gone_through_once() {
-    let lessons: Vec<MergeCandidate> = (0..5_000)
+fn grouping_many_learnings_is_linear() {
+    let learnings: Vec<MergeCandidate> = (0..5_000)
         .map(|number| {
             let own = [format!("x{number}"), format!("y{number}")];
             let words = format!("subject{}", number % 10);
@@ -160,7 +163,7 @@ fn many_lessons_with_a_tag_in_common_are_gone_through_once() {
         })
         .collect();
     // Three of five are more than half.
-    assert_eq!(found(&lessons).len(), 500);
+    assert_eq!(found(&learnings).len(), 500);
     let apart: Vec<MergeCandidate> = (0..5_000)
         .map(|number| {
             let own = [format!("x{number}"), format!("y{number}")];
@@ -172,25 +175,25 @@ fn many_lessons_with_a_tag_in_common_are_gone_through_once() {
 
 proptest! {
     #[test]
-    fn groups_hold_each_lesson_once_and_only_alike_ones(
+    fn groups_hold_each_learning_once_and_only_similar_ones(
         drawn in proptest::collection::vec(
             ("[ab]", proptest::collection::btree_set("[a-f]", 0..5), 0_u32..4, "[u-z]( [u-z]){0,6}"),
             0..40,
         ),
     ) {
-        let lessons: Vec<MergeCandidate> = (0..).zip(&drawn).map(|(number, (category, tags, examples, words))| {
+        let learnings: Vec<MergeCandidate> = (0..).zip(&drawn).map(|(number, (category, tags, examples, words))| {
             let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-            MergeCandidate { examples: *examples, words: words.clone(), ..lesson(number, category, &tags) }
+            MergeCandidate { examples: *examples, words: words.clone(), ..learning(number, category, &tags) }
         }).collect();
-        let groups = found(&lessons);
+        let groups = found(&learnings);
         let mut seen = std::collections::BTreeSet::new();
-        let at = |number: &u64| &lessons[usize::try_from(*number).unwrap()];
+        let at = |number: &u64| &learnings[usize::try_from(*number).unwrap()];
         for group in &groups {
-            prop_assert!(group.is_sorted(), "the newest stands first in {group:?}");
+            prop_assert!(group.is_sorted(), "the newest is first in {group:?}");
             prop_assert!(group.iter().all(|number| seen.insert(*number)), "twice in {groups:?}");
             let first = at(&group[0]);
             let texts: usize = group.iter().map(|number| 1 + at(number).examples as usize).sum();
-            prop_assert!(texts <= 1 + MOST_EXAMPLES);
+            prop_assert!(texts <= 1 + MAX_EXAMPLES);
             for other in group[1..].iter().map(at) {
                 let shared = other.tags.iter().filter(|tag| first.tags.contains(tag)).count();
                 let is_half = shared * 2 >= other.tags.len().min(first.tags.len()) && shared >= 2;
@@ -199,6 +202,6 @@ proptest! {
                 prop_assert_eq!(&other.category, &first.category);
             }
         }
-        prop_assert_eq!(found(&lessons), groups, "the same lessons make the same groups");
+        prop_assert_eq!(found(&learnings), groups, "the same learnings make the same groups");
     }
 }

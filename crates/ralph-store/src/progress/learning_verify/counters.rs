@@ -1,4 +1,4 @@
-//! What lessons count, drawn anew from the journal and from what was shown.
+//! Use counts of learnings, recomputed from the journal and the injections.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,19 +11,18 @@ use super::super::learning_reading::AllowedTypes;
 use super::super::settle::IS_COUNTED;
 use super::{LearningFault, LearningFaultKind, fault_of};
 
-/// How far two rates may be apart that are the same.
+/// Tolerance for equal rates.
 const SAME: f64 = 1e-9;
 
-/// What the journal says of a lesson.
 #[derive(Debug, Clone, Default)]
 struct Counted {
     uses: u32,
     successes: u32,
-    /// When the last iteration that saw it ended, as the column has it.
+    /// When the last iteration that had it in the prompt ended, as the column stores it.
     last_used_at: Option<String>,
 }
 
-/// What the journal says of every lesson that was shown, and which were merged into which.
+/// Counts of every injected learning, and which were merged into which.
 pub(super) struct Counters {
     shown: HashMap<String, Counted>,
     merged: HashMap<String, Vec<String>>,
@@ -37,10 +36,10 @@ impl Counters {
         })
     }
 
-    /// What a lesson has to count: what itself was shown, and what was merged into it.
+    /// Counts of a learning including those that were merged into it.
     fn counted(&self, id: &str) -> Counted {
         let mut sum = Counted::default();
-        let mut met = BTreeSet::from([id]);
+        let mut seen = BTreeSet::from([id]);
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             if let Some(shown) = self.shown.get(id) {
@@ -49,13 +48,12 @@ impl Counters {
                 sum.last_used_at = sum.last_used_at.max(shown.last_used_at.clone());
             }
             let members = self.merged.get(id).into_iter().flatten().map(String::as_str);
-            open.extend(members.filter(|member| met.insert(member)));
+            open.extend(members.filter(|member| seen.insert(member)));
         }
         sum
     }
 
-    /// What a lesson should say of its uses.
-    fn due(&self, learning: &Learning) -> Due {
+    fn expected(&self, learning: &Learning) -> Expected {
         let counted = self.counted(learning.id.as_str());
         let rate = match learning.kind {
             LearningKind::Antipattern => learning.success_rate,
@@ -64,7 +62,7 @@ impl Counters {
             }
         };
         let last = learning.last_used_at.map(moment).max(counted.last_used_at);
-        Due {
+        Expected {
             use_count: learning.first_use_count.saturating_add(counted.uses),
             successes: counted.successes,
             rate,
@@ -72,35 +70,39 @@ impl Counters {
         }
     }
 
-    /// What is wrong with the counts of a lesson.
     pub(super) fn fault(&self, learning: &Learning) -> Option<LearningFault> {
-        let due = self.due(learning);
-        if due.is_of(learning) {
+        let expected = self.expected(learning);
+        if expected.is_of(learning) {
             return None;
         }
         let what = format!(
             "it counts {} uses, {} of them done, and a success rate of {:.3}; the journal says {}, {} and {:.3}",
-            learning.use_count, learning.successes, learning.success_rate, due.use_count, due.successes, due.rate
+            learning.use_count,
+            learning.successes,
+            learning.success_rate,
+            expected.use_count,
+            expected.successes,
+            expected.rate
         );
-        let is_late = due.last != learning.last_used_at.map(moment);
-        let late = due.last.as_deref().filter(|_| is_late);
+        let is_late = expected.last != learning.last_used_at.map(moment);
+        let late = expected.last.as_deref().filter(|_| is_late);
         let what = match late {
-            Some(last) => format!("{what}; and it was last shown {last}"),
+            Some(last) => format!("{what}; and it was last injected {last}"),
             None => what,
         };
         Some(fault_of(LearningFaultKind::Counters, learning, what))
     }
 }
 
-/// What a lesson should say of its uses.
-struct Due {
+/// The expected counts.
+struct Expected {
     use_count: u32,
     successes: u32,
     rate: f64,
     last: Option<String>,
 }
 
-impl Due {
+impl Expected {
     fn is_of(&self, learning: &Learning) -> bool {
         self.use_count == learning.use_count
             && self.successes == learning.successes
@@ -109,8 +111,8 @@ impl Due {
     }
 }
 
-/// Every iteration counts once for a lesson, however often it stood in its prompt; one that says nothing about it does
-/// not.
+/// Each iteration counts once per learning, however often its prompt had it; iterations that are not evidence do not
+/// count.
 fn shown(connection: &Connection) -> rusqlite::Result<HashMap<String, Counted>> {
     connection
         .prepare_cached(&format!(
@@ -132,7 +134,7 @@ fn shown(connection: &Connection) -> rusqlite::Result<HashMap<String, Counted>> 
         .collect()
 }
 
-/// The lessons that were merged into others, by those. One that was merely replaced is no part of the other one.
+/// Maps learnings to those merged into them. Superseded ones are not included.
 fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<String>>> {
     let mut merged = HashMap::<String, Vec<String>>::new();
     let mut statement = connection.prepare_cached(&format!(
@@ -147,28 +149,32 @@ fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<Strin
     Ok(merged)
 }
 
-/// Counts anew wherever it is wrong.
-pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+/// Recomputes wrong counts.
+pub(super) fn repair(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let counters = Counters::of(transaction)?;
     let mut statement = transaction.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
     let allowed = AllowedTypes::of(transaction)?;
     let learnings = statement.query_map([], |row| Ok(allowed.read(row).ok()))?;
-    let wrong: Vec<(Learning, Due)> = learnings
+    let wrong: Vec<(Learning, Expected)> = learnings
         .filter_map(Result::transpose)
-        .map(|learning| learning.map(|learning| (counters.due(&learning), learning)))
-        .filter(|due| !due.as_ref().is_ok_and(|(due, learning)| due.is_of(learning)))
-        .map(|due| due.map(|(due, learning)| (learning, due)))
+        .map(|learning| learning.map(|learning| (counters.expected(&learning), learning)))
+        .filter(|expected| {
+            !expected
+                .as_ref()
+                .is_ok_and(|(expected, learning)| expected.is_of(learning))
+        })
+        .map(|expected| expected.map(|(expected, learning)| (learning, expected)))
         .collect::<rusqlite::Result<_>>()?;
     let mut write = transaction.prepare_cached(
         "UPDATE learnings SET use_count = ?2, successes = ?3, success_rate = ?4, last_used_at = ?5 WHERE id = ?1",
     )?;
-    for (learning, due) in wrong {
+    for (learning, expected) in wrong {
         write.execute(params![
             learning.id.as_str(),
-            due.use_count,
-            due.successes,
-            due.rate,
-            due.last
+            expected.use_count,
+            expected.successes,
+            expected.rate,
+            expected.last
         ])?;
     }
     Ok(())

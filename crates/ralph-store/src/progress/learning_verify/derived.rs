@@ -1,4 +1,4 @@
-//! What lessons are found by: columns and tables that are drawn from what they say.
+//! Search data of learnings: columns and tables that are derived from their texts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,15 +8,15 @@ use rusqlite::{Connection, ErrorCode, Row, Transaction, params};
 use super::super::columns::{lossy_at, to_json};
 use super::super::learning_changes::words_of;
 use super::super::learning_reading::AllowedTypes;
-use super::super::{lesson_of, tag_terms};
+use super::super::{learning_of, tag_terms};
 use super::{LearningFault, LearningFaultKind, fault_of};
 
-/// What the rows say, to be compared with the tables that are drawn from them.
+/// Expected content of the derived tables.
 pub(super) struct Derived<'c> {
     connection: &'c Connection,
-    /// How many lessons have a word.
+    /// Number of learnings with each term.
     holders: HashMap<String, u64>,
-    lessons: u64,
+    learnings: u64,
     words: u64,
 }
 
@@ -25,55 +25,53 @@ impl<'c> Derived<'c> {
         Self {
             connection,
             holders: HashMap::new(),
-            lessons: 0,
+            learnings: 0,
             words: 0,
         }
     }
 
-    /// What is wrong with what a lesson is found by.
     pub(super) fn fault(&self, row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
         let columns = Columns::of(learning)?;
-        // Bytes, since what a disk made of them need not be text.
-        let differs = |column: &str, due: &str| -> rusqlite::Result<bool> {
-            Ok(row.get_ref(column)?.as_bytes_or_null()? != Some(due.as_bytes()))
+        // Bytes, since damaged data may not be text.
+        let differs = |column: &str, expected: &str| -> rusqlite::Result<bool> {
+            Ok(row.get_ref(column)?.as_bytes_or_null()? != Some(expected.as_bytes()))
         };
-        let what = if differs("lesson", &columns.lesson)? {
-            "what makes it the same lesson as another is not what it says"
+        let what = if differs("lesson", &columns.learning)? {
+            "its normalized words do not match its text"
         } else if differs("terms", &columns.terms)? {
-            "the words that it is found by are not those of its text"
+            "its search terms do not match its text"
         } else if differs("tag_terms", &columns.tag_terms)? || !self.has_its_tags(row)? {
-            "the tags that it is found by are not its own"
+            "its search tags do not match its tags"
         } else {
             return Ok(None);
         };
         Ok(Some(fault_of(LearningFaultKind::Derived, learning, what.to_owned())))
     }
 
-    /// Whether the table of tags says of a lesson what its row does.
     fn has_its_tags(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let pairs: Vec<(String, String)> =
             serde_json::from_slice(row.get_ref("tag_terms")?.as_bytes()?).unwrap_or_default();
-        let due: BTreeSet<(String, String)> = pairs.into_iter().collect();
+        let expected: BTreeSet<(String, String)> = pairs.into_iter().collect();
         let mut statement = self.connection.prepare_cached(
             "SELECT word, tag, holds = (status = 'promoted' AND superseded_by IS NULL AND source IN ('sigil', 'human'))
              FROM learning_tags JOIN learnings ON seq = learning WHERE learning = ?1",
         )?;
         let mut rows = statement.query([row.get::<_, i64>("seq")?])?;
-        let mut met = BTreeSet::new();
+        let mut found = BTreeSet::new();
         while let Some(row) = rows.next()? {
             if !row.get::<_, bool>(2)? {
                 return Ok(false);
             }
-            met.insert((lossy_at(row, 0)?, lossy_at(row, 1)?));
+            found.insert((lossy_at(row, 0)?, lossy_at(row, 1)?));
         }
-        Ok(met == due)
+        Ok(found == expected)
     }
 
-    /// Counts the words of a row, whatever else is wrong with it.
+    /// Counts the terms of a row, whatever else is wrong with it.
     pub(super) fn count(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let terms = lossy_at(row, "terms")?;
         let words: Vec<&str> = terms.split(' ').filter(|word| !word.is_empty()).collect();
-        self.lessons += 1;
+        self.learnings += 1;
         self.words += words.len() as u64;
         let each_once: HashSet<&str> = words.into_iter().collect();
         for word in each_once {
@@ -82,7 +80,7 @@ impl<'c> Derived<'c> {
         Ok(())
     }
 
-    /// What is wrong with the tables that count words.
+    /// Checks the tables with term counts.
     pub(super) fn finish(mut self) -> rusqlite::Result<Vec<LearningFault>> {
         let mut wrong = 0_usize;
         let mut statement = self
@@ -97,7 +95,7 @@ impl<'c> Derived<'c> {
         let mut faults = Vec::new();
         if wrong > 0 {
             faults.push(of_all(format!(
-                "{wrong} words are counted wrongly in the index of lessons"
+                "{wrong} words have wrong counts in the index of learnings"
             )));
         }
         let totals: Vec<(i64, i64)> = self
@@ -105,14 +103,14 @@ impl<'c> Derived<'c> {
             .prepare_cached("SELECT entries, terms FROM learning_totals")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
-        if totals != [(self.lessons.cast_signed(), self.words.cast_signed())] {
-            faults.push(of_all("the index of lessons counts them wrongly".to_owned()));
+        if totals != [(self.learnings.cast_signed(), self.words.cast_signed())] {
+            faults.push(of_all("the index of learnings has wrong totals".to_owned()));
         }
         Ok(faults)
     }
 }
 
-/// What is wrong with the index of words itself. It can only be asked by one who may write.
+/// Checks the full-text index itself, which requires the write lock.
 pub(super) fn word_index(connection: &Connection) -> rusqlite::Result<Option<LearningFault>> {
     let asked = connection.execute(
         "INSERT INTO learnings_fts (learnings_fts, rank) VALUES ('integrity-check', 1)",
@@ -121,7 +119,7 @@ pub(super) fn word_index(connection: &Connection) -> rusqlite::Result<Option<Lea
     match asked {
         Ok(_) => Ok(None),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            let what = "the index of the words of lessons does not fit what they say";
+            let what = "the full-text index of learnings does not match their texts";
             Ok(Some(of_all(what.to_owned())))
         }
         Err(error) => Err(error),
@@ -136,9 +134,8 @@ fn of_all(what: String) -> LearningFault {
     }
 }
 
-/// The columns that are drawn from what a lesson says.
 struct Columns {
-    lesson: String,
+    learning: String,
     terms: String,
     tag_terms: String,
 }
@@ -146,15 +143,14 @@ struct Columns {
 impl Columns {
     fn of(learning: &Learning) -> rusqlite::Result<Self> {
         Ok(Self {
-            lesson: lesson_of(&learning.content),
+            learning: learning_of(&learning.content),
             terms: words_of(learning, &learning.tags),
             tag_terms: to_json(&tag_terms(&learning.tags))?,
         })
     }
 }
 
-/// Draws columns and tables anew.
-pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+pub(super) fn repair(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut rows = transaction.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
     let allowed = AllowedTypes::of(transaction)?;
     let learnings: Vec<Learning> = rows
@@ -169,7 +165,7 @@ pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         let columns = Columns::of(learning)?;
         write.execute(params![
             learning.id.as_str(),
-            columns.lesson,
+            columns.learning,
             columns.terms,
             columns.tag_terms
         ])?;

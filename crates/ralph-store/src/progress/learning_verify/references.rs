@@ -1,4 +1,4 @@
-//! What lessons refer to: other lessons, rows of the journal. Tasks they outlive.
+//! References from learnings to other learnings and to the journal. Tasks may be deleted while learnings remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,46 +9,46 @@ use super::super::columns::lossy_at;
 use super::super::learning_removal::{REPLACED_BY_NOTHING, release_replaced};
 use super::{LearningFault, LearningFaultKind};
 
-/// References to nothing: which lessons have them, what is wrong, and what takes it out.
+/// Dangling references: the query that finds them, the problem, and the statement that removes them.
 const DANGLING: [(&str, &str, &str); 6] = [
     (
         "SELECT id FROM learnings WHERE journal IS NOT NULL AND journal NOT IN (SELECT id FROM journal)",
-        "the iteration that taught it is not in the journal",
+        "its iteration is missing from the journal",
         "UPDATE learnings SET journal = NULL WHERE journal NOT IN (SELECT id FROM journal)",
     ),
     (
         "SELECT DISTINCT id FROM learning_sources JOIN learnings ON seq = learning
          WHERE learning_sources.journal NOT IN (SELECT id FROM journal)",
-        "an iteration that told it is not in the journal",
+        "an iteration that reported it is missing from the journal",
         "DELETE FROM learning_sources WHERE journal NOT IN (SELECT id FROM journal)",
     ),
     (
         "SELECT DISTINCT 'number ' || learning FROM learning_sources WHERE learning NOT IN (SELECT seq FROM learnings)",
-        "iterations told a lesson that is not there",
+        "iterations refer to a missing learning",
         "DELETE FROM learning_sources WHERE learning NOT IN (SELECT seq FROM learnings)",
     ),
     (
         "SELECT DISTINCT 'number ' || learning FROM learning_signatures
          WHERE learning NOT IN (SELECT seq FROM learnings)",
-        "failures are known by a lesson that is not there",
+        "failure signatures refer to a missing learning",
         "DELETE FROM learning_signatures WHERE learning NOT IN (SELECT seq FROM learnings)",
     ),
     (
         "SELECT DISTINCT 'number ' || learning FROM learning_versions
          WHERE learning NOT IN (SELECT seq FROM learnings)",
-        "something is kept of a lesson that is not there",
+        "stored versions refer to a missing learning",
         "DELETE FROM learning_versions WHERE learning NOT IN (SELECT seq FROM learnings)",
     ),
     (
         "SELECT one || ' and ' || other FROM settled_conflicts
          WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings)",
-        "a conflict was settled of which one is not there",
+        "a settled conflict refers to a missing learning",
         "DELETE FROM settled_conflicts
          WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings)",
     ),
 ];
 
-/// What is wrong with references, and which lessons are there twice.
+/// Checks references and duplicates.
 pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     let mut faults = orphans(connection)?;
     for (which, what, _) in DANGLING {
@@ -60,12 +60,12 @@ pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<LearningFa
             });
         }
     }
-    faults.extend(rings(connection)?);
+    faults.extend(superseding_cycles(connection)?);
     faults.extend(duplicates(connection)?);
     Ok(faults)
 }
 
-/// Lessons in whose place something stands that is not there.
+/// Learnings that are superseded by a missing one.
 fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     connection
         .prepare_cached(&format!(
@@ -75,11 +75,11 @@ fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             let (kind, what) = match row.get::<_, Option<bool>>(1)?.unwrap_or_default() {
                 true => (
                     LearningFaultKind::Reference,
-                    "the lesson that stands for it is not there",
+                    "the learning that it was merged into is missing",
                 ),
                 false => (
                     LearningFaultKind::Replaced,
-                    "the lesson that took its place is not there",
+                    "the learning that supersedes it is missing",
                 ),
             };
             Ok(LearningFault {
@@ -91,8 +91,8 @@ fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
         .collect()
 }
 
-/// Lessons of which each has taken the place of the next, all around: none of them stands.
-fn rings(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
+/// Learnings that supersede each other in a cycle, so that none of them is active.
+fn superseding_cycles(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     let mut statement =
         connection.prepare_cached("SELECT id, superseded_by FROM learnings WHERE superseded_by IS NOT NULL")?;
     let next: BTreeMap<String, String> = statement
@@ -107,19 +107,19 @@ fn rings(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             path.push(id);
             at = next.get(id);
         }
-        // Where it goes on with one of this very walk, it goes around.
+        // Revisiting a node of this walk means a cycle.
         if let Some(id) = at.filter(|id| path.contains(id)) {
             faults.push(LearningFault {
                 kind: LearningFaultKind::Ring,
                 id: Some(id.clone()),
-                what: "others have taken its place, and it has taken theirs, so none of them stands".to_owned(),
+                what: "it is in a cycle of superseded learnings, so none of them is active".to_owned(),
             });
         }
     }
     Ok(faults)
 }
 
-/// Lessons that hold or wait to, and say what an older one says.
+/// Active or proposed learnings with the same words as an older one.
 fn duplicates(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     connection
         .prepare_cached(
@@ -137,14 +137,13 @@ fn duplicates(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             Ok(LearningFault {
                 kind: LearningFaultKind::Duplicate,
                 id: Some(lossy_at(row, 0)?),
-                what: format!("it says the same as {}", lossy_at(row, 1)?),
+                what: format!("it is a duplicate of {}", lossy_at(row, 1)?),
             })
         })?
         .collect()
 }
 
-/// Takes references to nothing out.
-pub(super) fn mend(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<()> {
+pub(super) fn repair(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<()> {
     release_replaced(transaction, now)?;
     for (_, _, take_out) in DANGLING {
         transaction.execute(take_out, [])?;

@@ -1,21 +1,21 @@
-//! What a person is told who has been away.
+//! The overview of what happened since the user last checked.
 
 use super::*;
 
 #[test]
-fn an_overview_tells_what_is_new_since_a_look() {
+fn overview_lists_news_since_last_check() {
     let mut bench = Bench::new();
-    assert_eq!(bench.store.last_look("").unwrap(), None);
+    assert_eq!(bench.store.last_seen("").unwrap(), None);
     let fence = bench.start(&run_id(), 1);
     let first = bench.store.settle(&full(fence)).unwrap().journal;
-    let seen = Look {
+    let seen = LastSeen {
         journal: first,
         at: at(11),
     };
-    bench.store.put_look("", &seen).unwrap();
-    bench.store.put_look("", &seen).unwrap();
-    assert_eq!(bench.store.last_look("").unwrap(), Some(seen));
-    assert_eq!(bench.store.last_look("w").unwrap(), None);
+    bench.store.put_last_seen("", &seen).unwrap();
+    bench.store.put_last_seen("", &seen).unwrap();
+    assert_eq!(bench.store.last_seen("").unwrap(), Some(seen));
+    assert_eq!(bench.store.last_seen("w").unwrap(), None);
 
     let fence = bench.start(&run_id(), 2);
     let mut second = settlement(Outcome::Blocked, fence);
@@ -33,7 +33,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
         .unwrap();
     bench.begin(&RunId::new(2), "w");
 
-    let news = |id, title: &str, reason: &str, attempts| TaskNews {
+    let news = |id, title: &str, reason: &str, attempts| TaskSummary {
         id: TaskId::new(id),
         title: title.to_owned(),
         reason: reason.to_owned(),
@@ -72,7 +72,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
 }
 
 #[test]
-fn a_task_that_was_done_and_deleted_is_still_told_of() {
+fn overview_includes_done_tasks_deleted_since() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let mut done = settlement(Outcome::Done, fence);
@@ -91,7 +91,7 @@ fn a_task_that_was_done_and_deleted_is_still_told_of() {
 }
 
 #[test]
-fn an_overview_counts_what_is_said_again_once() {
+fn overview_counts_repeated_captures_once() {
     let mut bench = Bench::new();
     for (iteration, title) in [(1, "Colours"), (2, "colours "), (3, "Forms")] {
         let fence = bench.start(&run_id(), iteration);
@@ -112,7 +112,7 @@ fn an_overview_counts_what_is_said_again_once() {
 }
 
 #[test]
-fn what_was_rejected_is_not_told_as_learned() {
+fn overview_excludes_rejected_learnings() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let unsound = CapturedLearning {
@@ -128,7 +128,7 @@ fn what_was_rejected_is_not_told_as_learned() {
 }
 
 #[test]
-fn an_overview_tells_what_a_run_is_at_until_that_is_settled() {
+fn overview_shows_current_task_until_settlement() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let at_work = AtWork {

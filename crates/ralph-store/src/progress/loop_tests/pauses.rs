@@ -1,9 +1,9 @@
-//! Pauses: made and lifted by settlements, heeded by claims.
+//! Pauses: created and lifted by settlements, respected by claims.
 
 use super::*;
 
 impl Bench {
-    fn ask(&mut self, run: &RunId, iteration: u32, heed: Heed<'_>, now: i64) -> ClaimAnswer {
+    fn ask(&mut self, run: &RunId, iteration: u32, pause_policy: PausePolicy<'_>, now: i64) -> ClaimAnswer {
         let request = ClaimRequest {
             run,
             iteration,
@@ -13,21 +13,21 @@ impl Bench {
             marker: "word",
             lease: LEASE,
             verifier: None,
-            heed,
+            pause_policy,
             now: at(now),
         };
         self.store.claim_next(&request).unwrap()
     }
 
     #[track_caller]
-    fn claimed(&mut self, run: &RunId, iteration: u32, heed: Heed<'_>, now: i64) -> Claim {
-        match self.ask(run, iteration, heed, now) {
+    fn claimed(&mut self, run: &RunId, iteration: u32, pause_policy: PausePolicy<'_>, now: i64) -> Claim {
+        match self.ask(run, iteration, pause_policy, now) {
             ClaimAnswer::Claimed(claim) => *claim,
             other => panic!("{other:?}"),
         }
     }
 
-    /// Settles an iteration that was claimed, and does this to the pause.
+    /// Settles a claimed iteration with this change of the pause.
     fn settled(&mut self, run: &RunId, claim: &Claim, pause: PauseChange, now: i64) {
         let mut settlement = settlement(Outcome::Interrupted, claim.fence);
         settlement.row.run = run.clone();
@@ -57,11 +57,11 @@ fn until(second: i64) -> NewPause {
 }
 
 #[test]
-fn a_pause_is_kept_with_the_settlement_and_heeded_by_every_run_with_the_same_agent() {
+fn pause_applies_to_every_run_with_the_agent() {
     let mut bench = Bench::new();
     let (own, other) = (run_id(), RunId::new(2));
     bench.begin(&other, "w");
-    let claim = bench.claimed(&own, 1, Heed::Pauses, 1);
+    let claim = bench.claimed(&own, 1, PausePolicy::Respect, 1);
     assert_eq!(claim.pause, None);
     bench.settled(&own, &claim, PauseChange::Put(until(100)), 10);
     let pause = Pause {
@@ -71,34 +71,34 @@ fn a_pause_is_kept_with_the_settlement_and_heeded_by_every_run_with_the_same_age
         created_at: at(10),
     };
     for run in [&own, &other] {
-        let answer = bench.ask(run, 2, Heed::Pauses, 99);
+        let answer = bench.ask(run, 2, PausePolicy::Respect, 99);
         assert_eq!(answer, ClaimAnswer::Paused(Box::new(pause.clone())));
     }
     assert_eq!(
         bench.store.overview(0, "").unwrap().pauses.as_slice(),
         std::slice::from_ref(&pause)
     );
-    // Whoever has waited long enough by its own count is let through although the clock was set back, and so is whoever
-    // was told not to wait.
-    let claim = bench.claimed(&other, 1, Heed::But(&pause), -5000);
+    // A run that has waited long enough by its own count may go on although the clock was set back, and so may one that
+    // ignores pauses.
+    let claim = bench.claimed(&other, 1, PausePolicy::Except(&pause), -5000);
     assert_eq!(
         claim.pause,
         Some(pause.clone()),
         "nothing has shown yet that it is over"
     );
     bench.settled(&other, &claim, PauseChange::Keep, 20);
-    let claim = bench.claimed(&other, 2, Heed::Nothing, 30);
+    let claim = bench.claimed(&other, 2, PausePolicy::Ignore, 30);
     bench.settled(&other, &claim, PauseChange::Lift, 40);
     assert_eq!(bench.store.pause_of(&own).unwrap(), None);
 }
 
 #[test]
-fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_it() {
+fn earlier_iteration_neither_lifts_nor_shortens_a_pause() {
     let mut bench = Bench::new();
     let (own, other) = (run_id(), RunId::new(2));
     bench.begin(&other, "w");
     bench.add_task("Another");
-    let early = bench.claimed(&own, 1, Heed::Pauses, 1);
+    let early = bench.claimed(&own, 1, PausePolicy::Respect, 1);
     let request = ClaimRequest {
         run: &other,
         iteration: 1,
@@ -108,7 +108,7 @@ fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_
         marker: "word",
         lease: LEASE,
         verifier: None,
-        heed: Heed::Pauses,
+        pause_policy: PausePolicy::Respect,
         now: at(2),
     };
     let ClaimAnswer::Claimed(late) = bench.store.claim_next(&request).unwrap() else {
@@ -117,18 +117,18 @@ fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_
     bench.settled(&other, &late, PauseChange::Put(until(500)), 10);
     bench.settled(&own, &early, PauseChange::Lift, 20);
     assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(500));
-    let early = bench.claimed(&own, 2, Heed::Nothing, 30);
+    let early = bench.claimed(&own, 2, PausePolicy::Ignore, 30);
     let early = Claim { pause: None, ..early };
     bench.settled(&own, &early, PauseChange::Put(until(100)), 40);
     assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(500));
-    // One that was known when the task was claimed gives way to what was met since, longer or not.
-    let again = bench.claimed(&own, 3, Heed::Nothing, 50);
+    // A pause known at the claim is replaced by a new one, longer or not.
+    let again = bench.claimed(&own, 3, PausePolicy::Ignore, 50);
     bench.settled(&own, &again, PauseChange::Put(until(100)), 60);
     assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(100));
 }
 
 #[test]
-fn a_pause_of_another_agent_keeps_back_the_runs_that_need_it_and_no_others() {
+fn pause_of_verifier_affects_only_runs_that_need_it() {
     let mut bench = Bench::new();
     let own = run_id();
     let needs = |bench: &mut Bench, iteration, verifier, now| {
@@ -141,7 +141,7 @@ fn a_pause_of_another_agent_keeps_back_the_runs_that_need_it_and_no_others() {
             marker: "word",
             lease: LEASE,
             verifier,
-            heed: Heed::Pauses,
+            pause_policy: PausePolicy::Respect,
             now: at(now),
         };
         bench.store.claim_next(&request).unwrap()
@@ -154,33 +154,33 @@ fn a_pause_of_another_agent_keeps_back_the_runs_that_need_it_and_no_others() {
         let mut settlement = settlement(Outcome::Interrupted, claim.fence);
         settlement.row.iteration = bench.iteration_of(&own);
         settlement.row.created_at = at(now);
-        settlement.verifier_pause = Some(OtherPause {
-            agent: "looker".to_owned(),
+        settlement.verifier_pause = Some(AgentPauseChange {
+            agent: "verifier".to_owned(),
             seen: claim.verifier_pause.clone(),
             change,
         });
         settlement.task = TaskChange::Again;
         bench.store.settle(&settlement).unwrap();
     };
-    let first = claimed(needs(&mut bench, 1, Some("looker"), 1));
+    let first = claimed(needs(&mut bench, 1, Some("verifier"), 1));
     settle(&mut bench, &first, PauseChange::Put(until(100)), 10);
-    let pause = bench.store.pause_of_agent("looker").unwrap().unwrap();
+    let pause = bench.store.pause_of_agent("verifier").unwrap().unwrap();
     assert_eq!((&pause.what, &pause.run), (&until(100), &own));
     assert_eq!(bench.store.pause_of(&own).unwrap(), None);
-    let answer = needs(&mut bench, 2, Some("looker"), 50);
+    let answer = needs(&mut bench, 2, Some("verifier"), 50);
     assert_eq!(answer, ClaimAnswer::Paused(Box::new(pause.clone())));
-    // Who does not need it is not kept back, and lifts nothing.
+    // A run that does not need that agent is not paused, and lifts nothing.
     let without = claimed(needs(&mut bench, 2, None, 50));
     settle(&mut bench, &without, PauseChange::Lift, 60);
-    assert_eq!(bench.store.pause_of_agent("looker").unwrap(), Some(pause.clone()));
-    let later = claimed(needs(&mut bench, 3, Some("looker"), 101));
+    assert_eq!(bench.store.pause_of_agent("verifier").unwrap(), Some(pause.clone()));
+    let later = claimed(needs(&mut bench, 3, Some("verifier"), 101));
     assert_eq!((&later.pause, &later.verifier_pause), (&None, &Some(pause)));
     settle(&mut bench, &later, PauseChange::Lift, 110);
-    assert_eq!(bench.store.pause_of_agent("looker").unwrap(), None);
+    assert_eq!(bench.store.pause_of_agent("verifier").unwrap(), None);
 }
 
 #[test]
-fn nobody_waits_longer_than_a_pause_was_when_it_was_made() {
+fn remaining_time_never_exceeds_the_original_pause() {
     let pause = Pause {
         agent: "claude".to_owned(),
         what: until(100),

@@ -1,10 +1,10 @@
-//! What waits for a person.
+//! What needs a person's attention.
 
 use ralph_model::{Learning, LearningStatus, Signature};
 
 use super::*;
 
-/// Works on the first task so often, each time with a failure of this signature, until it has failed.
+/// Fails the first task once per signature.
 fn fail(bench: &mut Bench, signatures: &[Option<u64>]) {
     let retries = u32::try_from(signatures.len()).unwrap() - 1;
     for (iteration, signature) in (1..).zip(signatures) {
@@ -34,12 +34,12 @@ fn same(signatures: &[Option<u64>]) -> u32 {
 }
 
 #[test]
-fn nothing_waits_in_a_new_project() {
+fn new_project_needs_no_review() {
     assert_eq!(Bench::new().store.review().unwrap(), Review::default());
 }
 
 #[test]
-fn a_failed_task_stands_there_with_its_attempts_and_what_it_holds_up() {
+fn failed_task_lists_attempts_and_dependents() {
     let mut bench = Bench::new();
     let after = bench.add_task("Draw the colours");
     bench.sql(&format!("INSERT INTO dependencies VALUES ('{after}', '{}')", task()));
@@ -67,23 +67,27 @@ fn a_failed_task_stands_there_with_its_attempts_and_what_it_holds_up() {
 }
 
 #[test]
-fn only_what_failed_the_same_way_without_a_break_is_the_same() {
+fn same_failures_must_be_consecutive() {
     assert_eq!(same(&[Some(1), Some(1), Some(1)]), 3);
     assert_eq!(same(&[Some(1), Some(2), Some(1)]), 1);
     assert_eq!(same(&[Some(1), Some(1), None]), 0);
 }
 
 #[test]
-fn lessons_wait_until_they_are_judged() {
+fn unjudged_learnings_need_review() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
-    let lesson = |content: &str| CapturedLearning {
+    let learning = |content: &str| CapturedLearning {
         category: "pitfall".to_owned(),
         tags: vec![],
         content: content.to_owned(),
     };
     let ids: Vec<LearningId> = (1..=5).map(LearningId::new).collect();
-    let learnings = ids.iter().cloned().zip(["a", "b", "c", "d", "e"].map(lesson)).collect();
+    let learnings = ids
+        .iter()
+        .cloned()
+        .zip(["a", "b", "c", "d", "e"].map(learning))
+        .collect();
     let settlement = Settlement {
         learnings,
         ..Settlement::new(journal_row(run_id(), 1), fence)
@@ -98,16 +102,15 @@ fn lessons_wait_until_they_are_judged() {
     assert_eq!(bench.store.overview(0, "").unwrap().waiting_learnings, 2);
 }
 
-/// A lesson that waits.
-fn waiting(bench: &mut Bench) -> Learning {
+fn pending_learning(bench: &mut Bench) -> Learning {
     let fence = bench.start(&run_id(), 1);
-    let lesson = CapturedLearning {
+    let learning = CapturedLearning {
         category: "tool_usage".to_owned(),
         tags: vec!["parser".to_owned()],
         content: "Run it with --locked".to_owned(),
     };
     let settlement = Settlement {
-        learnings: vec![(LearningId::new(1), lesson)],
+        learnings: vec![(LearningId::new(1), learning)],
         ..Settlement::new(
             NewJournalRow {
                 outcome: Outcome::Blocked,
@@ -121,9 +124,9 @@ fn waiting(bench: &mut Bench) -> Learning {
 }
 
 #[test]
-fn a_word_counts_for_the_lesson_that_was_seen() {
+fn decision_applies_only_to_the_version_seen() {
     let mut bench = Bench::new();
-    let seen = waiting(&mut bench);
+    let seen = pending_learning(&mut bench);
     let surer = "UPDATE learnings SET confidence = 0.7";
     bench.sql(surer);
     let judged = bench.store.judge_as_seen(&seen, Verdict::Reject("no"), at(9)).unwrap();
@@ -151,9 +154,9 @@ fn a_word_counts_for_the_lesson_that_was_seen() {
 }
 
 #[test]
-fn what_says_nothing_cannot_hold_until_it_says_something() {
+fn learning_without_text_cannot_be_promoted() {
     let mut bench = Bench::new();
-    waiting(&mut bench);
+    pending_learning(&mut bench);
     bench.sql("UPDATE learnings SET content = ''");
     let untold = bench.store.learning(&LearningId::new(1)).unwrap().unwrap();
     let id = std::slice::from_ref(&untold.id);
@@ -175,17 +178,17 @@ fn what_says_nothing_cannot_hold_until_it_says_something() {
 }
 
 #[test]
-fn other_words_hold_and_are_found_unless_another_lesson_says_them() {
+fn reworded_learning_is_promoted_unless_duplicate() {
     let mut bench = Bench::new();
-    let seen = waiting(&mut bench);
+    let seen = pending_learning(&mut bench);
     let new = NewLearning {
         category: "tool_usage".to_owned(),
         content: "Run it with --frozen".to_owned(),
         tags: Vec::new(),
         task_type: seen.task_type,
-        retold: None,
+        paraphrase: None,
     };
-    bench.store.add_learning(&new, &mut Same(2), at(3)).unwrap();
+    bench.store.add_learning(&new, &mut FixedEntropy(2), at(3)).unwrap();
     let refused = bench
         .store
         .judge_as_seen(&seen, Verdict::Reword("run it with --frozen."), at(4));
@@ -210,9 +213,9 @@ fn other_words_hold_and_are_found_unless_another_lesson_says_them() {
 }
 
 #[test]
-fn what_another_lesson_has_taken_the_place_of_does_not_wait() {
+fn superseded_learning_needs_no_review() {
     let mut bench = Bench::new();
-    let seen = waiting(&mut bench);
+    let seen = pending_learning(&mut bench);
     assert_eq!(bench.store.review().unwrap().learnings, [seen]);
     bench.sql("UPDATE learnings SET superseded_by = 'learn-00000002'");
     assert_eq!(bench.store.review().unwrap().learnings, []);

@@ -1,10 +1,10 @@
-//! Runs and their iterations: what is on record while they go on, and when they are killed.
+//! Runs and their iterations: records while they run and after they are killed.
 
 use super::*;
 
-/// A commit is on disk before it is done again, whatever became of one that need not be.
+/// Commits are synced again after an unsynced one, even a failed one.
 #[test]
-fn what_need_not_be_on_disk_leaves_nothing_else_so() {
+fn unsynced_write_restores_syncing() {
     const FULL: i64 = 2;
     let mut bench = Bench::new();
     let safety = |bench: &Bench| bench.number("PRAGMA synchronous");
@@ -16,7 +16,7 @@ fn what_need_not_be_on_disk_leaves_nothing_else_so() {
 }
 
 #[test]
-fn the_record_of_an_iteration_grows_with_it() {
+fn iteration_record_follows_each_step() {
     let mut bench = Bench::new();
     let (run, next) = (run_id(), RunId::new(2));
     assert!(
@@ -31,7 +31,7 @@ fn the_record_of_an_iteration_grows_with_it() {
         (record.phase, record.fence, record.agent),
         (Phase::Claimed, fence, None)
     );
-    assert_eq!(bench.store.unfinished("", &run).unwrap(), [], "not one's own");
+    assert_eq!(bench.store.unfinished("", &run).unwrap(), [], "not its own");
     assert_eq!(bench.store.unfinished("elsewhere", &next).unwrap(), []);
 
     bench.store.put_baseline(&run, "[]").unwrap();
@@ -76,7 +76,7 @@ fn the_record_of_an_iteration_grows_with_it() {
 }
 
 #[test]
-fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
+fn ending_run_releases_claims_without_an_agent() {
     let mut bench = Bench::new();
     let run = run_id();
     bench.claim(&run, 1);
@@ -102,7 +102,7 @@ fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
 }
 
 #[test]
-fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
+fn run_ending_during_a_turn_leaves_it_unfinished() {
     let mut bench = Bench::new();
     bench.start(&run_id(), 1);
     bench.store.release_claims(&run_id(), at(200)).unwrap();
@@ -115,7 +115,7 @@ fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
 }
 
 #[test]
-fn only_tasks_that_were_deleted_behind_our_back_are_lost() {
+fn only_tasks_deleted_by_other_clients_are_lost() {
     let mut bench = Bench::new();
     let (deleted, lost) = (bench.add_task("Draw the colours"), bench.add_task("Name the colours"));
     let open = bench.store.open_tasks(&Scope::All).unwrap();
@@ -130,7 +130,7 @@ fn only_tasks_that_were_deleted_behind_our_back_are_lost() {
 }
 
 #[test]
-fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
+fn next_run_of_the_worktree_ends_killed_runs() {
     let mut bench = Bench::new();
     bench.start(&run_id(), 1);
     bench.store.heartbeat(&run_id(), LEASE, at(100)).unwrap();
@@ -155,7 +155,7 @@ fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
 }
 
 #[test]
-fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
+fn baseline_of_unfinished_work_is_found() {
     let mut bench = Bench::new();
     let (next, elsewhere) = (RunId::new(2), "beside");
     bench.store.put_baseline(&run_id(), "{}").unwrap();
@@ -166,7 +166,7 @@ fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
         let mut settled = settlement(Outcome::Retried, fence);
         (settled.row.iteration, settled.row.attempt) = (iteration, iteration);
         bench.store.settle(&settled).unwrap();
-        // With its second attempt it has failed, and waits for a person.
+        // After its second attempt it has failed.
         assert_eq!(known(&bench, "", &next), expected);
         assert_eq!(
             (known(&bench, "", &run_id()), known(&bench, elsewhere, &next)),
@@ -176,7 +176,7 @@ fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
 }
 
 #[test]
-fn a_question_stands_until_it_is_answered_or_the_run_is_over() {
+fn question_lasts_until_answered_or_run_ends() {
     let mut bench = Bench::new();
     let (run, next) = (run_id(), RunId::new(2));
     let asks = |bench: &Bench| bench.store.run(&run_id()).unwrap().unwrap().asks;

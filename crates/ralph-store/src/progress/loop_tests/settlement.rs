@@ -1,11 +1,11 @@
-//! What one iteration leaves is kept at once, or not at all.
+//! Settlement: everything that an iteration leaves is stored in one transaction, or nothing.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
-fn everything_that_an_iteration_leaves_is_kept_at_once() {
+fn settlement_stores_everything() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let settled = bench.store.settle(&full(fence)).unwrap();
@@ -48,7 +48,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
     assert_eq!(bench.texts("SELECT baseline FROM runs"), ["[1]"]);
     assert_eq!(
         bench.texts("SELECT text FROM task_log ORDER BY seq DESC LIMIT 1"),
-        ["Attempt 1 (run-00000abc): failed: the agent said nothing about the task. It is tried again: retry 1 of 1."]
+        ["Attempt 1 (run-00000abc): failed: the agent said nothing about the task. Next: retry 1 of 1."]
     );
     let [file] = bench.store.outbox("").unwrap().try_into().unwrap();
     assert_eq!(file.knowledge, full(fence).knowledge[0]);
@@ -57,7 +57,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
 }
 
 #[test]
-fn a_claimed_task_is_settled_whatever_status_another_client_gave_it() {
+fn claimed_task_is_settled_despite_foreign_status_change() {
     for status in ["done", "failed", "pending"] {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
@@ -89,7 +89,7 @@ fn an_iteration_is_settled_once() {
 }
 
 #[test]
-fn a_settlement_that_fails_leaves_everything_as_it_was() {
+fn failed_settlement_changes_nothing() {
     for table in [
         "journal",
         "failure_reports",
@@ -129,8 +129,8 @@ fn a_settlement_that_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_story() {
-    // Another run has claimed the task since; a person has reset it, or given it up; it is deleted.
+fn lost_claim_still_writes_the_journal() {
+    // Cases: claimed by another run since; reset, failed or deleted by a person.
     let other = |change: &dyn Fn(&mut Bench)| {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
@@ -161,7 +161,7 @@ fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_
 }
 
 #[test]
-fn a_dead_runs_iteration_is_settled_as_long_as_nobody_else_has_begun_the_task() {
+fn iteration_of_dead_run_is_settled_until_task_is_reclaimed() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     assert_eq!(bench.store.free_dead_claims(&|_| Some(false), at(3)).unwrap(), [task()]);
@@ -171,12 +171,15 @@ fn a_dead_runs_iteration_is_settled_as_long_as_nobody_else_has_begun_the_task() 
 }
 
 #[test]
-fn a_task_that_is_done_opens_what_waits_for_it() {
+fn done_task_unblocks_its_dependents() {
     let mut bench = Bench::new();
     bench.tasks += 1;
     let mut later = NewTask::titled("Use the colours");
     later.after = vec![task()];
-    let later = bench.store.add_task(&later, &mut Same(bench.tasks), at(0)).unwrap();
+    let later = bench
+        .store
+        .add_task(&later, &mut FixedEntropy(bench.tasks), at(0))
+        .unwrap();
     assert_eq!(later.status, TaskStatus::Blocked);
     let fence = bench.start(&run_id(), 1);
     let mut done = settlement(Outcome::Done, fence);
@@ -189,7 +192,7 @@ fn a_task_that_is_done_opens_what_waits_for_it() {
 }
 
 #[test]
-fn a_reason_that_was_cut_ends_with_that() {
+fn cut_reason_gets_no_full_stop() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     let mut settlement = settlement(Outcome::Failed, fence);
@@ -199,10 +202,10 @@ fn a_reason_that_was_cut_ends_with_that() {
         .texts("SELECT text FROM task_log ORDER BY seq DESC LIMIT 1")
         .try_into()
         .unwrap();
-    assert!(log.contains("word… It is tried again: "), "{log}");
+    assert!(log.contains("word… Next: "), "{log}");
 }
 
-/// Settles an iteration so: where the task stands then, and how many retries it has used.
+/// Settles an iteration; returns the task's status and used retries.
 fn go(bench: &mut Bench, iteration: u32, outcome: Outcome, task: TaskChange) -> (TaskStatus, u32) {
     let fence = bench.start(&run_id(), iteration);
     let mut settlement = settlement(outcome, fence);
@@ -215,7 +218,7 @@ fn go(bench: &mut Bench, iteration: u32, outcome: Outcome, task: TaskChange) -> 
 }
 
 #[test]
-fn a_task_says_itself_how_often_it_may_be_tried_again() {
+fn task_overrides_the_retry_limit() {
     let mut bench = Bench::new();
     let update = crate::TaskUpdate {
         max_retries: Some(2),
@@ -237,7 +240,7 @@ fn a_task_says_itself_how_often_it_may_be_tried_again() {
 }
 
 #[test]
-fn attempts_count_until_the_retries_are_used_up() {
+fn attempts_count_until_retries_are_used_up() {
     let mut bench = Bench::new();
     let attempt = TaskChange::Attempt { max_retries: 1 };
     assert_eq!(
@@ -282,24 +285,27 @@ fn attempts_count_until_the_retries_are_used_up() {
     assert_eq!(
         log,
         [
-            "It is tried again: retry 1 of 1.",
-            "It is open as before; the attempt does not count.",
-            "Its retries are used up, so it waits for a person.",
+            "Next: retry 1 of 1.",
+            "Open again; the attempt does not count.",
+            "No retries left; needs attention.",
             "Done in commit c0ffee.",
-            "Its retries are used up, so it waits for a person.",
+            "No retries left; needs attention.",
         ]
     );
 }
 
 #[test]
-fn a_task_that_has_parts_by_now_waits_for_them_and_for_no_person() {
+fn failed_task_with_new_subtasks_stays_open() {
     for max_retries in [0, 3] {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
         bench.tasks += 1;
         let mut part = NewTask::titled("Parse red");
         part.parent = Some(task());
-        bench.store.add_task(&part, &mut Same(bench.tasks), at(5)).unwrap();
+        bench
+            .store
+            .add_task(&part, &mut FixedEntropy(bench.tasks), at(5))
+            .unwrap();
         let mut failed = settlement(Outcome::Failed, fence);
         failed.task = TaskChange::Attempt { max_retries };
         assert_eq!(
@@ -311,7 +317,7 @@ fn a_task_that_has_parts_by_now_waits_for_them_and_for_no_person() {
         assert_eq!(
             log,
             [
-                "Attempt 1 (run-00000abc): failed: the agent said nothing about the task. Where it stands now follows from its parts."
+                "Attempt 1 (run-00000abc): failed: the agent said nothing about the task. Its status now follows from its subtasks."
             ],
             "{max_retries}"
         );
@@ -319,7 +325,7 @@ fn a_task_that_has_parts_by_now_waits_for_them_and_for_no_person() {
 }
 
 #[test]
-fn a_report_is_kept_however_the_attempt_ended_and_a_suggestion_unless_it_is_done() {
+fn report_is_always_kept_and_suggestion_unless_done() {
     for (outcome, report, suggestion, kept) in [
         (Outcome::Done, true, true, 1),
         (Outcome::Done, false, true, 0),
@@ -379,7 +385,7 @@ fn fault_1_guidance_is_added_to_the_task_and_its_log_and_never_rewritten() {
         settlement.task = TaskChange::Again;
         settlement.guidance = Some(text.to_owned());
         bench.store.settle(&settlement).unwrap();
-        // What is settled already is left as it is.
+        // A settled iteration is left unchanged.
         bench.store.settle(&settlement).unwrap();
     }
     let read = bench.store.task(&task()).unwrap().unwrap();
@@ -399,7 +405,7 @@ fn fault_1_guidance_is_added_to_the_task_and_its_log_and_never_rewritten() {
 }
 
 #[test]
-fn guidance_is_kept_also_when_the_task_is_no_longer_the_runs() {
+fn guidance_is_kept_even_if_the_claim_is_lost() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     bench.sql("UPDATE tasks SET fence = fence + 1");
@@ -411,7 +417,7 @@ fn guidance_is_kept_also_when_the_task_is_no_longer_the_runs() {
 }
 
 #[test]
-fn what_a_person_says_is_on_record_before_it_is_settled() {
+fn guidance_is_recorded_before_settlement() {
     let mut bench = Bench::new();
     bench.start(&run_id(), 1);
     assert!(
@@ -428,7 +434,7 @@ fn what_a_person_says_is_on_record_before_it_is_settled() {
 }
 
 #[test]
-fn the_outbox_forgets_what_is_written() {
+fn written_files_leave_the_outbox() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
     bench.store.settle(&full(fence)).unwrap();
@@ -443,7 +449,7 @@ fn the_outbox_forgets_what_is_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
     #[test]
-    fn what_an_agent_says_is_kept_as_it_is(text in "\\PC*|(\\p{Any}){0,60}", tokens in any::<u64>()) {
+    fn agent_texts_are_stored_unchanged(text in "\\PC*|(\\p{Any}){0,60}", tokens in any::<u64>()) {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
         let mut settlement = full(fence);
@@ -461,7 +467,7 @@ proptest! {
 }
 
 #[test]
-fn a_row_is_found_by_why_it_failed() {
+fn entry_is_found_by_its_failure_reason() {
     for (outcome, suggestion_is_found) in [(Outcome::Failed, 1), (Outcome::Done, 0)] {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
@@ -475,7 +481,7 @@ fn a_row_is_found_by_why_it_failed() {
                 .rows_holding(Searched::Journal, &journal_terms(word))
                 .unwrap()
         };
-        // What ralph itself says is in many rows, and finds none.
+        // Ralph's own sentence is in many entries and is not indexed.
         assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 0, 0]);
         assert_eq!(holding("vendoring"), suggestion_is_found, "{outcome}");
     }
@@ -503,7 +509,7 @@ fn a_row_is_found_by_why_it_failed() {
 }
 
 #[test]
-fn a_lesson_that_a_repeated_attempt_draws_again_is_kept_once() {
+fn repeated_learning_is_stored_once() {
     let mut bench = Bench::new();
     for iteration in [1, 2] {
         let fence = bench.start(&run_id(), iteration);
@@ -512,7 +518,7 @@ fn a_lesson_that_a_repeated_attempt_draws_again_is_kept_once() {
         settlement.task = TaskChange::Again;
         settlement.learnings = vec![(LearningId::new(u64::from(iteration)), learning("pitfall"))];
         let settled = bench.store.settle(&settlement).unwrap();
-        // Either has told it.
+        // Both iterations are sources.
         assert_eq!(
             bench.store.captures(settled.journal).unwrap().learnings.len(),
             1,
@@ -523,7 +529,7 @@ fn a_lesson_that_a_repeated_attempt_draws_again_is_kept_once() {
 }
 
 #[test]
-fn a_settlement_leaves_an_empty_log_unless_somebody_reads_it() {
+fn settlement_empties_the_log_unless_a_reader_is_open() {
     let mut bench = Bench::new();
     let log = crate::open::log_path(&bench.store.path);
     let length = || std::fs::metadata(&log).unwrap().len();
@@ -532,7 +538,7 @@ fn a_settlement_leaves_an_empty_log_unless_somebody_reads_it() {
     bench.store.settle(&settlement(Outcome::Blocked, fence)).unwrap();
     assert_eq!(length(), 0);
     let reader = Store::open_existing(&bench.store.path, Wait::Long).unwrap().unwrap();
-    let moment = reader.moment().unwrap();
+    let snapshot = reader.snapshot().unwrap();
     assert!(reader.run(&run_id()).unwrap().is_some());
     let fence = bench.start(&run_id(), 2);
     bench
@@ -540,25 +546,25 @@ fn a_settlement_leaves_an_empty_log_unless_somebody_reads_it() {
         .settle(&Settlement::new(journal_row(run_id(), 2), fence))
         .unwrap();
     assert!(length() > 0);
-    drop(moment);
+    drop(snapshot);
 }
 
 #[test]
-fn what_was_forgiven_is_forgotten_once_the_task_is_reset() {
+fn excused_attempt_is_forgotten_on_reset() {
     let mut bench = Bench::new();
-    let forgive = |bench: &mut Bench, attempt| {
+    let excused_attempt = |bench: &mut Bench, attempt| {
         let fence = bench.start(&run_id(), attempt);
-        let mut forgiven = settlement(Outcome::Interrupted, fence);
-        forgiven.row.iteration = attempt;
-        forgiven.row.attempt = attempt;
-        forgiven.row.stop = StopReason::TaskDone;
-        forgiven.task = TaskChange::Again;
-        bench.store.settle(&forgiven).unwrap();
+        let mut excused = settlement(Outcome::Interrupted, fence);
+        excused.row.iteration = attempt;
+        excused.row.attempt = attempt;
+        excused.row.stop = StopReason::TaskDone;
+        excused.task = TaskChange::Again;
+        bench.store.settle(&excused).unwrap();
     };
-    forgive(&mut bench, 1);
-    assert!(bench.store.was_forgiven(&task()).unwrap());
+    excused_attempt(&mut bench, 1);
+    assert!(bench.store.had_excused_attempt(&task()).unwrap());
     bench.store.reset_task(&task(), Reach::Itself, at(2)).unwrap();
-    assert!(!bench.store.was_forgiven(&task()).unwrap());
-    forgive(&mut bench, 2);
-    assert!(bench.store.was_forgiven(&task()).unwrap());
+    assert!(!bench.store.had_excused_attempt(&task()).unwrap());
+    excused_attempt(&mut bench, 2);
+    assert!(bench.store.had_excused_attempt(&task()).unwrap());
 }

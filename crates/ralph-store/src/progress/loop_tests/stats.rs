@@ -1,4 +1,4 @@
-//! The journal in figures: what is counted is what a plain reading of the rows says.
+//! Statistics over the journal, compared with a naive recount.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use ralph_model::{Difficulty, JournalRow, Rate, Signature, TaskType};
 
 use super::*;
 
-/// An iteration as it is made up.
+/// A generated iteration.
 #[derive(Debug, Clone)]
 struct Made {
     run: u64,
@@ -20,7 +20,7 @@ struct Made {
     /// Quarters of a dollar: sums of them are exact.
     quarters: u8,
     hours_later: i64,
-    /// What makes its failure the same as another one.
+    /// Equal for failures that are the same.
     signature: Option<u64>,
     imported: bool,
 }
@@ -48,7 +48,7 @@ fn made() -> impl Strategy<Value = Made> {
     })
 }
 
-/// A history, as it stands in the journal and as a plain list beside it: rows that count, each with its signature.
+/// A history in the journal, and as a plain list of the counted entries with their signatures.
 struct History {
     bench: Bench,
     rows: Vec<(JournalRow, Option<Signature>)>,
@@ -102,7 +102,7 @@ impl History {
         Self { bench, rows }
     }
 
-    /// The rows that a filter lets through.
+    /// The entries that match a filter.
     fn rows(&self, filter: &StatsFilter) -> Vec<&(JournalRow, Option<Signature>)> {
         let is_of = |row: &NewJournalRow| filter.run.as_ref().is_none_or(|run| row.run == *run);
         let is_since = |row: &NewJournalRow| filter.since.is_none_or(|since| row.created_at >= since);
@@ -111,7 +111,7 @@ impl History {
     }
 }
 
-/// How an attempt failed, for this reason.
+/// A failure report with this reason.
 pub(super) fn failure(why: &str) -> FailureReport {
     FailureReport {
         what_tried: "a table".to_owned(),
@@ -126,7 +126,7 @@ pub(super) fn failure(why: &str) -> FailureReport {
 
 type Rows<'a> = [&'a (JournalRow, Option<Signature>)];
 
-/// The figures of the rows of which something is so.
+/// The figures of the rows that match a condition.
 fn figures(rows: &Rows<'_>, is_so: impl Fn(&NewJournalRow) -> bool) -> Figures {
     let rows: Vec<&NewJournalRow> = rows.iter().map(|(row, _)| &row.row).filter(|row| is_so(row)).collect();
     let counted = rows.iter().filter(|row| row.outcome != Outcome::Interrupted);
@@ -147,7 +147,7 @@ fn figures(rows: &Rows<'_>, is_so: impl Fn(&NewJournalRow) -> bool) -> Figures {
     }
 }
 
-/// Checks the figures of groups: each is that of its rows, every row is in one, and none is empty.
+/// Checks that the groups match their rows, cover all rows, and are not empty.
 #[track_caller]
 fn check_groups<K: PartialEq + std::fmt::Debug>(
     rows: &Rows<'_>,
@@ -226,7 +226,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn figures_are_those_of_a_plain_recount(
+    fn statistics_match_a_naive_recount(
         all in prop::collection::vec(made(), 0..32),
         run in prop::option::of(0..4u64),
         since in prop::option::of(0..400i64),
@@ -268,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn a_task_has_its_own_title_and_one_that_was_deleted_that_of_the_journal() {
+fn deleted_task_keeps_its_title_from_the_journal() {
     let made = |task| Made {
         run: 1,
         task: Some(task),
@@ -291,7 +291,7 @@ fn a_task_has_its_own_title_and_one_that_was_deleted_that_of_the_journal() {
 }
 
 #[test]
-fn whoever_counts_without_end_breaks_no_sum() {
+fn huge_counts_saturate() {
     let mut bench = Bench::new();
     for iteration in 1..=3 {
         let row = NewJournalRow {
@@ -311,7 +311,7 @@ fn whoever_counts_without_end_breaks_no_sum() {
 }
 
 #[test]
-fn an_empty_journal_is_all_zeros() {
+fn empty_journal_gives_zeros() {
     let stats = Bench::new().store.stats(&StatsFilter::default()).unwrap();
     assert_eq!(stats, Stats::default());
     assert_eq!(stats.outcomes.len(), Outcome::ALL.len());

@@ -1,4 +1,4 @@
-//! Done tasks that a person has to review: how they are marked, what they keep waiting, and how the mark is removed.
+//! Unverified done tasks: how they are marked, which tasks they block, and how the mark is removed.
 
 use ralph_model::Unverified;
 
@@ -9,7 +9,7 @@ fn evidence_changed() -> Unverified {
 }
 
 impl Bench {
-    /// Settles an attempt at the task that changes it so; the row says whether it changed anything on disk.
+    /// Settles an attempt at the task.
     fn attempt(&mut self, iteration: u32, change: TaskChange, changed_nothing: bool) {
         let fence = self.start(&run_id(), iteration);
         let mut settled = settlement(Outcome::Done, fence);
@@ -25,14 +25,17 @@ impl Bench {
         self.attempt(1, TaskChange::Done { commit, unverified }, false);
     }
 
-    /// A task that comes after another one.
+    /// Adds a dependent task.
     fn add_dependent(&mut self, after: TaskId) -> TaskId {
         self.tasks += 1;
         let new = NewTask {
             after: vec![after],
             ..NewTask::titled("Draw the colours")
         };
-        self.store.add_task(&new, &mut Same(self.tasks), at(0)).unwrap().id
+        self.store
+            .add_task(&new, &mut FixedEntropy(self.tasks), at(0))
+            .unwrap()
+            .id
     }
 
     fn status_of(&self, id: &TaskId) -> TaskStatus {
@@ -48,8 +51,8 @@ impl Bench {
         next.map(|task| task.id)
     }
 
-    fn standing(&self) -> Standing {
-        self.store.standing(&Scope::All, "", &BTreeSet::new()).unwrap()
+    fn counts(&self) -> ScopeCounts {
+        self.store.scope_counts(&Scope::All, "", &BTreeSet::new()).unwrap()
     }
 }
 
@@ -59,8 +62,8 @@ const HERE: DoneIn = DoneIn {
 };
 
 #[test]
-fn only_a_change_of_what_the_evidence_rests_on_keeps_dependents_waiting() {
-    for (unverified, waits) in [
+fn only_changed_evidence_blocks_dependents() {
+    for (unverified, blocks) in [
         (None, false),
         (Some(Unverified::NoEvidence), false),
         (Some(Unverified::NothingChanged), false),
@@ -71,25 +74,21 @@ fn only_a_change_of_what_the_evidence_rests_on_keeps_dependents_waiting() {
         bench.done(unverified.clone());
         assert_eq!(bench.mark(), unverified);
         assert_eq!(bench.task().0, TaskStatus::Done);
-        let expected = if waits {
+        let expected = if blocks {
             TaskStatus::Blocked
         } else {
             TaskStatus::Pending
         };
         assert_eq!(bench.status_of(&dependent), expected, "{unverified:?}");
-        assert_eq!(bench.next(), (!waits).then(|| dependent.clone()), "{unverified:?}");
-        let standing = bench.standing();
-        assert_eq!(standing.unverified.all(), u32::from(unverified.is_some()));
-        assert_eq!(
-            (standing.done, standing.waiting),
-            (1, u32::from(waits)),
-            "{unverified:?}"
-        );
+        assert_eq!(bench.next(), (!blocks).then(|| dependent.clone()), "{unverified:?}");
+        let counts = bench.counts();
+        assert_eq!(counts.unverified.all(), u32::from(unverified.is_some()));
+        assert_eq!((counts.done, counts.waiting), (1, u32::from(blocks)), "{unverified:?}");
     }
 }
 
 #[test]
-fn a_parent_is_not_done_before_its_subtask_is_reviewed() {
+fn parent_is_not_done_before_subtask_is_reviewed() {
     let mut bench = Bench::new();
     let parent = bench.add_task("Colours");
     let update = TaskUpdate {
@@ -107,7 +106,7 @@ fn a_parent_is_not_done_before_its_subtask_is_reviewed() {
 }
 
 #[test]
-fn a_person_accepts_the_task_or_reopens_it() {
+fn person_accepts_or_reopens_the_task() {
     let mut bench = Bench::new();
     let dependent = bench.add_dependent(task());
     bench.done(Some(evidence_changed()));
@@ -138,7 +137,7 @@ fn a_person_accepts_the_task_or_reopens_it() {
 }
 
 #[test]
-fn what_an_attempt_changed_counts_until_the_task_is_reset() {
+fn changes_of_attempts_count_until_reset() {
     let mut bench = Bench::new();
     let changed = |bench: &Bench| bench.store.changed_before(&task()).unwrap();
     bench.attempt(1, TaskChange::Again, true);
@@ -153,7 +152,7 @@ fn what_an_attempt_changed_counts_until_the_task_is_reset() {
 }
 
 #[test]
-fn the_journal_keeps_the_hash_of_the_prompt() {
+fn journal_keeps_the_prompt_hash() {
     let mut bench = Bench::new();
     bench.done(None);
     let row = bench.store.journal_last().unwrap().unwrap();
@@ -161,7 +160,7 @@ fn the_journal_keeps_the_hash_of_the_prompt() {
 }
 
 #[test]
-fn an_unverified_iteration_is_not_evidence_for_learnings() {
+fn unverified_iteration_is_no_evidence_for_learnings() {
     for (unverified, status, uses) in [
         (None, "promoted", 2),
         (Some(Unverified::NothingChanged), "validated", 1),
@@ -195,7 +194,7 @@ fn an_unverified_iteration_is_not_evidence_for_learnings() {
 }
 
 #[test]
-fn accepted_work_that_has_landed_can_be_undone_and_reopened_work_begins_at_the_base() {
+fn accepted_commit_can_be_undone_and_reopened_work_restarts() {
     let mut bench = Bench::new();
     bench.done(Some(evidence_changed()));
     let landed = DoneIn {

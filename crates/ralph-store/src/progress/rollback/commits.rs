@@ -1,4 +1,4 @@
-//! The commits that hold the work of tasks, as a rollback undoes them.
+//! Commits of tasks, and how a rollback undoes them.
 
 use jiff::Timestamp;
 use ralph_model::{RollbackId, TaskId, Unverified, UnverifiedReason};
@@ -11,38 +11,32 @@ use crate::StoreError;
 use crate::progress::Store;
 use crate::progress::columns::word_at;
 use crate::progress::task_steps::reopen;
-use crate::progress::transitions::{Said, say};
+use crate::progress::transitions::{NewState, set_task_state};
 
-/// A commit that holds the work of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskCommit {
-    /// Its id in git.
     pub commit: String,
-    /// The task.
     pub task: TaskId,
-    /// The reference on which it landed; none for one that was made in the project itself.
+    /// The reference on which it landed; none if it was made in the project itself.
     pub base: Option<String>,
 }
 
 /// A commit that a rollback undoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitStep {
-    /// The commit.
     pub commit: String,
-    /// Its task.
     pub task: TaskId,
-    /// Its subject.
     pub subject: String,
-    /// The reference on which it is undone.
+    /// The reference on which it is reverted.
     pub base: String,
-    /// The commit that undoes it, or brings it back; none where the base has that already.
+    /// The commit that reverts or reapplies it; none if the base already has that state.
     pub landing: Option<String>,
     /// Why the task was unverified.
     pub unverified: Option<String>,
 }
 
 impl Store {
-    /// The commits of a target that are not undone, the newest first.
+    /// The commits of a target that are not undone, newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -60,7 +54,7 @@ impl Store {
     }
 }
 
-/// Records that a commit holds the work of a task, as its last iteration left it.
+/// Records that a commit contains the work of a task, with the task's last iteration.
 pub(in crate::progress) fn put_commit(
     transaction: &Transaction<'_>,
     task: &TaskId,
@@ -87,11 +81,11 @@ pub(super) fn undo(
     transaction
         .prepare_cached("UPDATE commits SET rollback = ?3 WHERE id = ?1 AND task = ?2")?
         .execute(params![step.commit, step.task.as_str(), rollback.as_str()])?;
-    let sentence = format!("Undone by {rollback}: commit {} is reverted.", step.commit);
+    let sentence = format!("Undone by {rollback}: reverted commit {}.", step.commit);
     reopen(transaction, &step.task, &sentence, now)
 }
 
-/// Records that the work of a commit is back, in another commit, and that its task is done.
+/// Records that the work of a commit was reapplied in another commit, and that its task is done.
 pub(super) fn redo(
     transaction: &Transaction<'_>,
     (rollback, step): (&RollbackId, &CommitStep),
@@ -99,16 +93,16 @@ pub(super) fn redo(
 ) -> rusqlite::Result<()> {
     let unverified = step.unverified.as_deref().and_then(UnverifiedReason::parse);
     let unverified = unverified.map(|reason| Unverified::from_parts(reason, Vec::new()));
-    let said = Said::Done {
+    let state = NewState::Done {
         worktree: Some(&step.base),
         commit: step.landing.as_deref(),
         unverified: unverified.as_ref(),
     };
     let sentence = match &step.landing {
         Some(landing) => format!("Done in commit {landing}: {rollback} was undone."),
-        None => format!("Done: {rollback} was undone, and the base had the work already."),
+        None => format!("Done: {rollback} was undone, and the base already had the work."),
     };
-    say(transaction, &step.task, (said, &sentence), now)?;
+    set_task_state(transaction, &step.task, (state, &sentence), now)?;
     match &step.landing {
         Some(landing) => put_commit(transaction, &step.task, (landing, Some(&step.base))),
         None => Ok(()),

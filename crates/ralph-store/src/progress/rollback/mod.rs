@@ -1,7 +1,7 @@
-//! Rolling back what memory got from a task, an iteration or a run, with or without the code; and undoing that.
+//! Rolling back what a task, an iteration or a run added to memory, with or without its code; and undoing a rollback.
 //!
-//! A rollback is a row with a plan. Its commits land first. Then the database changes in one transaction, and files are
-//! written after it; the row says how far it got. The command that was interrupted finishes it.
+//! A rollback is a row with a plan. Its commits land first. Then the database changes in one transaction, and the files
+//! are written; the row records the progress. If the command is interrupted, running it again finishes the rollback.
 
 mod commits;
 mod plan;
@@ -25,14 +25,12 @@ use crate::StoreError;
 pub(super) use commits::put_commit;
 pub use commits::{CommitStep, TaskCommit};
 
-/// What the log of learnings says of a rollback and of its undoing: neither is a person's judgement of the learning.
+/// The log actions of a rollback and of its undoing. Neither is a person's judgement of the learning.
 const ROLLED_BACK: &str = "rolled back";
 const UNDONE: &str = "rollback undone";
 
-/// What is rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RollbackTarget {
-    /// A whole run.
     Run(RunId),
     /// One iteration of a run.
     Iteration(RunId, u32),
@@ -60,42 +58,37 @@ impl RollbackTarget {
     }
 }
 
-/// What a rollback does.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RollbackPlan {
-    /// The commits that are undone, the newest first. Their tasks are reopened.
+    /// The commits to undo, newest first. Their tasks are reopened.
     #[serde(default)]
     pub commits: Vec<CommitStep>,
-    /// What a person says about the work, for the next attempts at these tasks.
+    /// A person's comment for the next attempts at these tasks.
     #[serde(default)]
     pub comment: Option<String>,
     /// Memories, guardrails and knowledge entries.
     pub notes: Vec<NoteStep>,
-    /// Learnings that are rejected.
     pub learnings: Vec<LearningStep>,
-    /// Learnings that these had superseded.
+    /// Learnings that were superseded by these.
     pub freed: Vec<LearningStep>,
-    /// Proposals that are rejected.
     pub proposals: Vec<String>,
-    /// Proposed tasks that are deleted, as the rows they were.
+    /// Proposed tasks to delete, with their rows.
     pub tasks: Vec<TaskStep>,
-    /// What stays, and why.
     #[serde(skip)]
     pub kept: Vec<Kept>,
 }
 
-/// A note that goes from one row of the log to another.
+/// A note to move from one logged version to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteStep {
-    /// The id, or the name of the file of a knowledge entry.
+    /// The id, or the file name of a knowledge entry.
     pub id: String,
-    /// The file, from the worktree's root.
+    /// The path from the worktree's root.
     pub path: String,
-    /// The row that says how it is now.
+    /// The log row of the current version.
     pub from: i64,
-    /// The row that says how it was before; none where it did not exist.
+    /// The log row of the earlier version; none if the note did not exist.
     pub to: Option<i64>,
-    /// What becomes of it.
     pub change: StepChange,
 }
 
@@ -103,16 +96,14 @@ pub struct NoteStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepChange {
-    /// It is removed.
     Removed,
-    /// It gets its former text again, or comes back.
+    /// The earlier text is restored, or the note comes back.
     Restored,
 }
 
-/// A learning, with what it is set back to when the rollback is undone.
+/// A learning, with its state for undoing the rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearningStep {
-    /// The learning.
     pub id: LearningId,
     status: String,
     reason: Option<String>,
@@ -120,54 +111,41 @@ pub struct LearningStep {
     pruned_from: Option<String>,
 }
 
-/// A proposed task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TaskStep {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// Its columns.
     row: serde_json::Map<String, Value>,
 }
 
-/// An entry that a rollback leaves as it is.
+/// An entry that a rollback does not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// Its id.
     pub id: String,
-    /// Why it stays.
     pub reason: String,
 }
 
-/// A rollback on record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rollback {
-    /// Its id.
     pub id: RollbackId,
-    /// What was rolled back.
     pub target: RollbackTarget,
-    /// What it does.
     pub plan: RollbackPlan,
-    /// How far it got.
     pub state: RollbackState,
 }
 
-/// What a row of the note log says of its note.
+/// A note as of a row of the note log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoggedEntry {
-    /// It was not there afterwards.
+    /// The note did not exist afterwards.
     Absent,
-    /// A memory or guardrail.
     Note(Box<Note>),
-    /// A knowledge entry, by the text of its file.
+    /// The text of a knowledge entry's file.
     Knowledge(String),
     /// A text of the scratchpad.
     Scratchpad(String),
 }
 
 impl RollbackPlan {
-    /// Whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.commits.is_empty()
@@ -187,7 +165,7 @@ impl Store {
         self.sql(plan::plan(&self.connection, worktree, target))
     }
 
-    /// Puts a rollback on record and does what it does in the database. One with commits changes nothing before they have landed.
+    /// Records a rollback and applies it to the database. One with commits changes nothing until they have landed.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing has changed.
@@ -213,8 +191,8 @@ impl Store {
         })
     }
 
-    /// Does what a rollback does in the database, after its commits have landed: their tasks are open again, with what a person
-    /// says about the work.
+    /// Applies a rollback to the database after its commits have landed: reopens their tasks and adds the person's
+    /// comment.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing has changed.
@@ -234,7 +212,7 @@ impl Store {
         })
     }
 
-    /// Writes down which commits are about to land for a rollback.
+    /// Records which commits are about to land for a rollback.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -260,7 +238,7 @@ impl Store {
         })
     }
 
-    /// Begins to undo a rollback, after its commits have landed again: what it did in the database is as it was before.
+    /// Begins to undo a rollback after its commits have landed again: restores the state of the database.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing has changed.
@@ -288,7 +266,7 @@ impl Store {
             for task in &rollback.plan.tasks {
                 put_task(transaction, task)?;
             }
-            // The oldest first, as they have landed.
+            // Oldest first, as they have landed.
             for step in rollback.plan.commits.iter().rev() {
                 commits::redo(transaction, (&rollback.id, step), now)?;
             }
@@ -296,7 +274,7 @@ impl Store {
         })
     }
 
-    /// Records how far a rollback, or its undoing, got.
+    /// Records the progress of a rollback or its undoing.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -304,7 +282,7 @@ impl Store {
         self.write(|transaction| set_state(transaction, id, state))
     }
 
-    /// The rollbacks of a worktree, the newest first.
+    /// The rollbacks of a worktree, newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -316,7 +294,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// What a row of the note log says of its note; absent where there is no such row.
+    /// The note as of a row of the note log; absent if there is no such row.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -333,8 +311,8 @@ impl Store {
         let Some((kind, logged)) = self.sql(row)? else {
             return Ok(LoggedEntry::Absent);
         };
-        let is_there = NoteAction::parse(&logged.action).is_some_and(|action| action.presence() == Presence::Present);
-        if !is_there {
+        let is_present = NoteAction::parse(&logged.action).is_some_and(|action| action.presence() == Presence::Present);
+        if !is_present {
             return Ok(LoggedEntry::Absent);
         }
         match kind.as_str() {
@@ -347,7 +325,7 @@ impl Store {
     }
 }
 
-/// What a rollback does in the database, beside its commits.
+/// Applies the parts of a rollback other than its commits.
 fn roll_back(
     transaction: &Transaction<'_>,
     Rollback { id, plan, .. }: &Rollback,
@@ -382,7 +360,7 @@ fn roll_back(
     set_state(transaction, id, RollbackState::Open)
 }
 
-/// Puts the row of a task back, unless its id is taken.
+/// Restores the row of a task, unless its id is taken.
 fn put_task(transaction: &Transaction<'_>, task: &TaskStep) -> rusqlite::Result<()> {
     let columns: Vec<&str> = task.row.keys().map(String::as_str).collect();
     let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
@@ -439,7 +417,7 @@ fn set_state(transaction: &Transaction<'_>, id: &RollbackId, state: RollbackStat
         .map(drop)
 }
 
-/// Names what the log says of the learnings that this transaction has changed.
+/// Sets the log action of the learnings that this transaction changed.
 fn name_in_log(transaction: &Transaction<'_>, action: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE learning_log SET action = ?1 WHERE author IS NULL")?

@@ -1,4 +1,4 @@
-//! What a rollback would do.
+//! Plans a rollback.
 
 use ralph_model::{Author, LearningId, TaskId};
 use rusqlite::types::Value as SqlValue;
@@ -10,12 +10,12 @@ use crate::progress::authorship::author_at;
 use crate::progress::columns::word_at;
 use crate::progress::note_log::{NoteAction, NoteFile, Presence};
 
-/// The task `?3` and everything below it.
+/// The task `?3` and its descendants.
 pub(super) const TASKS: &str = "(WITH RECURSIVE whole(id) AS (
         SELECT ?3 UNION SELECT tasks.id FROM whole CROSS JOIN tasks ON tasks.parent = whole.id)
     SELECT id FROM whole)";
 
-/// The rows of a table that belong to the target: a run (`?1`), one iteration of it (`?2`), or all of a task (`?3`).
+/// Condition for rows that belong to the target: a run (`?1`), one iteration of it (`?2`), or a task (`?3`).
 fn of_target() -> String {
     format!(
         "coalesce(run = ?1 AND (?2 IS NULL OR iteration = ?2)
@@ -24,7 +24,7 @@ fn of_target() -> String {
 }
 
 impl RollbackTarget {
-    /// The values of [`of_target`].
+    /// The parameters of [`of_target`].
     pub(super) fn values(&self) -> (Option<&str>, Option<u32>, Option<&str>) {
         match self {
             Self::Run(run) => (Some(run.as_str()), None, None),
@@ -34,14 +34,14 @@ impl RollbackTarget {
     }
 }
 
-/// A row of the note log, as far as a plan needs it.
+/// The part of a note log row that a plan needs.
 struct LogRow {
     seq: i64,
     file: i64,
     place: NoteFile,
     note: String,
-    is_there: bool,
-    says: [String; 5],
+    is_present: bool,
+    fields: [String; 5],
     author: Author,
     is_targets: bool,
 }
@@ -56,8 +56,8 @@ impl LogRow {
                 path: row.get("path")?,
             },
             note: row.get("note")?,
-            is_there: word_at(row, "action", NoteAction::parse)?.presence() == Presence::Present,
-            says: [
+            is_present: word_at(row, "action", NoteAction::parse)?.presence() == Presence::Present,
+            fields: [
                 row.get("kind")?,
                 row.get("content")?,
                 row.get("tags")?,
@@ -69,9 +69,9 @@ impl LogRow {
         })
     }
 
-    /// Whether two rows leave the note in the same state; none is that of a note that was never there.
+    /// Whether two rows leave the note in the same state; no row means that the note never existed.
     fn same_state(one: Option<&Self>, other: Option<&Self>) -> bool {
-        let state = |row: Option<&Self>| row.filter(|row| row.is_there).map(|row| row.says.clone());
+        let state = |row: Option<&Self>| row.filter(|row| row.is_present).map(|row| row.fields.clone());
         state(one) == state(other)
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn plan(connection: &Connection, worktree: &str, target: &RollbackTar
     Ok(plan)
 }
 
-/// The rows of every note that was changed in the target, by file and note, each in their order.
+/// The log rows of every note that the target changed, grouped by file and note, in order.
 fn note_rows(connection: &Connection, target: &RollbackTarget) -> rusqlite::Result<Vec<Vec<LogRow>>> {
     let of_target = of_target();
     let sql = format!(
@@ -150,7 +150,7 @@ fn plan_note(plan: &mut RollbackPlan, worktree: &str, rows: &[LogRow]) {
         };
         return keep(format!("in {name}: run the command there"));
     }
-    // A rollback that was undone leaves the note as the target left it.
+    // An undone rollback leaves the note as the target left it.
     let left_by_target = rows.iter().rfind(|row| row.is_targets);
     let later = rows.iter().skip(first).rev().find(|row| !row.is_targets);
     if let Some(later) = later.filter(|_| !LogRow::same_state(left_by_target, Some(now))) {
@@ -162,13 +162,13 @@ fn plan_note(plan: &mut RollbackPlan, worktree: &str, rows: &[LogRow]) {
         from: now.seq,
         to: before.map(|row| row.seq),
         change: match before {
-            Some(before) if before.is_there => StepChange::Restored,
+            Some(before) if before.is_present => StepChange::Restored,
             _ => StepChange::Removed,
         },
     });
 }
 
-/// Learnings whose only sources are in the target. One that a person has judged or changed stays.
+/// Plans to reject the learnings whose only sources are in the target. One that a person judged or changed stays.
 fn plan_learnings(connection: &Connection, plan: &mut RollbackPlan, target: &RollbackTarget) -> rusqlite::Result<()> {
     let sql = format!(
         "WITH entries AS (

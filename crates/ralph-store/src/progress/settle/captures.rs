@@ -1,4 +1,4 @@
-//! What an iteration leaves beside its row of the journal: how it failed, and what stood in its prompt.
+//! What an iteration leaves beside its journal entry: its failure report and injections.
 
 use ralph_model::{ErrorCategory, FailureReport, Injection, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -6,11 +6,11 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{Settlement, feedback};
 use crate::progress::columns::{from_json, to_json};
 
-/// Keeps how the attempt failed. A suggestion for the next attempt that comes without a report, as that of an agent which was
-/// interrupted, is kept with the reason of the row.
+/// Stores the failure report. A suggestion without a report, as from an interrupted agent, is stored with the reason of
+/// the journal entry.
 pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    // Whatever is done needs no suggestion; what the agent reports is kept even then.
+    // A done task needs no suggestion; the agent's own report is kept even then.
     let to_suggest = settlement.suggestion.is_some() && row.outcome != Outcome::Done;
     if settlement.report.is_none() && !to_suggest {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement,
         .map(drop)
 }
 
-/// What stood in the prompt, by the iteration's record.
+/// The injections from the iteration's record.
 pub(super) fn recorded_injections(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
@@ -64,8 +64,8 @@ pub(super) fn recorded_injections(
     }
 }
 
-/// Moves what stood in the prompt to the iteration's row, notes what the agent relied on, and counts the iteration for the
-/// lessons among it.
+/// Moves the injections to the journal entry, marks those that the agent used, and counts the iteration for the
+/// learnings among them.
 pub(super) fn move_injections(
     transaction: &Transaction<'_>,
     settlement: &Settlement,

@@ -1,27 +1,27 @@
-//! What an iteration says about lessons: how it went with those that stood in its prompt, and whether what some warn of came
-//! back.
+//! What an iteration says about existing learnings: how it went with those in its prompt, and whether failures recurred
+//! that some warn of.
 
 use ralph_model::{Injection, LearningKind, Outcome, counted_success_rate};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Settlement;
-use super::learnings::{counts, shown};
+use super::learnings::{injected_ids, is_counted};
 use crate::progress::columns::{count_at, moment, word_at};
 
-/// How much surer a warning is when what it warns of came back, and how sure that alone can make it.
+/// Confidence that a warning gains when its failure recurs, and the upper limit of that gain.
 const WARNING_STEP: f64 = 0.05;
-const SUREST_WARNING: f64 = 0.8;
-/// In so many prompts on end it stands without that before it is less sure by the same step, and how unsure that can make it.
-const QUIET_SHOWINGS: u32 = 20;
-const LEAST_SURE_WARNING: f64 = 0.3;
+const MAX_WARNING_CONFIDENCE: f64 = 0.8;
+/// After this many consecutive prompts without a recurrence a warning loses one step, down to the lower limit.
+const QUIET_USES: u32 = 20;
+const MIN_WARNING_CONFIDENCE: f64 = 0.3;
 
-/// Which journal entries count as a use of the learnings in their prompts, as in [`count_uses`]: not the interrupted ones, nor
-/// those that are done without evidence or unverified, of which nobody knows whether the work is good.
+/// Journal entries that count as a use of the learnings in their prompts, as in [`count_uses`]. Excluded are
+/// interrupted ones, and done ones without evidence or verification, since the quality of their work is unknown.
 pub(in crate::progress) const IS_COUNTED: &str =
     "outcome <> 'interrupted' AND NOT (outcome = 'done' AND (evidence = 'none' OR unverified))";
 
-/// Makes those lessons surer that warn of how this iteration failed, whether they stood in its prompt or not.
-pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
+/// Raises the confidence of learnings that warn of this iteration's failure, whether they were in its prompt or not.
+pub(super) fn strengthen_warnings(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let failed = settlement.row.outcome.is_failure() == Some(true);
     let Some(signature) = settlement.signature.as_ref().filter(|_| failed) else {
         return Ok(());
@@ -32,19 +32,19 @@ pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlemen
              WHERE seq IN (SELECT learning FROM learning_signatures WHERE signature = ?1)
                    AND kind = 'antipattern' AND status IN ('promoted', 'validated', 'pending')",
         )?
-        .execute(params![signature.as_str(), WARNING_STEP, SUREST_WARNING])
+        .execute(params![signature.as_str(), WARNING_STEP, MAX_WARNING_CONFIDENCE])
         .map(drop)
 }
 
-/// Counts an iteration for the lessons that stood in its prompt, if it says anything about them: see [`IS_COUNTED`].
+/// Counts an iteration for the learnings in its prompt, if it counts at all: see [`IS_COUNTED`].
 pub(super) fn count_uses(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     injections: &[Injection],
 ) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    let is_unproven = row.outcome == Outcome::Done && !settlement.is_proof();
-    if !counts(row.outcome) || is_unproven {
+    let is_unproven = row.outcome == Outcome::Done && !settlement.is_evidence();
+    if !is_counted(row.outcome) || is_unproven {
         return Ok(());
     }
     let signature = settlement.signature.as_ref().map(ralph_model::Signature::as_str);
@@ -59,28 +59,28 @@ pub(super) fn count_uses(
              quiet_showings = ?7
          WHERE id = ?1",
     )?;
-    for id in shown(injections) {
-        let Some((lesson, warned)) = read.query_row(params![id, signature], read_judged).optional()? else {
+    for id in injected_ids(injections) {
+        let Some((learning, warned)) = read.query_row(params![id, signature], read_counts).optional()? else {
             continue;
         };
-        let judged = lesson.after(row.outcome, warned);
+        let use_counts = learning.after(row.outcome, warned);
         write.execute(params![
             id,
-            judged.use_count,
-            judged.successes,
+            use_counts.use_count,
+            use_counts.successes,
             moment(row.created_at),
-            judged.success_rate,
-            judged.confidence,
-            judged.quiet_showings,
+            use_counts.success_rate,
+            use_counts.confidence,
+            use_counts.quiet_showings,
         ])?;
     }
     Ok(())
 }
 
-/// What an iteration changes in a lesson that it saw. The rest of the row is not read: what cannot be read of it must not keep
-/// an iteration from its end.
+/// The columns that an iteration changes in an injected learning. Others are not read: an unreadable one must not
+/// prevent the settlement.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Judged {
+struct UseCounts {
     kind: LearningKind,
     confidence: f64,
     success_rate: f64,
@@ -91,19 +91,17 @@ struct Judged {
     quiet_showings: u32,
 }
 
-/// What became of what a lesson warns of.
+/// Whether the failure that a learning warns of recurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Warned {
-    /// The iteration failed so.
+enum WarningOutcome {
     CameBack,
-    /// It did not.
     StayedAway,
-    /// Nobody can tell: no failure is known by which it would be seen to come back.
+    /// Unknown: no failure signature is linked to the warning.
     Unknown,
 }
 
-fn read_judged(row: &Row<'_>) -> rusqlite::Result<(Judged, Warned)> {
-    let judged = Judged {
+fn read_counts(row: &Row<'_>) -> rusqlite::Result<(UseCounts, WarningOutcome)> {
+    let use_counts = UseCounts {
         kind: word_at(row, "kind", LearningKind::parse)?,
         confidence: row.get("confidence")?,
         success_rate: row.get("success_rate")?,
@@ -114,25 +112,25 @@ fn read_judged(row: &Row<'_>) -> rusqlite::Result<(Judged, Warned)> {
         quiet_showings: count_at(row, "quiet_showings")?,
     };
     let warned = if row.get("came_back")? {
-        Warned::CameBack
+        WarningOutcome::CameBack
     } else if row.get("would_be_known")? {
-        Warned::StayedAway
+        WarningOutcome::StayedAway
     } else {
-        Warned::Unknown
+        WarningOutcome::Unknown
     };
-    Ok((judged, warned))
+    Ok((use_counts, warned))
 }
 
-impl Judged {
-    /// The lesson after an iteration that saw it.
-    fn after(mut self, outcome: Outcome, warned: Warned) -> Self {
+impl UseCounts {
+    /// Returns the learning as changed by an iteration that had it in the prompt.
+    fn after(mut self, outcome: Outcome, warned: WarningOutcome) -> Self {
         self.use_count = self.use_count.saturating_add(1);
         self.successes = self.successes.saturating_add(u32::from(outcome == Outcome::Done));
         match self.kind {
             LearningKind::Antipattern => match warned {
-                Warned::CameBack => self.quiet_showings = 0,
-                Warned::StayedAway => self.stay_quiet(),
-                Warned::Unknown => {}
+                WarningOutcome::CameBack => self.quiet_showings = 0,
+                WarningOutcome::StayedAway => self.record_no_recurrence(),
+                WarningOutcome::Unknown => {}
             },
             LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => {
                 let uses_here = self.use_count.saturating_sub(self.first_use_count);
@@ -142,12 +140,12 @@ impl Judged {
         self
     }
 
-    /// What it warns of did not come back.
-    fn stay_quiet(&mut self) {
+    /// Its failure did not recur.
+    fn record_no_recurrence(&mut self) {
         self.quiet_showings = self.quiet_showings.saturating_add(1);
-        if self.quiet_showings >= QUIET_SHOWINGS {
+        if self.quiet_showings >= QUIET_USES {
             self.quiet_showings = 0;
-            let less = (self.confidence - WARNING_STEP).max(LEAST_SURE_WARNING);
+            let less = (self.confidence - WARNING_STEP).max(MIN_WARNING_CONFIDENCE);
             self.confidence = self.confidence.min(less);
         }
     }
@@ -157,12 +155,12 @@ impl Judged {
 mod tests {
     use proptest::prelude::*;
     use ralph_model::{Learning, TaskType};
-    use ralph_testkit::known_lesson;
+    use ralph_testkit::run_learning;
 
     use super::*;
 
-    fn judged(kind: LearningKind, first: f64, first_uses: u32) -> Judged {
-        Judged {
+    fn use_counts(kind: LearningKind, first: f64, first_uses: u32) -> UseCounts {
+        UseCounts {
             kind,
             confidence: 0.5,
             success_rate: first,
@@ -174,18 +172,18 @@ mod tests {
         }
     }
 
-    /// Whether a strategy with these counts may stand in prompts.
-    fn may_be_shown(judged: &Judged) -> bool {
+    /// Whether a strategy with these counts may be injected.
+    fn is_eligible(use_counts: &UseCounts) -> bool {
         let learning = Learning {
-            confidence: judged.confidence,
-            success_rate: judged.success_rate,
-            first_success_rate: judged.first_success_rate,
-            use_count: judged.use_count,
-            first_use_count: judged.first_use_count,
-            successes: judged.successes,
-            ..known_lesson(1, judged.kind, TaskType::General, "Look first.")
+            confidence: use_counts.confidence,
+            success_rate: use_counts.success_rate,
+            first_success_rate: use_counts.first_success_rate,
+            use_count: use_counts.use_count,
+            first_use_count: use_counts.first_use_count,
+            successes: use_counts.successes,
+            ..run_learning(1, use_counts.kind, TaskType::General, "Look first.")
         };
-        learning.may_be_shown()
+        learning.is_eligible()
     }
 
     fn outcomes() -> impl Strategy<Value = Vec<Outcome>> {
@@ -195,37 +193,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rate_is_what_a_plain_count_gives_and_moves_little_with_each(
+        fn rate_equals_a_plain_count_and_changes_slowly(
             first in 0.0..=1.0_f64, first_uses in 0..9_u32, outcomes in outcomes(),
         ) {
-            let mut lesson = judged(LearningKind::Strategy, first, first_uses);
+            let mut learning = use_counts(LearningKind::Strategy, first, first_uses);
             let mut done = 0.0;
             for (uses, outcome) in (1_u32..).zip(&outcomes) {
-                let before = lesson;
-                lesson = lesson.after(*outcome, Warned::StayedAway);
+                let before = learning;
+                learning = learning.after(*outcome, WarningOutcome::StayedAway);
                 done += if *outcome == Outcome::Done { 1.0 } else { 0.0 };
                 let expected = (first * 5.0 + done) / (5.0 + f64::from(uses));
-                prop_assert!((lesson.success_rate - expected).abs() < 1e-9);
-                prop_assert!((0.0..=1.0).contains(&lesson.success_rate));
+                prop_assert!((learning.success_rate - expected).abs() < 1e-9);
+                prop_assert!((0.0..=1.0).contains(&learning.success_rate));
                 let is_proven = uses > 5 && before.success_rate >= 0.6;
-                prop_assert!(!is_proven || may_be_shown(&lesson), "{:?} after one more", before);
+                prop_assert!(!is_proven || is_eligible(&learning), "{:?} after one more", before);
             }
-            prop_assert_eq!(lesson.use_count, first_uses + u32::try_from(outcomes.len()).unwrap());
-            // Whatever it has behind it, it leaves when it fails often enough.
+            prop_assert_eq!(learning.use_count, first_uses + u32::try_from(outcomes.len()).unwrap());
+            // Enough failures exclude it, whatever its history.
             let enough = 3 * (5 + outcomes.len());
-            let failing = (0..enough).fold(lesson, |lesson, _| lesson.after(Outcome::Failed, Warned::StayedAway));
-            prop_assert!(!may_be_shown(&failing), "{failing:?}");
+            let failing = (0..enough).fold(learning, |learning, _| learning.after(Outcome::Failed, WarningOutcome::StayedAway));
+            prop_assert!(!is_eligible(&failing), "{failing:?}");
         }
 
         #[test]
-        fn a_warning_is_less_sure_after_twenty_quiet_showings_and_never_by_others(
+        fn warning_weakens_after_twenty_quiet_uses(
             confidence in 0.0..=1.0_f64, came_back in prop::collection::vec(prop::bool::weighted(0.04), 0..120),
         ) {
-            let mut lesson = Judged { confidence, ..judged(LearningKind::Antipattern, 0.0, 0) };
+            let mut learning = UseCounts { confidence, ..use_counts(LearningKind::Antipattern, 0.0, 0) };
             let (mut quiet, mut sure) = (0, confidence);
             for came_back in came_back {
-                let warned = if came_back { Warned::CameBack } else { Warned::StayedAway };
-                lesson = lesson.after(Outcome::Failed, warned);
+                let warned = if came_back { WarningOutcome::CameBack } else { WarningOutcome::StayedAway };
+                learning = learning.after(Outcome::Failed, warned);
                 quiet = if came_back { 0 } else { quiet + 1 };
                 if quiet == 20 {
                     quiet = 0;
@@ -233,18 +231,22 @@ mod tests {
                         sure = f64::max(sure - 0.05, 0.3);
                     }
                 }
-                prop_assert!((lesson.confidence - sure).abs() < 1e-9);
-                prop_assert_eq!((lesson.quiet_showings, lesson.success_rate), (quiet, 0.0));
+                prop_assert!((learning.confidence - sure).abs() < 1e-9);
+                prop_assert_eq!((learning.quiet_showings, learning.success_rate), (quiet, 0.0));
             }
         }
     }
 
     #[test]
-    fn one_bad_iteration_never_takes_a_good_strategy_out() {
-        let new = judged(LearningKind::Strategy, 1.0, 0).after(Outcome::Failed, Warned::StayedAway);
-        assert!(may_be_shown(&new), "{new:?}");
-        let failing = |times| (0..times).fold(new, |lesson, _| lesson.after(Outcome::Failed, Warned::StayedAway));
-        assert!(may_be_shown(&failing(6)), "seven failures");
-        assert!(!may_be_shown(&failing(7)), "eight failures");
+    fn one_failure_never_excludes_a_good_strategy() {
+        let new = use_counts(LearningKind::Strategy, 1.0, 0).after(Outcome::Failed, WarningOutcome::StayedAway);
+        assert!(is_eligible(&new), "{new:?}");
+        let failing = |times| {
+            (0..times).fold(new, |learning, _| {
+                learning.after(Outcome::Failed, WarningOutcome::StayedAway)
+            })
+        };
+        assert!(is_eligible(&failing(6)), "seven failures");
+        assert!(!is_eligible(&failing(7)), "eight failures");
     }
 }

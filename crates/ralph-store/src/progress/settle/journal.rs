@@ -1,4 +1,4 @@
-//! Writes a row of the journal.
+//! Writes a journal entry.
 
 use ralph_model::{Outcome, ReportOrigin};
 use rusqlite::{Transaction, named_params};
@@ -18,7 +18,7 @@ const INSERT: &str = "
             (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified, :denials)
     RETURNING id";
 
-/// Writes the row; its number is the answer.
+/// Writes the entry; returns its id.
 pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<i64> {
     let row = &settlement.row;
     transaction.prepare_cached(INSERT)?.query_row(
@@ -56,7 +56,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
     )
 }
 
-/// What a row is found by: what it was about, what was noted, and all that is kept of why it went wrong.
+/// The searchable text of an entry: its subject, its notes, and why it failed.
 fn searched(settlement: &Settlement) -> String {
     let (row, report) = (&settlement.row, settlement.report.as_ref());
     let is_kept = report.is_some() || row.outcome != Outcome::Done;
@@ -64,11 +64,11 @@ fn searched(settlement: &Settlement) -> String {
     let texts = [
         Some(row.task_title.as_str()),
         row.notes.as_deref(),
-        Some(told_by_others(&row.reason)),
+        Some(quoted_text(&row.reason)),
         report.map(|report| report.what_tried.as_str()),
         report.map(|report| match report.origin {
             ReportOrigin::Agent => report.why_failed.as_str(),
-            ReportOrigin::Ralph => told_by_others(&report.why_failed),
+            ReportOrigin::Ralph => quoted_text(&report.why_failed),
         }),
         report.and_then(|report| report.error_output.as_deref()),
         suggestion,
@@ -76,16 +76,16 @@ fn searched(settlement: &Settlement) -> String {
     texts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// What an agent, a gate or a verifier said in a reason: it stands behind the colon of ralph's own sentence, or on the lines
-/// below. That sentence is the same in many rows, and a task that has a word in common with it has nothing to do with them.
-pub(in crate::progress) fn told_by_others(reason: &str) -> &str {
+/// The words of an agent, a gate or a verifier in a reason: they follow the colon of ralph's own sentence, or are on
+/// the lines below it. Ralph's sentence is the same in many entries, so matching its words would be meaningless.
+pub(in crate::progress) fn quoted_text(reason: &str) -> &str {
     let ends = [": ", "\n"].into_iter().filter_map(|end| reason.split_once(end));
-    ends.map(|(_, told)| told)
-        .max_by_key(|told| told.len())
+    ends.map(|(_, quoted)| quoted)
+        .max_by_key(|quoted| quoted.len())
         .unwrap_or_default()
 }
 
-/// A count as the database can hold it. An agent that counts further has miscounted, and its row matters more.
+/// A count limited to what the database can store. A larger one is an agent's mistake, and the entry matters more.
 fn saturated(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
-//! What becomes of the lessons of an iteration: each is judged and kept once, however often it is told, and every further
-//! iteration that tells it makes it surer.
+//! Settles the learnings of an iteration: each is validated and stored once, and every further iteration that reports
+//! it raises its confidence.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +15,23 @@ use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{unite_tags, words_of};
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use crate::progress::learning_warnings::note_warnings;
-use crate::progress::same_lesson::{Saying, keep_words};
-use crate::progress::{learning_terms, lesson_of, tag_terms};
+use crate::progress::same_learning::{DuplicateKey, keep_words};
+use crate::progress::{learning_of, learning_terms, tag_terms};
 
-/// Keeps what was learned, and says how many lessons of it are new.
+/// Stores the learnings of an iteration and returns how many of them are new.
 pub(super) fn put(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     journal: i64,
     injections: &[Injection],
 ) -> rusqlite::Result<usize> {
-    let shown = shown(injections);
-    // Under which ids those of this iteration are kept that others of it may say again.
+    let shown = injected_ids(injections);
+    // Ids under which the learnings of this iteration were stored, since a later one may be a paraphrase of an earlier
+    // one.
     let mut kept: Vec<LearningId> = Vec::new();
     let mut new = 0;
     for (place, (id, learning)) in settlement.learnings.iter().enumerate() {
-        let telling = Telling {
+        let reported = ReportedLearning {
             transaction,
             settlement,
             journal,
@@ -38,21 +39,21 @@ pub(super) fn put(
             learning,
             kind: LearningKind::of_category(&learning.category),
         };
-        let saying = telling.saying();
-        let id_of_known = match saying.known(transaction)? {
-            Some(known) => telling.support(known)?,
+        let duplicate_key = reported.duplicate_key();
+        let id_of_known = match duplicate_key.known(transaction)? {
+            Some(known) => reported.support(known)?,
             None => {
-                let retold = settlement.retold.get(place).and_then(Option::as_ref);
-                let retold = retold.and_then(|retold| retold.among(|place| kept.get(place).cloned()));
-                match retold
-                    .map(|retold| saying.retold(transaction, &retold))
+                let paraphrase = settlement.paraphrase.get(place).and_then(Option::as_ref);
+                let paraphrase = paraphrase.and_then(|paraphrase| paraphrase.among(|place| kept.get(place).cloned()));
+                match paraphrase
+                    .map(|paraphrase| duplicate_key.paraphrase(transaction, &paraphrase))
                     .transpose()?
                     .flatten()
                 {
-                    Some(known) => telling.support_in_own_words(known)?,
+                    Some(known) => reported.support_paraphrase(known)?,
                     None => {
                         new += 1;
-                        telling.keep(id)?
+                        reported.keep(id)?
                     }
                 }
             }
@@ -62,15 +63,15 @@ pub(super) fn put(
     Ok(new)
 }
 
-/// The lessons that stood in the prompt.
-pub(super) fn shown(injections: &[Injection]) -> BTreeSet<&str> {
-    let stood = injections
+/// Ids of the learnings that were in the prompt.
+pub(super) fn injected_ids(injections: &[Injection]) -> BTreeSet<&str> {
+    let in_prompt = injections
         .iter()
         .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
-    stood.map(|injection| injection.id.as_str()).collect()
+    in_prompt.map(|injection| injection.id.as_str()).collect()
 }
 
-/// Gives the iteration the learnings that its agent added with commands, as if it had reported them in tags.
+/// Attributes the learnings that the agent added with commands to the iteration, as if it had reported them in tags.
 pub(super) fn adopt_proposed(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
@@ -104,35 +105,36 @@ pub(super) fn adopt_proposed(
     Ok(())
 }
 
-/// Judges learnings of settled iterations that nobody has judged: those that the agent added with commands, and after an
-/// upgrade those of the time before any were. What was added outside of an iteration, or in one that is not settled, waits.
-pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
-    let waiting: Vec<Waiting> = transaction
+/// Validates pending learnings of settled iterations: those that the agent added with commands and, after an upgrade,
+/// those stored before validation existed. Learnings that were added outside of an iteration, or in one that is not
+/// settled, stay pending.
+pub(super) fn validate_pending(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
+    let pending: Vec<PendingLearning> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
                     outcome = 'done' AND evidence <> 'none' AND NOT unverified AS is_proof
              FROM learnings INDEXED BY learnings_unjudged JOIN journal ON journal.id = learnings.journal
              WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
-        .query_map([], read_waiting)?
+        .query_map([], read_pending)?
         .collect::<rusqlite::Result<_>>()?;
-    for waiting in waiting {
+    for learning in pending {
         let candidate = Candidate {
-            content: &waiting.content,
-            kind: waiting.kind,
-            task_type: waiting.task_type,
-            confidence: waiting.confidence,
-            success_rate: waiting.success_rate,
+            content: &learning.content,
+            kind: learning.kind,
+            task_type: learning.task_type,
+            confidence: learning.confidence,
+            success_rate: learning.success_rate,
         };
         let rejection = candidate.rejection();
         let status = match rejection {
             Some(_) => LearningStatus::Rejected,
-            None => settlement.status_of_sound(waiting.is_proof),
+            None => settlement.status_of_valid(learning.is_proof),
         };
         transaction
             .prepare_cached("UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4 WHERE seq = ?1")?
             .execute(params![
-                waiting.seq,
+                learning.seq,
                 status.word(),
                 rejection,
                 moment(settlement.row.created_at)
@@ -141,8 +143,8 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
     Ok(())
 }
 
-/// What is judged of a lesson. Its tags are not: what cannot be read of them must not keep an iteration from its end.
-struct Waiting {
+/// The columns that validation needs. Tags are not read: an unreadable one must not prevent the settlement.
+struct PendingLearning {
     seq: i64,
     kind: LearningKind,
     task_type: Option<TaskType>,
@@ -153,9 +155,9 @@ struct Waiting {
     is_proof: bool,
 }
 
-fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
+fn read_pending(row: &Row<'_>) -> rusqlite::Result<PendingLearning> {
     let task_type: Option<String> = row.get("task_type")?;
-    Ok(Waiting {
+    Ok(PendingLearning {
         seq: row.get("seq")?,
         kind: word_at(row, "kind", LearningKind::parse)?,
         task_type: task_type.and_then(|word| TaskType::parse(&word)),
@@ -166,33 +168,33 @@ fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
     })
 }
 
-/// Whether an iteration says anything about a lesson.
-pub(super) fn counts(outcome: Outcome) -> bool {
+/// Whether the outcome of an iteration is evidence about learnings.
+pub(super) fn is_counted(outcome: Outcome) -> bool {
     outcome.is_failure().is_some()
 }
 
-/// A lesson that an iteration tells.
-struct Telling<'a> {
+/// A learning that an iteration reported.
+struct ReportedLearning<'a> {
     transaction: &'a Transaction<'a>,
     settlement: &'a Settlement,
     journal: i64,
-    /// The lessons that stood in the prompt.
+    /// Ids of the learnings that were in the prompt.
     shown: &'a BTreeSet<&'a str>,
     learning: &'a CapturedLearning,
     kind: LearningKind,
 }
 
-impl Telling<'_> {
-    fn saying(&self) -> Saying<'_> {
-        Saying {
+impl ReportedLearning<'_> {
+    fn duplicate_key(&self) -> DuplicateKey<'_> {
+        DuplicateKey {
             kind: self.kind,
             task_type: Some(self.settlement.row.task_type),
             content: &self.learning.content,
         }
     }
 
-    /// Notes that this iteration has told a lesson in other words, which are kept beside it.
-    fn support_in_own_words(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
+    /// Records that this iteration reported a learning in other words, which are stored as an example.
+    fn support_paraphrase(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
         if keep_words(&mut known, &self.learning.content) {
             self.transaction
                 .prepare_cached("UPDATE learnings SET examples = ?2, terms = ?3 WHERE id = ?1")?
@@ -205,18 +207,17 @@ impl Telling<'_> {
         self.support(known)
     }
 
-    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told, and so does
-    /// one that is gone because another took its place; one that was pruned because nobody had needed it for long comes back,
-    /// as new.
+    /// Records that this iteration also reported a known learning. Rejected and superseded ones stay as they are; one
+    /// that was pruned because it was unused is restored as new.
     fn support(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
-        let is_first_of_turn = self.note_source(&known.id)?;
-        let is_gone_for_another = known.status == LearningStatus::Pruned && known.superseded_by.is_some();
-        if known.status == LearningStatus::Rejected || is_gone_for_another {
+        let is_first_report = self.note_source(&known.id)?;
+        let is_superseded = known.status == LearningStatus::Pruned && known.superseded_by.is_some();
+        if known.status == LearningStatus::Rejected || is_superseded {
             return Ok(known.id);
         }
         self.note_warning(&known.id)?;
         self.add_tags(&known)?;
-        if !is_first_of_turn {
+        if !is_first_report {
             return Ok(known.id);
         }
         let row = &self.settlement.row;
@@ -224,21 +225,21 @@ impl Telling<'_> {
         if !known.source_loops.iter().any(|known| known == run) {
             known.source_loops.push(run.to_owned());
         }
-        // Who fails with a lesson before their eyes and repeats it adds nothing to it.
-        let is_own_word = self.settlement.is_proof() || !self.shown.contains(known.id.as_str());
-        // An attempt that was killed and its repetition are one, and tell one thing.
-        let is_supported = counts(row.outcome)
-            && is_own_word
-            && (known.source != LearningSource::Sigil || self.is_told_twice(&known.id)?);
+        // A failed iteration that repeats an injected learning is not evidence for it.
+        let is_independent = self.settlement.is_evidence() || !self.shown.contains(known.id.as_str());
+        // An interrupted attempt and its retry count once.
+        let is_supported = is_counted(row.outcome)
+            && is_independent
+            && (known.source != LearningSource::Sigil || self.has_two_reports(&known.id)?);
         if is_supported {
             known.confidence = strengthened_by_run(known.confidence, known.facts.as_ref());
         }
         let status = match known.status {
             LearningStatus::Promoted => LearningStatus::Promoted,
-            // What a person has handed in to be judged waits for that person.
+            // Learnings that a user submitted for review wait for that user.
             LearningStatus::Pending if known.source != LearningSource::Sigil => LearningStatus::Pending,
             _ if is_supported => self.settlement.status_of_supported(),
-            _ => self.settlement.status_of_sound(self.settlement.is_proof()),
+            _ => self.settlement.status_of_valid(self.settlement.is_evidence()),
         };
         self.transaction
             .prepare_cached(
@@ -256,7 +257,7 @@ impl Telling<'_> {
         Ok(known.id)
     }
 
-    /// Unites the tags of a lesson with those of this telling.
+    /// Adds the reported tags to a learning.
     fn add_tags(&self, known: &Learning) -> rusqlite::Result<()> {
         let mut tags = known.tags.clone();
         unite_tags(&mut tags, &self.learning.tags);
@@ -274,10 +275,10 @@ impl Telling<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged; its id is the answer.
+    /// Validates and stores a new learning; returns its id.
     fn keep(&self, id: &LearningId) -> rusqlite::Result<LearningId> {
         let mut id = id.clone();
-        // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
+        // Ids are random. If one is taken, the next one is used, since the whole settlement would fail otherwise.
         while !self.insert(&id)? {
             id = next_id(&id);
         }
@@ -286,16 +287,16 @@ impl Telling<'_> {
         Ok(id)
     }
 
-    /// Notes what a warning warns of: the failure of the iteration that tells it.
+    /// Links a warning to the failure of the iteration that reported it.
     fn note_warning(&self, id: &LearningId) -> rusqlite::Result<()> {
-        let is_warning = self.kind == LearningKind::Antipattern && counts(self.settlement.row.outcome);
+        let is_warning = self.kind == LearningKind::Antipattern && is_counted(self.settlement.row.outcome);
         match &self.settlement.signature {
             Some(signature) if is_warning => note_warnings(self.transaction, id, std::slice::from_ref(signature)),
             _ => Ok(()),
         }
     }
 
-    /// Writes a new lesson; says whether its id was free.
+    /// Returns `false` if the id is taken.
     fn insert(&self, id: &LearningId) -> rusqlite::Result<bool> {
         let Self { learning, kind, .. } = self;
         let row = &self.settlement.row;
@@ -309,7 +310,7 @@ impl Telling<'_> {
         let rejection = candidate.rejection();
         let status = match rejection {
             Some(_) => LearningStatus::Rejected,
-            None => self.settlement.status_of_sound(self.settlement.is_proof()),
+            None => self.settlement.status_of_valid(self.settlement.is_evidence()),
         };
         let rows = self
             .transaction
@@ -335,14 +336,14 @@ impl Telling<'_> {
                 rejection,
                 moment(row.created_at),
                 row.task_type.word(),
-                lesson_of(&learning.content),
+                learning_of(&learning.content),
                 learning_terms(&learning.content, &learning.tags),
                 to_json(&tag_terms(&learning.tags))?,
             ])?;
         Ok(rows == 1)
     }
 
-    /// Notes that this iteration tells a lesson; says whether it had not done so before.
+    /// Records that this iteration reported a learning. Returns `false` if that was recorded before.
     fn note_source(&self, id: &LearningId) -> rusqlite::Result<bool> {
         let rows = self
             .transaction
@@ -354,8 +355,8 @@ impl Telling<'_> {
         Ok(rows == 1)
     }
 
-    /// Whether more than one iteration that counts has told a lesson, and had not merely read it.
-    fn is_told_twice(&self, id: &LearningId) -> rusqlite::Result<bool> {
+    /// Whether at least two iterations that count reported a learning without having it in the prompt.
+    fn has_two_reports(&self, id: &LearningId) -> rusqlite::Result<bool> {
         self.transaction
             .prepare_cached(
                 "SELECT count(*) = 2 FROM (
@@ -371,9 +372,9 @@ impl Telling<'_> {
 }
 
 impl Settlement {
-    /// Whether the iteration is evidence for what was learned in it: done, confirmed by a gate or the verifier, and not in need
+    /// Whether the iteration is evidence for its learnings: done, confirmed by a gate or the verifier, and not in need
     /// of review.
-    pub(super) fn is_proof(&self) -> bool {
+    pub(super) fn is_evidence(&self) -> bool {
         self.row.outcome == Outcome::Done && self.row.evidence != Evidence::None && !self.is_unverified()
     }
 
@@ -387,8 +388,8 @@ impl Settlement {
         )
     }
 
-    /// The status of a valid learning whose iteration is evidence for it, or is not.
-    fn status_of_sound(&self, is_proof: bool) -> LearningStatus {
+    /// Status of a valid learning, depending on whether its iteration is evidence for it.
+    fn status_of_valid(&self, is_proof: bool) -> LearningStatus {
         match self.promote {
             Promote::Evidence if is_proof => LearningStatus::Promoted,
             Promote::Auto => LearningStatus::Promoted,
@@ -396,7 +397,7 @@ impl Settlement {
         }
     }
 
-    /// How far a lesson comes that there is evidence for.
+    /// Status of a learning that has evidence.
     fn status_of_supported(&self) -> LearningStatus {
         match self.promote {
             Promote::Evidence | Promote::Auto => LearningStatus::Promoted,

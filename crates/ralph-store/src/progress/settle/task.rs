@@ -1,4 +1,4 @@
-//! What a settlement makes of the task, if it is still the run's to settle.
+//! Applies a settlement to its task, if the run still has the claim.
 
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, TaskId, TaskStatus, preview};
@@ -9,54 +9,54 @@ use crate::progress::authorship::sign;
 use crate::progress::columns::{count_at, word_at};
 use crate::progress::rollback::put_commit;
 use crate::progress::task_steps::put_guidance;
-use crate::progress::transitions::{Said, say};
+use crate::progress::transitions::{NewState, set_task_state};
 
-/// How much of a reason stands in the log of a task. All of it is in the journal.
+/// Maximum length of a reason in a task's log. The journal has all of it.
 const REASON_COLUMNS: usize = 200;
 
-/// Changes the task, and says where it stands then; nothing happens when the claim is no longer the run's.
+/// Changes the task and returns its new status; none if the run no longer has the claim.
 pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<Option<TaskStatus>> {
     let row = &settlement.row;
     let Some(task) = &row.task else { return Ok(None) };
-    let Some((retries_before, own_max)) = retries_if_held(transaction, settlement, task)? else {
+    let Some((retries_before, own_max)) = retries_if_claimed(transaction, settlement, task)? else {
         return Ok(None);
     };
-    let (said, retries_used) = match &settlement.task {
+    let (state, retries_used) = match &settlement.task {
         TaskChange::Done { commit, unverified } => {
             let worktree = match (&settlement.landed_on, commit) {
                 (None, _) => Some(settlement.worktree.as_str()),
                 (Some(base), Some(_)) => Some(base.as_str()),
-                // Without a commit there is nothing that could be missing elsewhere.
+                // Without a commit nothing can be missing elsewhere.
                 (Some(_), None) => None,
             };
-            let said = Said::Done {
+            let state = NewState::Done {
                 worktree,
                 commit: commit.as_deref(),
                 unverified: unverified.as_ref(),
             };
-            (said, 0)
+            (state, 0)
         }
-        TaskChange::Again => (Said::Open, retries_before),
-        TaskChange::Progress => (Said::Open, 0),
+        TaskChange::Again => (NewState::Open, retries_before),
+        TaskChange::Progress => (NewState::Open, 0),
         TaskChange::Attempt { max_retries } => match retries_before.saturating_add(1) {
-            used if used > own_max.unwrap_or(*max_retries) => (Said::Failed, used),
-            used => (Said::Open, used),
+            used if used > own_max.unwrap_or(*max_retries) => (NewState::Failed, used),
+            used => (NewState::Open, used),
         },
-        TaskChange::GiveUp => (Said::Failed, retries_before.saturating_add(1)),
+        TaskChange::GiveUp => (NewState::Failed, retries_before.saturating_add(1)),
     };
     transaction
         .prepare_cached("UPDATE tasks SET retries_used = ?2 WHERE id = ?1")?
         .execute(params![task.as_str(), retries_used])?;
-    let sentence = match (&settlement.task, has_parts(transaction, task)?) {
+    let sentence = match (&settlement.task, has_subtasks(transaction, task)?) {
         (TaskChange::Attempt { .. } | TaskChange::GiveUp, true) => {
             format!(
-                "{} Where it stands now follows from its parts.",
-                ended(beginning(settlement))
+                "{} Its status now follows from its subtasks.",
+                with_full_stop(attempt_summary(settlement))
             )
         }
-        _ => sentence(settlement, said, (retries_used, own_max)),
+        _ => sentence(settlement, state, (retries_used, own_max)),
     };
-    let status = say(transaction, task, (said, &sentence), row.created_at)?;
+    let status = set_task_state(transaction, task, (state, &sentence), row.created_at)?;
     if let TaskChange::Done { commit, .. } = &settlement.task {
         to_review(transaction, task)?;
         if let Some(commit) = commit {
@@ -66,7 +66,7 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
     Ok(status)
 }
 
-/// Notes that no person has looked at a task since a run finished it.
+/// Records that no person has reviewed a task since a run finished it.
 pub(in crate::progress) fn to_review(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE tasks SET to_review = 1 WHERE id = ?1")?
@@ -74,14 +74,13 @@ pub(in crate::progress) fn to_review(transaction: &Transaction<'_>, task: &TaskI
         .map(drop)
 }
 
-/// Adds what a person said to the description of the task and to its log. It is theirs, so it is kept whoever has the task
-/// by now.
+/// Adds a person's guidance to the task's description and log, even if another run has claimed the task since.
 pub(super) fn add_guidance(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let row = &settlement.row;
     let (Some(task), Some(text)) = (&row.task, &settlement.guidance) else {
         return Ok(());
     };
-    // The run writes it down, but a person said it.
+    // Attribute the earlier rows to ralph and the guidance to the person.
     sign(
         transaction,
         &Author::in_iteration(AuthorKind::Ralph, row.run.clone(), row.iteration),
@@ -93,30 +92,30 @@ pub(super) fn add_guidance(transaction: &Transaction<'_>, settlement: &Settlemen
     )
 }
 
-/// Lets the tasks go that a run holds, except the one whose iteration is still on record.
+/// Releases the tasks that a run has claimed, except the one whose iteration is still on record.
 pub(in crate::progress) fn release(
     transaction: &Transaction<'_>,
     run: &ralph_model::RunId,
     why: &str,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let held: Vec<TaskId> = transaction
+    let claimed: Vec<TaskId> = transaction
         .prepare_cached(
             "SELECT id FROM tasks WHERE claimed_by = ?1
              AND NOT EXISTS (SELECT 1 FROM iterations WHERE run = ?1 AND task = tasks.id) ORDER BY seq",
         )?
         .query_map([run.as_str()], |row| word_at(row, "id", TaskId::parse))?
         .collect::<rusqlite::Result<_>>()?;
-    for task in held {
-        say(transaction, &task, (Said::Open, why), now)?;
+    for task in claimed {
+        set_task_state(transaction, &task, (NewState::Open, why), now)?;
     }
     Ok(())
 }
 
-/// How many retries the task has used, and how many it may by its own word; none when it is no longer the run's to settle: another claim has been made since,
-/// which the number tells, or a person has decided about it. A claim that was only taken from a dead run still counts. Only
-/// another client of SQLite can change the status of a task without its claim, and its word does not count.
-fn retries_if_held(
+/// The task's used retries and its own retry limit; none if the run can no longer settle it, because it was claimed
+/// again since (the fencing token differs) or a person has decided about it. A claim that was only freed from a dead
+/// run still counts. A status changed by another SQLite client without a new claim is ignored.
+fn retries_if_claimed(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     task: &TaskId,
@@ -134,15 +133,14 @@ fn retries_if_held(
         .optional()
 }
 
-/// Whether a task has parts. An agent may have added them in its attempt, and then they are what is done next.
-fn has_parts(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<bool> {
+/// Whether a task has subtasks. An agent may have added them in its attempt, and then they are next.
+fn has_subtasks(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<bool> {
     transaction
         .prepare_cached("SELECT 1 FROM tasks WHERE parent = ?1")?
         .exists([task.as_str()])
 }
 
-/// Which attempt it was and how it ended.
-fn beginning(settlement: &Settlement) -> String {
+fn attempt_summary(settlement: &Settlement) -> String {
     let row = &settlement.row;
     let begin = format!("Attempt {} ({}): {}", row.attempt, row.run, row.outcome);
     match preview(row.reason.trim(), REASON_COLUMNS) {
@@ -151,18 +149,18 @@ fn beginning(settlement: &Settlement) -> String {
     }
 }
 
-/// A sentence with its end, unless it was cut.
-fn ended(sentence: String) -> String {
+/// Adds the full stop, unless the text was cut.
+fn with_full_stop(sentence: String) -> String {
     match sentence.ends_with('…') {
         true => sentence,
         false => sentence + ".",
     }
 }
 
-/// What happened, for the log of the task.
-fn sentence(settlement: &Settlement, said: Said<'_>, (retries_used, own_max): (u32, Option<u32>)) -> String {
-    let begin = ended(beginning(settlement));
-    match (&settlement.task, said) {
+/// The sentence for the task's log.
+fn sentence(settlement: &Settlement, state: NewState<'_>, (retries_used, own_max): (u32, Option<u32>)) -> String {
+    let begin = with_full_stop(attempt_summary(settlement));
+    match (&settlement.task, state) {
         (TaskChange::Done { commit, unverified }, _) => {
             let commit = commit.as_ref().map(|commit| format!(" Done in commit {commit}."));
             let unverified = unverified.as_ref().map(|why| format!(" Unverified: {}.", why.words()));
@@ -172,14 +170,14 @@ fn sentence(settlement: &Settlement, said: Said<'_>, (retries_used, own_max): (u
                 unverified.unwrap_or_default()
             )
         }
-        (TaskChange::Again, _) => format!("{begin} It is open as before; the attempt does not count."),
-        (TaskChange::Progress, _) => format!("{begin} It goes on."),
-        (TaskChange::Attempt { .. }, Said::Failed) | (TaskChange::GiveUp, _) => {
-            format!("{begin} Its retries are used up, so it waits for a person.")
+        (TaskChange::Again, _) => format!("{begin} Open again; the attempt does not count."),
+        (TaskChange::Progress, _) => format!("{begin} Continues in the next iteration."),
+        (TaskChange::Attempt { .. }, NewState::Failed) | (TaskChange::GiveUp, _) => {
+            format!("{begin} No retries left; needs attention.")
         }
         (TaskChange::Attempt { max_retries }, _) => {
             let max_retries = own_max.unwrap_or(*max_retries);
-            format!("{begin} It is tried again: retry {retries_used} of {max_retries}.")
+            format!("{begin} Next: retry {retries_used} of {max_retries}.")
         }
     }
 }

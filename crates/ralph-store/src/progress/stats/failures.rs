@@ -1,10 +1,10 @@
-//! Which failures come back: by their signatures, which stand beside the journal.
+//! Recurring failures, grouped by signature.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use ralph_model::{ErrorCategory, Signature, TaskId, gist_of};
+use ralph_model::{ErrorCategory, Signature, TaskId, headline_of};
 use rusqlite::Connection;
 
 use super::FailureFigures;
@@ -12,8 +12,8 @@ use super::in_order::InOrder;
 use crate::progress::attempts::read_kept_report;
 use crate::progress::columns::word_at;
 
-/// The signatures of all reports by their rows of the journal. An index alone answers that, so it costs less than to ask for
-/// those of some rows.
+/// The signatures of all reports by journal entry. An index alone answers this, so it is cheaper than asking for some
+/// entries.
 pub(super) fn signatures(connection: &Connection) -> rusqlite::Result<HashMap<i64, Signature>> {
     connection
         .prepare_cached("SELECT journal, signature FROM failure_reports WHERE signature IS NOT NULL")?
@@ -23,20 +23,19 @@ pub(super) fn signatures(connection: &Connection) -> rusqlite::Result<HashMap<i6
         .collect()
 }
 
-/// The failures that were counted so far.
 #[derive(Default)]
 pub(super) struct Failures(InOrder<Signature, Failure>);
 
 struct Failure {
     signature: Signature,
     times: u32,
-    /// The last row of the journal that it stands in, and when that was.
+    /// The last journal entry with it, and its time.
     last: (i64, Timestamp),
     tasks: InOrder<TaskId, TaskId>,
 }
 
 impl Failures {
-    /// Counts a failure, which is later than all before it.
+    /// Counts a failure; calls must be in chronological order.
     pub(super) fn add(&mut self, signature: &Signature, task: Option<&TaskId>, last: (i64, Timestamp)) {
         let new = || Failure {
             signature: signature.clone(),
@@ -53,7 +52,7 @@ impl Failures {
         });
     }
 
-    /// All of them, the most frequent first. What they are about is told later, of those that are listed.
+    /// All failures, most frequent first. Only the listed ones are described later.
     pub(super) fn finish(self) -> Vec<FailureFigures> {
         let mut failures = self.0.into_values();
         failures.sort_by_key(|failure| Reverse((failure.times, failure.last.0)));
@@ -70,13 +69,13 @@ impl Failures {
     }
 }
 
-/// Says what a failure is about, as its last report does.
+/// Fills in the category and reason from the last report.
 pub(super) fn describe(connection: &Connection, failure: &mut FailureFigures) -> rusqlite::Result<()> {
     let report = connection
         .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
         .query_row([failure.last_journal], read_kept_report)?
         .report;
-    failure.why = gist_of(report.gist());
+    failure.why = headline_of(report.headline());
     failure.category = report.category;
     Ok(())
 }

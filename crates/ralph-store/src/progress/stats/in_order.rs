@@ -1,4 +1,4 @@
-//! Values by a key, in the order in which the keys came.
+//! A map that keeps its values in insertion order.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -18,7 +18,7 @@ impl<K, V> Default for InOrder<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V> InOrder<K, V> {
-    /// Changes the value of a key, which is made where there is none.
+    /// Changes the value of a key, inserting it if needed.
     pub(super) fn change(&mut self, key: &K, new: impl FnOnce() -> V, change: impl FnOnce(&mut V)) {
         let place = match self.places.get(key) {
             Some(place) => *place,
@@ -33,7 +33,6 @@ impl<K: Hash + Eq + Clone, V> InOrder<K, V> {
         }
     }
 
-    /// The values.
     pub(super) fn into_values(self) -> Vec<V> {
         self.values
     }

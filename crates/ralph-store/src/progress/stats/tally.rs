@@ -1,4 +1,4 @@
-//! Counts rows of the journal, one after the other: however many figures there are, the journal is read once.
+//! Computes all statistics in one pass over the journal.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use super::in_order::InOrder;
 use super::{DayFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures};
 use crate::progress::columns::{moment, number_at, time_at, word_at, word_in};
 
-/// Which rows are counted, as a condition and what it is asked with. Only what is asked for stands in it, so that an index can
-/// answer it.
+/// The filter as an SQL condition with its parameters. It contains only the fields that are set, so that an index can
+/// be used.
 fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
     let (mut condition, mut with) = ("NOT imported".to_owned(), Vec::new());
     let asked = [
@@ -31,7 +31,7 @@ fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
     (condition, with)
 }
 
-/// What is counted of a row.
+/// The counted columns of a journal entry.
 struct Counted {
     journal: i64,
     run: RunId,
@@ -45,7 +45,7 @@ struct Counted {
     at: Timestamp,
 }
 
-/// What was counted so far. Runs and tasks stand in the order in which they came.
+/// The running totals. Runs and tasks are in order of occurrence.
 #[derive(Default)]
 pub(super) struct Tally {
     all: Figures,
@@ -69,7 +69,6 @@ impl Figures {
         self.usage = self.usage.and(row.usage);
     }
 
-    /// How many of them failed.
     #[must_use]
     pub fn failures(&self) -> u32 {
         self.success.of.saturating_sub(self.success.done)
@@ -82,7 +81,7 @@ impl Tally {
         *self.outcomes.entry(row.outcome).or_default() += 1;
         let day = row.at.to_zoned(TimeZone::UTC).date();
         self.days.entry(day).or_default().add(row);
-        // Most rows are of a model that is known already.
+        // Most entries have a known model.
         match self.models.get_mut(&row.model) {
             Some(figures) => figures.add(row),
             None => self.models.entry(row.model.clone()).or_default().add(row),
@@ -110,7 +109,7 @@ impl Tally {
         });
     }
 
-    /// What was counted, all but what the tasks are called and the failures are about.
+    /// The statistics, without task titles and failure descriptions.
     pub(super) fn finish(self) -> Stats {
         let mut outcomes = self.outcomes;
         for outcome in Outcome::ALL {
@@ -148,7 +147,7 @@ impl Tally {
     }
 }
 
-/// The tasks that were not easy, the hardest first.
+/// The difficult tasks, hardest first.
 fn hardest(mut tasks: Vec<TaskFigures>) -> Vec<TaskFigures> {
     tasks.retain(|task| task.failures > 0 || task.difficulty >= Some(Difficulty::Hard));
     tasks.sort_by(|one, other| {
@@ -159,7 +158,7 @@ fn hardest(mut tasks: Vec<TaskFigures>) -> Vec<TaskFigures> {
     tasks
 }
 
-/// Counts the rows that a filter lets through.
+/// Counts the entries that match a filter.
 pub(super) fn count(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<Tally> {
     let (condition, with) = counted(filter);
     let mut statement = connection.prepare_cached(&format!(
@@ -172,7 +171,7 @@ pub(super) fn count(connection: &Connection, filter: &StatsFilter) -> rusqlite::
     while let Some(row) = rows.next()? {
         let row = read(row)?;
         tally.add(&row);
-        // What an agent reports of an attempt that was done is no failure.
+        // A report about a successful attempt is not a failure.
         let signature = signatures
             .get(&row.journal)
             .filter(|_| row.outcome.is_failure() == Some(true));
@@ -184,7 +183,7 @@ pub(super) fn count(connection: &Connection, filter: &StatsFilter) -> rusqlite::
     Ok(tally)
 }
 
-/// How many tasks were finished in these iterations and are done and verified, or accepted, now.
+/// The number of tasks that were finished in these iterations and are now done, and verified or accepted.
 pub(super) fn accepted(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<u32> {
     let (condition, with) = counted(filter);
     let sql = format!(
@@ -214,7 +213,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Counted> {
     })
 }
 
-/// Says what a task is called and how it stands. Of one that was deleted the journal keeps the title.
+/// Fills in a task's title and status. For a deleted task, the journal has the title.
 pub(super) fn name(connection: &Connection, task: &mut TaskFigures) -> rusqlite::Result<()> {
     let id = task.task.as_str();
     let found = connection

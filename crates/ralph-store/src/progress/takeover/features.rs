@@ -1,5 +1,5 @@
-//! Imported features. One that has the name of a feature that was here before is that feature; two that would have one name
-//! here stay two.
+//! Imports features. A feature with the name of an existing one is merged into it; two imported features with the same
+//! name stay two.
 
 use std::collections::HashSet;
 
@@ -9,17 +9,15 @@ use rusqlite::params;
 use super::ForeignFeature;
 use super::ids::feature_ids;
 use super::importing::{Import, ImportedFeature};
-use super::matched::{Kind, Stands};
+use super::matched::{Kind, LocalState};
 use crate::progress::columns::{moment, word_at};
 use crate::progress::features::is_free;
 
-/// A feature here with its name.
 type Named = (FeatureId, FeatureName);
 
-/// What a name begins with that was none by itself.
+/// Prefix for a name that is invalid by itself.
 const PREFIX: &str = "feature-";
 
-/// Puts the features in.
 pub(super) fn add(import: &mut Import<'_>, features: &[ForeignFeature]) -> rusqlite::Result<()> {
     let before: Vec<Named> = import
         .transaction
@@ -33,30 +31,30 @@ pub(super) fn add(import: &mut Import<'_>, features: &[ForeignFeature]) -> rusql
     for feature in features {
         let at = moment(feature.created_at);
         if !seen.insert((&feature.id, feature.created_at)) {
-            import.remark(&feature.name, "it stands there a second time: left out");
+            import.remark(&feature.name, "it is a duplicate: skipped");
             continue;
         }
         if let Some(id) = imported_before(import, feature, &at)? {
             let known = before.iter().find(|(known, _)| *known == id);
-            know(import, feature, known, id.clone());
+            link(import, feature, known, id.clone());
             joined.insert(id);
             continue;
         }
         let (name, fault) = name_of(&feature.name);
         let Some(name) = name else {
-            import.remark(&feature.name, "it can have no name here: left out");
+            import.remark(&feature.name, "no valid name: skipped");
             continue;
         };
         let known = before.iter().find(|(_, other)| other.is(name.as_str()));
         if let Some(known) = known.filter(|(id, _)| joined.insert(id.clone())) {
-            let text = format!("there is a feature {} here already: they are one now", known.1);
+            let text = format!("merged with the existing feature {}", known.1);
             import.remark(&feature.name, text);
             import.record((Kind::Feature, known.0.as_str()), &feature.id, &at)?;
-            know(import, feature, Some(known), known.0.clone());
+            link(import, feature, Some(known), known.0.clone());
             continue;
         }
         let Some(free) = free_name(&name, (&before, &made)) else {
-            import.remark(&feature.name, "it can have no name here: left out");
+            import.remark(&feature.name, "no valid name: skipped");
             continue;
         };
         remark_on_name(import, feature, (&name, &free), fault);
@@ -72,27 +70,27 @@ fn imported_before(import: &Import<'_>, feature: &ForeignFeature, at: &str) -> r
     Ok(id.and_then(|id| FeatureId::parse(&id)))
 }
 
-/// Takes a feature for one that is or was here.
-fn know(import: &mut Import<'_>, feature: &ForeignFeature, known: Option<&Named>, id: FeatureId) {
-    let stands = match known {
+/// Links a feature to one that exists or existed here.
+fn link(import: &mut Import<'_>, feature: &ForeignFeature, known: Option<&Named>, id: FeatureId) {
+    let state = match known {
         Some((_, name)) => {
             let here = ImportedFeature {
                 name: name.clone(),
                 is_new: false,
             };
             import.done.features_here.insert(feature.id.clone(), here);
-            Stands::Here
+            LocalState::Present
         }
-        None => Stands::Gone,
+        None => LocalState::Deleted,
     };
-    import.features.insert(&feature.id, id, stands);
+    import.features.insert(&feature.id, id, state);
     import.done.features.known += 1;
 }
 
-/// Makes a new feature; its id.
+/// Creates a feature; returns its id.
 fn put(import: &mut Import<'_>, feature: &ForeignFeature, name: &FeatureName) -> rusqlite::Result<Option<FeatureId>> {
     let Some(id) = free_id(import, &feature.id)? else {
-        import.remark(&feature.name, "there is no id left for it: left out");
+        import.remark(&feature.name, "no free id: skipped");
         return Ok(None);
     };
     let made = moment(feature.created_at);
@@ -101,7 +99,7 @@ fn put(import: &mut Import<'_>, feature: &ForeignFeature, name: &FeatureName) ->
         .prepare_cached("INSERT INTO features (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![id.as_str(), name.as_str(), made, moment(feature.updated_at)])?;
     import.record((Kind::Feature, id.as_str()), &feature.id, &made)?;
-    import.features.insert(&feature.id, id.clone(), Stands::Here);
+    import.features.insert(&feature.id, id.clone(), LocalState::Present);
     let here = ImportedFeature {
         name: name.clone(),
         is_new: true,
@@ -111,7 +109,7 @@ fn put(import: &mut Import<'_>, feature: &ForeignFeature, name: &FeatureName) ->
     Ok(Some(id))
 }
 
-/// Says why a feature is called otherwise here.
+/// Explains why a feature was renamed.
 fn remark_on_name(
     import: &mut Import<'_>,
     feature: &ForeignFeature,
@@ -120,10 +118,10 @@ fn remark_on_name(
 ) {
     let why = match fault {
         Some(fault) => fault,
-        None if name != free => format!("another feature is called {name} here, maybe in other capitals"),
+        None if name != free => format!("the name {name} is taken (names ignore case)"),
         None => return,
     };
-    let text = format!("{why}: it is {free} here, and its folder must be called so to be found");
+    let text = format!("{why}: imported as {free}; rename its folder to match");
     import.remark(&feature.name, text);
 }
 
@@ -136,7 +134,7 @@ fn free_id(import: &Import<'_>, there: &str) -> rusqlite::Result<Option<FeatureI
     Ok(None)
 }
 
-/// A name, or where others have it the name and the first number that is free.
+/// The name, or if it is taken, the name with the first free number.
 fn free_name(name: &FeatureName, (before, made): (&[Named], &[Named])) -> Option<FeatureName> {
     let is_taken = |name: &FeatureName| before.iter().chain(made).any(|(_, other)| other.is(name.as_str()));
     if !is_taken(name) {
@@ -150,13 +148,13 @@ fn free_name(name: &FeatureName, (before, made): (&[Named], &[Named])) -> Option
     })
 }
 
-/// The name that a feature has here, and why that is not its own.
+/// The name for an imported feature, and why it differs from the original.
 fn name_of(text: &str) -> (Option<FeatureName>, Option<String>) {
     let fault = match FeatureName::new(text) {
         Ok(name) => return (Some(name), None),
         Err(fault) => fault.to_string(),
     };
-    let mended: String = text
+    let cleaned: String = text
         .chars()
         .map(|sign| {
             if sign.is_alphanumeric() || "-_.".contains(sign) {
@@ -166,13 +164,13 @@ fn name_of(text: &str) -> (Option<FeatureName>, Option<String>) {
             }
         })
         .collect();
-    let mended = mended.trim_matches(['-', '.']);
+    let cleaned = cleaned.trim_matches(['-', '.']);
     let short = |text: &str| FeatureName::new(&cut(text, MAX_FEATURE_NAME_BYTES));
-    let name = short(mended).or_else(|_| short(&format!("{PREFIX}{mended}")));
+    let name = short(cleaned).or_else(|_| short(&format!("{PREFIX}{cleaned}")));
     (name.ok(), Some(fault))
 }
 
-/// The beginning of a text that has no more than so many bytes.
+/// The start of a text, limited to `most` bytes.
 fn cut(text: &str, most: usize) -> String {
     let mut kept = String::new();
     for sign in text.chars() {
@@ -189,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_text_leads_to_a_name() {
+    fn any_text_gives_a_valid_name() {
         let name = |text: &str| name_of(text).0.unwrap().to_string();
         for (text, expected) in [
             ("search", "search"),
@@ -203,6 +201,6 @@ mod tests {
         }
         assert_eq!(name(&"é".repeat(60)).len(), 64);
         assert_eq!(name_of("search").1, None);
-        assert!(name_of("a b").1.unwrap().contains("no name for a feature"));
+        assert!(name_of("a b").1.unwrap().contains("invalid feature name"));
     }
 }

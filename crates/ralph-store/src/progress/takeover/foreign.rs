@@ -1,7 +1,7 @@
-//! The database of RefoundAI's ralph: whether a file is one, and how it is held while ours takes its place.
+//! Opens the database of RefoundAI's ralph, checks it, and locks it while it is replaced.
 //!
-//! It keeps its format in `user_version`. 2 added features and retries, 3 a journal, 4 indexes and 5 a table of model choices.
-//! Nothing here ever changes what it says.
+//! Its schema version is in `user_version`. 2 added features and retries, 3 a journal, 4 indexes and 5 a table of model
+//! choices. Nothing here changes its contents.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,13 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::ForeignHistory;
 use super::reading::read_history;
-use crate::backup::remove_if_there;
+use crate::backup::remove_if_exists;
 use crate::open::{ForeignAccess, connect_to_foreign, log_path, path_beside};
 use crate::owner::{belongs_to_another_tool, is_ours};
 
-/// The formats that can be read.
 const KNOWN_FORMATS: std::ops::RangeInclusive<i64> = 1..=5;
 
-/// The tables and columns that are read, each with the format that brought them.
+/// The tables and columns that are read, each with the format that introduced it.
 const NEEDED: &[(i64, &str, &[&str])] = &[
     (
         2,
@@ -63,59 +62,25 @@ const NEEDED: &[(i64, &str, &[&str])] = &[
     ),
 ];
 
-/// Why another tool's database could not be taken over. Nothing has changed then.
+/// Why another tool's database could not be imported. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
-    /// There is no file.
-    #[error("there is no {}", path.display())]
-    NotThere {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is ralph's own.
+    #[error("{} does not exist", path.display())]
+    NotThere { path: PathBuf },
     #[error("{} is ralph's own database", path.display())]
-    Ours {
-        /// The database.
-        path: PathBuf,
-    },
-    /// It is no database, or another one.
-    #[error("{} is no database of RefoundAI's ralph: {why}", path.display())]
-    NotTheirs {
-        /// The file.
-        path: PathBuf,
-        /// What is missing.
-        why: String,
-    },
-    /// It has a format that is not known.
-    #[error("{} has format {found}, and only formats {} to {} can be taken over", path.display(), KNOWN_FORMATS.start(), KNOWN_FORMATS.end())]
-    Format {
-        /// The database.
-        path: PathBuf,
-        /// Its format.
-        found: i64,
-    },
-    /// Somebody uses it.
-    #[error("another process uses {}", path.display())]
-    Busy {
-        /// The database.
-        path: PathBuf,
-    },
-    /// It was left in the middle of a change.
-    #[error("{} was left in the middle of a change, which {} would undo", path.display(), journal.display())]
-    Unfinished {
-        /// The database.
-        path: PathBuf,
-        /// The journal beside it.
-        journal: PathBuf,
-    },
-    /// It is damaged, or cannot be read.
+    Ours { path: PathBuf },
+    /// It is not a database, or another one.
+    #[error("{} is not a database of RefoundAI's ralph: {why}", path.display())]
+    NotTheirs { path: PathBuf, why: String },
+    #[error("{} has format {found}, but only formats {} to {} can be imported", path.display(), KNOWN_FORMATS.start(), KNOWN_FORMATS.end())]
+    Format { path: PathBuf, found: i64 },
+    #[error("{} is in use by another process", path.display())]
+    Busy { path: PathBuf },
+    /// It has a hot rollback journal.
+    #[error("{} has an unfinished transaction, which {} would roll back", path.display(), journal.display())]
+    Unfinished { path: PathBuf, journal: PathBuf },
     #[error("cannot read {}: {reason}", path.display())]
-    Unreadable {
-        /// The database.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
 }
 
 /// A database of RefoundAI's ralph.
@@ -123,30 +88,30 @@ pub enum ForeignError {
 pub struct ForeignDatabase {
     connection: Connection,
     path: PathBuf,
-    /// Whether an empty log beside it was made for this connection.
+    /// Whether SQLite created the log beside it for this connection.
     log_is_ours: bool,
 }
 
 impl ForeignDatabase {
-    /// Opens it to look at it: neither it nor what lies beside it changes.
+    /// Opens it for reading: neither it nor the files beside it change.
     ///
     /// # Errors
-    /// When it is not there, another's, of a format that is not known, in use, or damaged.
+    /// When it is missing, another tool's, of an unknown format, in use, or damaged.
     pub fn open(path: &Path) -> Result<Self, ForeignError> {
-        Self::open_for(path, ForeignAccess::Look)
+        Self::open_for(path, ForeignAccess::Read)
     }
 
-    /// Opens it to take its place: nobody else can use it until this value is gone.
+    /// Locks it in order to replace it: no other process can use it until this value is dropped.
     ///
     /// # Errors
-    /// The same.
+    /// As [`Self::open`].
     pub fn hold(path: &Path) -> Result<Self, ForeignError> {
         let before = inode(path);
-        let database = Self::open_for(path, ForeignAccess::Hold)?;
-        // The lock of such a transaction stays after it.
+        let database = Self::open_for(path, ForeignAccess::Exclusive)?;
+        // The exclusive lock outlasts the transaction.
         database.sql(database.connection.execute_batch("BEGIN EXCLUSIVE; COMMIT"))?;
         if inode(path) != before {
-            // Somebody else was faster and has taken its place, while this process waited for the lock.
+            // Another process replaced it while this one waited for the lock.
             return Err(ForeignError::Busy { path: path.to_owned() });
         }
         Ok(database)
@@ -162,7 +127,7 @@ impl ForeignDatabase {
             path: path.to_owned(),
             log_is_ours,
         };
-        database.refuse_what_is_not_theirs()?;
+        database.refuse_unknown_schema()?;
         Ok(database)
     }
 
@@ -174,7 +139,7 @@ impl ForeignDatabase {
         self.sql(read_history(&self.connection))
     }
 
-    /// The bytes of its one file, read by SQLite: reading the file by other means would give up the lock on it.
+    /// The bytes of its one file, read by SQLite: reading the file directly would drop the lock on it.
     ///
     /// # Errors
     /// When it is damaged.
@@ -183,28 +148,28 @@ impl ForeignDatabase {
         self.sql(read)
     }
 
-    /// Brings all of it into its one file, as the tool itself does whenever it ends: nothing beside it belongs to it then.
+    /// Moves all data into its one file, as the tool itself does on exit, so that nothing beside it belongs to it.
     ///
     /// # Errors
-    /// When somebody uses it, or it cannot be written.
+    /// When another process uses it, or it cannot be written.
     pub fn gather_into_one_file(&mut self) -> Result<(), ForeignError> {
-        let folded = self
+        let checkpointed = self
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        if self.sql(folded)? != 0 {
+        if self.sql(checkpointed)? != 0 {
             return Err(ForeignError::Busy {
                 path: self.path.clone(),
             });
         }
         for ending in ["-wal", "-shm"] {
-            remove_if_there(&path_beside(&self.path, ending)).map_err(|error| self.failed(&error.to_string()))?;
+            remove_if_exists(&path_beside(&self.path, ending)).map_err(|error| self.failed(&error.to_string()))?;
         }
-        // What lies there from now on belongs to whatever takes this one's place.
+        // A log created from now on belongs to the replacement.
         self.log_is_ours = false;
         Ok(())
     }
 
-    fn refuse_what_is_not_theirs(&self) -> Result<(), ForeignError> {
+    fn refuse_unknown_schema(&self) -> Result<(), ForeignError> {
         let not_theirs = |why: String| ForeignError::NotTheirs {
             path: self.path.clone(),
             why,
@@ -247,7 +212,7 @@ impl ForeignDatabase {
 }
 
 impl Drop for ForeignDatabase {
-    /// An empty log that SQLite made for this connection is not the tool's.
+    /// Removes the empty log that SQLite created for this connection.
     fn drop(&mut self) {
         let log = log_path(&self.path);
         if self.log_is_ours && fs::metadata(&log).is_ok_and(|log| log.len() == 0) {
@@ -256,7 +221,7 @@ impl Drop for ForeignDatabase {
     }
 }
 
-/// What can be told before SQLite opens the file, which could already change it.
+/// Checks before SQLite opens the file, which could already change it.
 fn refuse_by_header(path: &Path) -> Result<(), ForeignError> {
     let path_here = || path.to_owned();
     match fs::metadata(path) {
@@ -285,7 +250,7 @@ fn refuse_by_header(path: &Path) -> Result<(), ForeignError> {
     if is_ours(path) {
         return Err(ForeignError::Ours { path: path_here() });
     }
-    // Their databases have no number of their own in the header, so any number is somebody else's.
+    // Their databases have no application id, so any id belongs to another program.
     let other = belongs_to_another_tool(path, 0).map_err(|error| ForeignError::Unreadable {
         path: path_here(),
         reason: error.to_string(),
@@ -306,7 +271,6 @@ fn refuse_by_header(path: &Path) -> Result<(), ForeignError> {
     Ok(())
 }
 
-/// Which file stands at a path.
 fn inode(path: &Path) -> Option<(u64, u64)> {
     let file = fs::metadata(path).ok()?;
     Some((file.dev(), file.ino()))

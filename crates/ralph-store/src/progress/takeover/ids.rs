@@ -1,4 +1,4 @@
-//! Which id of ours something of another tool gets: its own where that is free, else one that its id leads to.
+//! Chooses our ids for imported records: the original id if it is free, otherwise one derived from it.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -6,41 +6,39 @@ use std::hash::Hash;
 use ralph_model::{FeatureId, RunId, TaskId};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where something of another tool stands here.
+/// The id for an imported record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place<T> {
-    /// It is here already.
+pub(super) enum IdMatch<T> {
     Known(T),
-    /// It is not here yet; this is free.
+    /// It was not imported yet; this id is free.
     New(T),
 }
 
-/// What stands at an id.
+/// How an id is used here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Nothing ever did.
+pub(super) enum IdUse {
     Free,
-    /// Something that was made in this moment.
-    MadeAt(String),
-    /// What has it is gone, but still spoken of.
-    Spent,
+    /// By something created at this time.
+    CreatedAt(String),
+    /// By something deleted that is still referred to.
+    Retired,
 }
 
-/// The ids that a task may have here, the best first: its own where it has our form, what of it has, else any that its id
-/// leads to.
+/// The candidate ids for a task, best first: its own id if it has our form, its first characters if they do, then
+/// hashes of its id.
 pub(super) fn task_ids<'a>(tool: &'a str, id: &'a str) -> impl Iterator<Item = TaskId> + use<'a> {
-    let short = beginning(id, "t-0a1b2c".len()).and_then(TaskId::parse);
+    let short = prefix(id, "t-0a1b2c".len()).and_then(TaskId::parse);
     short.into_iter().chain(hashes(tool, id).map(TaskId::new))
 }
 
-/// The same for a feature.
+/// The candidate ids for a feature.
 pub(super) fn feature_ids<'a>(tool: &'a str, id: &'a str) -> impl Iterator<Item = FeatureId> + use<'a> {
-    let short = beginning(id, "f-0a1b2c".len()).and_then(FeatureId::parse);
+    let short = prefix(id, "f-0a1b2c".len()).and_then(FeatureId::parse);
     short.into_iter().chain(hashes(tool, id).map(FeatureId::new))
 }
 
-/// The same for the run of a row of a journal. Where two rows say that they are the same iteration of the same run, the later
-/// one gets a run of its own.
+/// The candidate ids for the run of a journal entry. If two entries claim to be the same iteration of the same run, the
+/// later one gets a run of its own.
 pub(super) fn run_ids<'a>(tool: &'a str, id: &'a str, row: i64) -> impl Iterator<Item = RunId> + use<'a> {
     let own = RunId::parse(id).or_else(|| hashes(tool, id).next().map(RunId::new));
     let apart = format!("{id} {row}");
@@ -48,21 +46,21 @@ pub(super) fn run_ids<'a>(tool: &'a str, id: &'a str, row: i64) -> impl Iterator
     own.into_iter().chain(hashes)
 }
 
-/// Finds the place of something: the first id that is free, or that has what was made in the same moment.
-pub(super) fn place<T: Clone + Eq + Hash>(
+/// Chooses the first id that is free or that belongs to something created at the same time.
+pub(super) fn find_id<T: Clone + Eq + Hash>(
     candidates: impl Iterator<Item = T>,
     taken: &mut HashSet<T>,
     made: &str,
-    mut stands: impl FnMut(&T) -> rusqlite::Result<Standing>,
-) -> rusqlite::Result<Option<Place<T>>> {
+    mut id_use: impl FnMut(&T) -> rusqlite::Result<IdUse>,
+) -> rusqlite::Result<Option<IdMatch<T>>> {
     for id in candidates {
         if taken.contains(&id) {
             continue;
         }
-        let place = match stands(&id)? {
-            Standing::Free => Place::New(id.clone()),
-            Standing::MadeAt(moment) if moment == made => Place::Known(id.clone()),
-            Standing::MadeAt(_) | Standing::Spent => continue,
+        let place = match id_use(&id)? {
+            IdUse::Free => IdMatch::New(id.clone()),
+            IdUse::CreatedAt(moment) if moment == made => IdMatch::Known(id.clone()),
+            IdUse::CreatedAt(_) | IdUse::Retired => continue,
         };
         taken.insert(id);
         return Ok(Some(place));
@@ -70,8 +68,8 @@ pub(super) fn place<T: Clone + Eq + Hash>(
     Ok(None)
 }
 
-/// The first characters of an id whose rest are hex digits too.
-fn beginning(id: &str, length: usize) -> Option<&str> {
+/// The first characters of an id, if the rest are hex digits too.
+fn prefix(id: &str, length: usize) -> Option<&str> {
     let rest = id.get(length..)?;
     let short = id.get(..length)?;
     rest.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(short)
@@ -90,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_our_form_stay_longer_ones_are_cut_and_others_get_one_that_is_always_the_same() {
+    fn ids_are_kept_cut_or_hashed_deterministically() {
         let first = |id: &str| task_ids("x", id).next().map(|id| id.to_string()).unwrap();
         assert_eq!(first("t-1a2b3c"), "t-1a2b3c");
         assert_eq!(first("t-1a2b3c4d"), "t-1a2b3c");
@@ -104,21 +102,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_in_the_same_moment_is_known_and_what_is_not_goes_elsewhere() {
+    fn same_creation_time_identifies_a_known_record() {
         let mut taken = HashSet::new();
         let mut find = |made: &str| {
-            place([0, 1, 2, 3].into_iter(), &mut taken, made, |id| {
+            find_id([0, 1, 2, 3].into_iter(), &mut taken, made, |id| {
                 Ok(match *id {
-                    0 => Standing::Spent,
-                    1 => Standing::MadeAt("then".to_owned()),
-                    _ => Standing::Free,
+                    0 => IdUse::Retired,
+                    1 => IdUse::CreatedAt("then".to_owned()),
+                    _ => IdUse::Free,
                 })
             })
             .unwrap()
         };
-        assert_eq!(find("now"), Some(Place::New(2)));
-        assert_eq!(find("then"), Some(Place::Known(1)));
-        assert_eq!(find("now"), Some(Place::New(3)));
+        assert_eq!(find("now"), Some(IdMatch::New(2)));
+        assert_eq!(find("then"), Some(IdMatch::Known(1)));
+        assert_eq!(find("now"), Some(IdMatch::New(3)));
         assert_eq!(find("now"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Makes another tool's history ours, all of it in one transaction. What was made ours before is left as it is now.
+//! Imports another tool's history in one transaction. Records imported earlier stay as they are now.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,9 +10,9 @@ use ralph_model::{
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::ids::{Place, Standing, place, run_ids, task_ids};
-use super::matched::{Kind, Matched, Stands};
-use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
+use super::ids::{IdMatch, IdUse, find_id, run_ids, task_ids};
+use super::matched::{IdMap, Kind, LocalState};
+use super::{ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask, Remark};
 use super::{features, relations};
 use crate::StoreError;
 use crate::progress::Store;
@@ -26,50 +26,41 @@ use crate::progress::transitions::changed;
 
 /// The title of iterations without a task.
 const NO_TASK: &str = "(no task)";
-/// How many columns of another tool's id are shown.
+/// Maximum displayed length of another tool's id.
 const SHOWN_COLUMNS: usize = 80;
 
-/// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ImportedHistory {
-    /// The features.
     pub features: Tally,
-    /// The tasks.
     pub tasks: Tally,
-    /// The iterations in the journal.
     pub iterations: Tally,
-    /// How many dependencies between tasks were added.
+    /// Number of added dependencies.
     pub dependencies: usize,
-    /// How many lines were added to the logs of tasks.
+    /// Number of added task log lines.
     pub log_lines: usize,
-    /// The features that are here now, by their ids there.
+    /// The imported features, by their original ids.
     pub features_here: BTreeMap<String, ImportedFeature>,
-    /// The new tasks that have another id here than there, by their ids there.
+    /// The new tasks whose id changed, by their original ids.
     pub renamed: BTreeMap<String, TaskId>,
-    /// What could not be taken as it stands there.
+    /// What could not be imported unchanged.
     pub remarks: Vec<Remark>,
 }
 
-/// A feature of another tool that is here now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportedFeature {
-    /// Its name here.
     pub name: FeatureName,
-    /// Whether this import made it.
+    /// Whether this import created it.
     pub is_new: bool,
 }
 
-/// How many of one kind there were.
+/// Counts of one kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tally {
-    /// They are new here.
     pub added: usize,
-    /// They were here already.
     pub known: usize,
 }
 
 impl ImportedHistory {
-    /// Whether nothing was new.
     #[must_use]
     pub fn is_nothing_new(&self) -> bool {
         self.features.added + self.tasks.added + self.iterations.added == 0
@@ -77,8 +68,8 @@ impl ImportedHistory {
 }
 
 impl Store {
-    /// Makes another tool's history ours: all of it, or nothing. What was imported before is not made again, not even when it
-    /// was deleted here since. Rings and what leads nowhere are left out and remarked upon.
+    /// Imports another tool's history, all or nothing. What was imported before is not imported again, even if it was
+    /// deleted since. Dependency cycles and dangling references are skipped with a remark.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -88,8 +79,8 @@ impl Store {
                 transaction,
                 tool: &history.tool,
                 now,
-                features: Matched::default(),
-                tasks: Matched::default(),
+                features: IdMap::default(),
+                tasks: IdMap::default(),
                 done: ImportedHistory {
                     remarks: history.remarks.clone(),
                     ..ImportedHistory::default()
@@ -110,15 +101,15 @@ impl Store {
     }
 }
 
-/// An import on its way.
+/// The state of a running import.
 pub(super) struct Import<'a> {
     pub(super) transaction: &'a Transaction<'a>,
     pub(super) tool: &'a str,
     now: Timestamp,
-    /// The features here, by their ids there.
-    pub(super) features: Matched<FeatureId>,
-    /// The tasks here, by their ids there.
-    pub(super) tasks: Matched<TaskId>,
+    /// Our features by their original ids.
+    pub(super) features: IdMap<FeatureId>,
+    /// Our tasks by their original ids.
+    pub(super) tasks: IdMap<TaskId>,
     pub(super) done: ImportedHistory,
 }
 
@@ -127,37 +118,37 @@ impl Import<'_> {
         self.done.remarks.push(Remark::new(about, text));
     }
 
-    /// Puts the tasks in, each by itself; those that are new.
+    /// Imports the tasks without their relations; returns the new ones.
     fn tasks<'h>(&mut self, tasks: &'h [ForeignTask]) -> rusqlite::Result<Vec<&'h ForeignTask>> {
         let (mut taken, mut seen) = (HashSet::new(), HashSet::new());
         let mut new = Vec::new();
         for task in tasks {
             let made = moment(task.created_at);
             if !seen.insert((&task.id, task.created_at)) {
-                self.remark(&task.id, "it stands there a second time: left out");
+                self.remark(&task.id, "it is a duplicate: skipped");
                 continue;
             }
             if let Some(id) = self
                 .imported(Kind::Task, &task.id, &made)?
                 .and_then(|id| TaskId::parse(&id))
             {
-                let stands = match self.task_at(&id)? {
-                    Standing::MadeAt(_) => Stands::Here,
-                    Standing::Free | Standing::Spent => Stands::Gone,
+                let state = match self.task_at(&id)? {
+                    IdUse::CreatedAt(_) => LocalState::Present,
+                    IdUse::Free | IdUse::Retired => LocalState::Deleted,
                 };
                 taken.insert(id.clone());
-                self.tasks.insert(&task.id, id, stands);
+                self.tasks.insert(&task.id, id, state);
                 self.done.tasks.known += 1;
                 continue;
             }
-            let place = place(task_ids(self.tool, &task.id), &mut taken, &made, |id| self.task_at(id))?;
-            if let Some(Place::Known(id) | Place::New(id)) = &place {
+            let place = find_id(task_ids(self.tool, &task.id), &mut taken, &made, |id| self.task_at(id))?;
+            if let Some(IdMatch::Known(id) | IdMatch::New(id)) = &place {
                 self.record((Kind::Task, id.as_str()), &task.id, &made)?;
-                self.tasks.insert(&task.id, id.clone(), Stands::Here);
+                self.tasks.insert(&task.id, id.clone(), LocalState::Present);
             }
             match place {
-                Some(Place::Known(_)) => self.done.tasks.known += 1,
-                Some(Place::New(id)) => {
+                Some(IdMatch::Known(_)) => self.done.tasks.known += 1,
+                Some(IdMatch::New(id)) => {
                     self.put_task(task, &id)?;
                     if id.as_str() != task.id {
                         self.done.renamed.insert(task.id.clone(), id);
@@ -165,20 +156,20 @@ impl Import<'_> {
                     self.done.tasks.added += 1;
                     new.push(task);
                 }
-                None => self.remark(&task.id, "there is no id left for it: left out"),
+                None => self.remark(&task.id, "no free id: skipped"),
             }
         }
         Ok(new)
     }
 
-    /// Says where the new tasks do not stand as they did there.
+    /// Adds remarks about new tasks whose status was not imported unchanged.
     fn remark_statuses(&mut self, new: &[&ForeignTask]) {
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for task in new {
-            let what = match &task.status_there {
-                StatusThere::TheSame => continue,
-                StatusThere::AtWork => "being worked on there: pending here".to_owned(),
-                StatusThere::Unknown(word) => format!("{word:?} there, which ralph does not know: pending here"),
+            let what = match &task.foreign_status {
+                ForeignStatus::Same => continue,
+                ForeignStatus::InProgress => "in progress: imported as pending".to_owned(),
+                ForeignStatus::Unknown(word) => format!("{word:?}, an unknown status: imported as pending"),
             };
             *numbers.entry(what).or_default() += 1;
         }
@@ -188,12 +179,12 @@ impl Import<'_> {
         }
     }
 
-    fn task_at(&self, id: &TaskId) -> rusqlite::Result<Standing> {
+    fn task_at(&self, id: &TaskId) -> rusqlite::Result<IdUse> {
         let made = self.text("SELECT created_at FROM tasks WHERE id = ?1", id.as_str())?;
         Ok(match made {
-            Some(made) => Standing::MadeAt(made),
-            None if is_free(self.transaction, id)? => Standing::Free,
-            None => Standing::Spent,
+            Some(made) => IdUse::CreatedAt(made),
+            None if is_free(self.transaction, id)? => IdUse::Free,
+            None => IdUse::Retired,
         })
     }
 
@@ -220,9 +211,9 @@ impl Import<'_> {
             ])?;
         if let (Some(there), None) = (&task.feature, feature) {
             let text = if self.features.any(there).is_some() {
-                "its feature was deleted here: it belongs to none"
+                "its feature was deleted here: imported without a feature"
             } else {
-                "its feature is not there: it belongs to none here"
+                "its feature is missing: imported without a feature"
             };
             self.remark(&task.id, text);
         }
@@ -232,7 +223,7 @@ impl Import<'_> {
         }
         self.done.log_lines += task.log.len();
         let there = preview(&task.id, SHOWN_COLUMNS);
-        let sentence = format!("Imported from {}, where it was {there}.", self.tool);
+        let sentence = format!("Imported from {}, where its id was {there}.", self.tool);
         log(self.transaction, id, &sentence, self.now)
     }
 
@@ -248,12 +239,12 @@ impl Import<'_> {
         for iteration in &history.iterations {
             let made = moment(iteration.created_at);
             let ids = run_ids(self.tool, &iteration.run, iteration.number).map(|run| (run, iteration.iteration));
-            let found = place(ids, &mut taken, &made, |(run, number)| {
+            let found = find_id(ids, &mut taken, &made, |(run, number)| {
                 let journaled = self.journaled_at(run, *number)?;
-                Ok(journaled.map_or(Standing::Free, Standing::MadeAt))
+                Ok(journaled.map_or(IdUse::Free, IdUse::CreatedAt))
             })?;
             match found {
-                Some(Place::New((run, _))) => {
+                Some(IdMatch::New((run, _))) => {
                     let row = self.row(iteration, run, &titles, &mut attempts)?;
                     let number = put_journal_row(self.transaction, &Settlement::new(row, 0))?;
                     self.transaction
@@ -264,16 +255,13 @@ impl Import<'_> {
                         *unknown_outcomes.entry(word).or_default() += 1;
                     }
                 }
-                Some(Place::Known(_)) => self.done.iterations.known += 1,
-                None => self.remark(
-                    "journal",
-                    format!("there is no id left for row {}: left out", iteration.number),
-                ),
+                Some(IdMatch::Known(_)) => self.done.iterations.known += 1,
+                None => self.remark("journal", format!("no free id for row {}: skipped", iteration.number)),
             }
         }
         for (word, number) in unknown_outcomes {
             let iterations = count(number, "iteration", "iterations");
-            let text = format!("{iterations} ended as {word:?}, which ralph does not know: interrupted here");
+            let text = format!("{iterations} ended as {word:?}, an unknown outcome: imported as interrupted");
             self.remark("journal", text);
         }
         for (task, number) in attempts {
@@ -335,7 +323,7 @@ impl Import<'_> {
         })
     }
 
-    /// The task of a row. One that was deleted there gets an id that nothing else has or had here.
+    /// The task of a journal entry. One that was deleted in the other tool gets an id that was never used here.
     fn task_of_row(&self, id: &str) -> rusqlite::Result<Option<TaskId>> {
         if let Some(task) = self.tasks.any(id) {
             return Ok(Some(task.clone()));
@@ -373,7 +361,7 @@ impl Import<'_> {
             .optional()
     }
 
-    /// The one text that a statement finds.
+    /// The single text that a statement returns.
     pub(super) fn text(&self, sql: &str, parameter: &str) -> rusqlite::Result<Option<String>> {
         self.transaction
             .prepare_cached(sql)?
@@ -382,7 +370,7 @@ impl Import<'_> {
     }
 }
 
-/// What made an iteration end, as far as its outcome tells.
+/// The stop reason that an outcome implies.
 fn stop_reason(outcome: Outcome) -> StopReason {
     match outcome {
         Outcome::Done | Outcome::Retried => StopReason::TaskDone,

@@ -1,4 +1,4 @@
-//! What of another tool is what here: as far as one import has seen it, and on record for those to come.
+//! Maps original ids to ours, within one import and on record for later ones.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::importing::Import;
 
-/// What can be known from an earlier import.
+/// The kinds of records that are mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Feature,
@@ -22,44 +22,44 @@ impl Kind {
     }
 }
 
-/// Whether something that was imported is still here.
+/// Whether an imported record still exists here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stands {
-    Here,
-    Gone,
+pub(super) enum LocalState {
+    Present,
+    Deleted,
 }
 
-/// Ids here by ids there.
+/// Our ids by original ids.
 #[derive(Debug)]
-pub(super) struct Matched<T> {
-    ids: HashMap<String, (T, Stands)>,
+pub(super) struct IdMap<T> {
+    ids: HashMap<String, (T, LocalState)>,
 }
 
-impl<T> Default for Matched<T> {
+impl<T> Default for IdMap<T> {
     fn default() -> Self {
         Self { ids: HashMap::new() }
     }
 }
 
-impl<T> Matched<T> {
-    pub(super) fn insert(&mut self, there: &str, id: T, stands: Stands) {
-        self.ids.insert(there.to_owned(), (id, stands));
+impl<T> IdMap<T> {
+    pub(super) fn insert(&mut self, there: &str, id: T, state: LocalState) {
+        self.ids.insert(there.to_owned(), (id, state));
     }
 
-    /// What something is here, if it is.
+    /// Our id, if the record still exists.
     pub(super) fn here(&self, there: &str) -> Option<&T> {
-        let (id, stands) = self.ids.get(there)?;
-        (*stands == Stands::Here).then_some(id)
+        let (id, state) = self.ids.get(there)?;
+        (*state == LocalState::Present).then_some(id)
     }
 
-    /// What something is or was here.
+    /// Our id, even if the record was deleted.
     pub(super) fn any(&self, there: &str) -> Option<&T> {
         self.ids.get(there).map(|(id, _)| id)
     }
 }
 
 impl Import<'_> {
-    /// What something became when it was imported before.
+    /// The id that a record got in an earlier import.
     pub(super) fn imported(&self, kind: Kind, there: &str, made: &str) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT id FROM imported WHERE tool = ?1 AND kind = ?2 AND foreign_id = ?3 AND made_at = ?4";
         self.transaction
@@ -68,7 +68,7 @@ impl Import<'_> {
             .optional()
     }
 
-    /// What something became whose moment nobody tells any more.
+    /// The id that a record got in its latest import, if its creation time is unknown.
     pub(super) fn last_imported(&self, kind: Kind, there: &str) -> rusqlite::Result<Option<String>> {
         let sql =
             "SELECT id FROM imported WHERE tool = ?1 AND kind = ?2 AND foreign_id = ?3 ORDER BY made_at DESC LIMIT 1";
@@ -78,7 +78,7 @@ impl Import<'_> {
             .optional()
     }
 
-    /// Writes down what something becomes.
+    /// Records the id of an imported record.
     pub(super) fn record(&self, (kind, id): (Kind, &str), there: &str, made: &str) -> rusqlite::Result<()> {
         let sql = "INSERT INTO imported (tool, kind, foreign_id, made_at, id) VALUES (?1, ?2, ?3, ?4, ?5)";
         self.transaction

@@ -1,4 +1,4 @@
-//! Taking over what another tool has on record: reading its database, and making its history ours.
+//! Imports another tool's history: reads its database and adds its records to ours.
 
 mod copies;
 mod features;
@@ -11,5 +11,5 @@ mod reading;
 mod relations;
 
 pub use foreign::{ForeignDatabase, ForeignError};
-pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
+pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask, Remark};
 pub use importing::{ImportedFeature, ImportedHistory, Tally};

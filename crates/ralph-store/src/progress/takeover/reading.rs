@@ -1,5 +1,5 @@
-//! Reads the database of RefoundAI's ralph. SQLite checks neither the types nor the texts that a table holds, so everything is
-//! read as far as it goes, and what does not go is remarked upon.
+//! Reads the database of RefoundAI's ralph. SQLite checks neither types nor encodings, so everything is read as far as
+//! possible, and the rest is reported in remarks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,21 +10,20 @@ use ralph_model::{Author, Outcome, Priority, TaskLogLine, TaskStatus, count};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
-use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
+use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask, Remark};
 
-/// From which format on there are features and retries, and iterations.
+/// The formats that introduced features with retries, and iterations.
 const WITH_FEATURES: i64 = 2;
 const WITH_JOURNAL: i64 = 3;
 
-/// How often a task may be tried again there that nobody has told otherwise.
+/// The other tool's default retry limit.
 const USUAL_RETRIES: u32 = 3;
 
-/// How the tool is called in messages.
+/// The tool's name in messages.
 const TOOL: &str = "RefoundAI's ralph";
 
-/// Reads everything.
 pub(super) fn read_history(connection: &Connection) -> rusqlite::Result<ForeignHistory> {
-    // All of it as it is in one moment.
+    // One consistent snapshot.
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Deferred)?;
     let mut odd = Oddities::default();
     let format = crate::migrate::version(&transaction)?;
@@ -83,12 +82,12 @@ fn read_tasks(connection: &Connection, format: i64, odd: &mut Oddities) -> rusql
     while let Some(row) = rows.next()? {
         let Some(id) = odd.id(row, "tasks")? else { continue };
         let created_at = odd.time(row, "created_at")?;
-        let (status, status_there) = status(odd.text(row, "status")?.unwrap_or_default());
+        let (status, foreign_status) = status(odd.text(row, "status")?.unwrap_or_default());
         tasks.push(ForeignTask {
             title: odd.text(row, "title")?.unwrap_or_default(),
             description: odd.text(row, "description")?.unwrap_or_default(),
             status,
-            status_there,
+            foreign_status,
             priority: Priority(odd.small(row, "priority")?),
             parent: odd.text(row, "parent_id")?,
             feature: odd.text(row, "feature_id")?,
@@ -107,19 +106,19 @@ fn read_tasks(connection: &Connection, format: i64, odd: &mut Oddities) -> rusql
     Ok(tasks)
 }
 
-/// Where a task stands. What it waits for is found anew here.
-fn status(word: String) -> (TaskStatus, StatusThere) {
+/// Maps a status. Blocked tasks are recomputed here.
+fn status(word: String) -> (TaskStatus, ForeignStatus) {
     match TaskStatus::parse(&word) {
-        Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => (status, StatusThere::TheSame),
+        Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => (status, ForeignStatus::Same),
         Some(TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Proposed) => {
-            (TaskStatus::Pending, StatusThere::TheSame)
+            (TaskStatus::Pending, ForeignStatus::Same)
         }
-        Some(TaskStatus::InProgress) => (TaskStatus::Pending, StatusThere::AtWork),
-        None => (TaskStatus::Pending, StatusThere::Unknown(word)),
+        Some(TaskStatus::InProgress) => (TaskStatus::Pending, ForeignStatus::InProgress),
+        None => (TaskStatus::Pending, ForeignStatus::Unknown(word)),
     }
 }
 
-/// The places of tasks by their ids.
+/// Indexes of tasks by id.
 fn places(tasks: &[ForeignTask]) -> HashMap<String, usize> {
     let places = tasks.iter().enumerate().map(|(place, task)| (task.id.clone(), place));
     places.collect()
@@ -136,7 +135,7 @@ fn read_dependencies(connection: &Connection, tasks: &mut [ForeignTask], odd: &m
             Some(task) => task.after.push(blocker),
             None => odd.remarks.push(Remark::new(
                 blocked,
-                format!("it is not there, though it is said to wait for {blocker}; left out"),
+                format!("missing, but listed as depending on {blocker}: skipped"),
             )),
         }
     }
@@ -200,7 +199,7 @@ fn count_model_choices(connection: &Connection) -> rusqlite::Result<usize> {
     Ok(usize::try_from(rows).unwrap_or_default())
 }
 
-/// A moment as RFC 3339, or as SQLite's `datetime('now')` writes it: in UTC, without saying so.
+/// Parses a time in RFC 3339, or as SQLite's `datetime('now')` writes it: in UTC, without an offset.
 fn moment(text: &str) -> Option<Timestamp> {
     let in_utc = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
     text.parse().ok().or_else(|| Some(in_utc()?.timestamp()))
@@ -217,13 +216,12 @@ fn real(row: &Row<'_>, column: &str) -> rusqlite::Result<f64> {
     Ok(if number.is_finite() { number.max(0.0) } else { 0.0 })
 }
 
-/// Seconds as whole milliseconds.
 fn milliseconds(seconds: f64) -> u64 {
     let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(std::time::Duration::MAX);
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What was met on the way that could not be taken as it stands.
+/// Problems found while reading.
 #[derive(Default)]
 struct Oddities {
     remarks: Vec<Remark>,
@@ -237,7 +235,7 @@ struct Oddities {
 }
 
 impl Oddities {
-    /// A text, whatever bytes it is made of.
+    /// A text, with invalid bytes replaced.
     fn text(&mut self, row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
         let bytes = match row.get_ref(column)? {
             ValueRef::Null => return Ok(None),
@@ -252,7 +250,7 @@ impl Oddities {
         Ok(Some(text.into_owned()))
     }
 
-    /// What something is called. SQLite lets even that be missing.
+    /// A record's id. In SQLite even a primary key may be NULL.
     fn id(&mut self, row: &Row<'_>, table: &'static str) -> rusqlite::Result<Option<String>> {
         let id = self.text(row, "id")?;
         if id.is_none() {
@@ -283,7 +281,7 @@ impl Oddities {
         Ok(u32::try_from(number.clamp(0, most)).unwrap_or_default())
     }
 
-    /// The files of an iteration, which are written as JSON.
+    /// The files of an iteration, stored as JSON.
     fn files(&mut self, row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
         let Some(text) = self.text(row, "files_modified")?.filter(|text| !text.trim().is_empty()) else {
             return Ok(Vec::new());
@@ -296,45 +294,40 @@ impl Oddities {
 
     fn into_remarks(self) -> Vec<Remark> {
         let mut remarks = self.remarks;
-        let mut say = |number: usize, about: &str, (one, many): (&str, &str), what: &str| {
+        let mut add = |number: usize, about: &str, (one, many): (&str, &str), what: &str| {
             if number > 0 {
                 remarks.push(Remark::new(about, format!("{} {what}", count(number, one, many))));
             }
         };
         for (table, number) in &self.without_id {
-            say(*number, table, ("row has", "rows have"), "no id: left out");
+            add(*number, table, ("row has", "rows have"), "no id: skipped");
         }
         let lines = ("line is", "lines are");
-        say(
-            self.lost_log_lines,
-            "task_logs",
-            lines,
-            "of tasks that are not there: left out",
-        );
+        add(self.lost_log_lines, "task_logs", lines, "about missing tasks: skipped");
         let texts = ("text is", "texts are");
-        say(
+        add(
             self.unreadable_texts,
             "texts",
             texts,
-            "not UTF-8: what cannot be read is � here",
+            "not UTF-8: invalid bytes were replaced by �",
         );
         let times = ("time", "times");
-        say(self.unreadable_times, "times", times, "cannot be read: 1970-01-01 here");
-        let numbers = ("number is", "numbers are");
-        say(
-            self.numbers_out_of_range,
-            "numbers",
-            numbers,
-            "out of range: the nearest is taken",
+        add(
+            self.unreadable_times,
+            "times",
+            times,
+            "cannot be read: set to 1970-01-01",
         );
+        let numbers = ("number is", "numbers are");
+        add(self.numbers_out_of_range, "numbers", numbers, "out of range: clamped");
         let lists = ("list of files", "lists of files");
-        say(self.unreadable_files, "journal", lists, "cannot be read: left out");
-        let choices = ("model choice stays", "model choices stay");
-        say(
+        add(self.unreadable_files, "journal", lists, "cannot be read: skipped");
+        let choices = ("model choice was", "model choices were");
+        add(
             self.model_choices,
             "model_overrides",
             choices,
-            "behind: ralph keeps models with the iterations",
+            "not imported: ralph stores models with iterations",
         );
         remarks
     }
@@ -345,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_read_in_both_forms() {
+    fn times_are_parsed_in_both_formats() {
         for (text, expected) in [
             ("2026-02-18T09:03:00Z", Some("2026-02-18T09:03:00Z")),
             ("2026-02-18T10:03:00+01:00", Some("2026-02-18T09:03:00Z")),

@@ -1,4 +1,4 @@
-//! How imported tasks hang together: their parents, and what they wait for. What leads nowhere or in a ring is left out.
+//! Imports the parents and dependencies of tasks. Dangling references and dependency cycles are skipped.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use rusqlite::params;
 
 use super::ForeignTask;
 use super::importing::Import;
-use crate::progress::rings::break_rings;
+use crate::progress::dependency_cycles::break_cycles;
 use crate::progress::task_rows::ids;
 
-/// A task and one that it waits for.
-struct Wait<'h> {
+/// A dependency; each side has its original id and ours.
+struct Dependency<'h> {
     task: (&'h str, TaskId),
     after: (&'h str, TaskId),
 }
 
-/// Gives the new tasks their parents, and what they wait for.
+/// Adds the parents and dependencies of the new tasks.
 pub(super) fn add(import: &mut Import<'_>, new: &[&ForeignTask]) -> rusqlite::Result<()> {
     for (task, parent) in parents(import, new) {
         import
@@ -25,18 +25,18 @@ pub(super) fn add(import: &mut Import<'_>, new: &[&ForeignTask]) -> rusqlite::Re
             .execute(params![task.as_str(), parent.as_str()])?;
     }
     give_features_of_parents(import)?;
-    let waits = waits(import, new);
-    for wait in &waits {
-        put(import, wait)?;
+    let dependencies = dependencies(import, new);
+    for dependency in &dependencies {
+        insert(import, dependency)?;
     }
     let tasks: Vec<TaskId> = new
         .iter()
         .filter_map(|task| import.tasks.here(&task.id).cloned())
         .collect();
-    leave_rings_out(import, &tasks, &waits)
+    drop_cycles(import, &tasks, &dependencies)
 }
 
-/// The parents that the new tasks can have.
+/// The valid parents of the new tasks.
 fn parents(import: &mut Import<'_>, new: &[&ForeignTask]) -> Vec<(TaskId, TaskId)> {
     let mut named: HashMap<&str, &str> = HashMap::new();
     for task in new {
@@ -44,17 +44,17 @@ fn parents(import: &mut Import<'_>, new: &[&ForeignTask]) -> Vec<(TaskId, TaskId
         if import.tasks.here(parent).is_some() {
             named.insert(&task.id, parent);
         } else {
-            let why = why_not_here(import, parent);
+            let why = why_missing(import, parent);
             import.remark(
                 &task.id,
-                format!("it is a part of {parent}, which {why}: it stands alone here"),
+                format!("its parent {parent} {why}: imported as a top-level task"),
             );
         }
     }
     for task in new {
         if is_above_itself(&named, &task.id) {
             named.remove(task.id.as_str());
-            import.remark(&task.id, "it is a part of itself in the end: it stands alone here");
+            import.remark(&task.id, "its parents form a cycle: imported as a top-level task");
         }
     }
     let here = |id: &str| import.tasks.here(id).cloned();
@@ -65,18 +65,18 @@ fn parents(import: &mut Import<'_>, new: &[&ForeignTask]) -> Vec<(TaskId, TaskId
     found.collect()
 }
 
-/// A part belongs to the feature of its parent.
+/// Sets the feature of subtasks to that of their parents.
 fn give_features_of_parents(import: &mut Import<'_>) -> rusqlite::Result<()> {
     let sql = "UPDATE tasks SET feature = parent.feature FROM tasks parent
                WHERE parent.id = tasks.parent AND parent.feature <> tasks.feature RETURNING tasks.id";
-    // What one of them is given its own parts are given next.
+    // Their own subtasks follow in the next round.
     loop {
         let changed = ids(import.transaction, sql, [])?;
         if changed.is_empty() {
             return Ok(());
         }
         for task in changed {
-            let text = "its feature is another than that of its parent: it belongs to its parent's here";
+            let text = "its feature differs from its parent's: moved to the parent's feature";
             import.remark(task.as_str(), text);
         }
     }
@@ -84,7 +84,7 @@ fn give_features_of_parents(import: &mut Import<'_>) -> rusqlite::Result<()> {
 
 fn is_above_itself(parents: &HashMap<&str, &str>, task: &str) -> bool {
     let mut above = parents.get(task);
-    // A ring that the task only leads into is found from one of its own tasks.
+    // A cycle that the task only leads into is found from one of the cycle's tasks.
     for _ in 0..parents.len() {
         match above {
             None => return false,
@@ -95,65 +95,70 @@ fn is_above_itself(parents: &HashMap<&str, &str>, task: &str) -> bool {
     false
 }
 
-/// Why a task that another one names is none here.
-fn why_not_here(import: &Import<'_>, there: &str) -> &'static str {
+/// Why a referenced task does not exist here.
+fn why_missing(import: &Import<'_>, there: &str) -> &'static str {
     if import.tasks.any(there).is_some() {
         "was deleted here"
     } else {
-        "is not there"
+        "is missing"
     }
 }
 
-/// What the new tasks can wait for.
-fn waits<'h>(import: &mut Import<'_>, new: &[&'h ForeignTask]) -> Vec<Wait<'h>> {
-    let mut waits = Vec::new();
+/// The valid dependencies of the new tasks.
+fn dependencies<'h>(import: &mut Import<'_>, new: &[&'h ForeignTask]) -> Vec<Dependency<'h>> {
+    let mut dependencies = Vec::new();
     for task in new {
         let Some(here) = import.tasks.here(&task.id).cloned() else {
             continue;
         };
         for after in &task.after {
             match import.tasks.here(after).cloned() {
-                Some(other) if other != here => waits.push(Wait {
+                Some(other) if other != here => dependencies.push(Dependency {
                     task: (&task.id, here.clone()),
                     after: (after, other),
                 }),
-                Some(_) => import.remark(&task.id, "it waits for itself: left out"),
+                Some(_) => import.remark(&task.id, "depends on itself: skipped"),
                 None => {
-                    let why = why_not_here(import, after);
-                    import.remark(&task.id, format!("it waits for {after}, which {why}: left out"));
+                    let why = why_missing(import, after);
+                    import.remark(&task.id, format!("its dependency {after} {why}: skipped"));
                 }
             }
         }
     }
-    waits
+    dependencies
 }
 
-fn put(import: &Import<'_>, wait: &Wait<'_>) -> rusqlite::Result<()> {
+fn insert(import: &Import<'_>, dependency: &Dependency<'_>) -> rusqlite::Result<()> {
     import
         .transaction
         .prepare_cached("INSERT OR IGNORE INTO dependencies (task, after) VALUES (?1, ?2)")?
-        .execute([wait.task.1.as_str(), wait.after.1.as_str()])
+        .execute([dependency.task.1.as_str(), dependency.after.1.as_str()])
         .map(drop)
 }
 
-/// Takes one of the new waits out of each ring.
-fn leave_rings_out(import: &mut Import<'_>, tasks: &[TaskId], waits: &[Wait<'_>]) -> rusqlite::Result<()> {
-    let names: HashMap<(&TaskId, &TaskId), (&str, &str)> = waits
+/// Removes one of the new dependencies from each cycle.
+fn drop_cycles(import: &mut Import<'_>, tasks: &[TaskId], dependencies: &[Dependency<'_>]) -> rusqlite::Result<()> {
+    let names: HashMap<(&TaskId, &TaskId), (&str, &str)> = dependencies
         .iter()
-        .map(|wait| ((&wait.task.1, &wait.after.1), (wait.task.0, wait.after.0)))
+        .map(|dependency| {
+            (
+                (&dependency.task.1, &dependency.after.1),
+                (dependency.task.0, dependency.after.0),
+            )
+        })
         .collect();
-    let broken = break_rings(import.transaction, tasks, |task, after| {
+    let broken = break_cycles(import.transaction, tasks, |task, after| {
         names.contains_key(&(task, after))
     })?;
     import.done.dependencies += names.len() - broken.len();
-    for ring in broken {
-        let Some((task, after)) = names.get(&(&ring.task, &ring.after)) else {
+    for cycle in broken {
+        let Some((task, after)) = names.get(&(&cycle.task, &cycle.after)) else {
             continue;
         };
-        let steps = ring.steps.join(", ");
+        let steps = cycle.steps.join(", ");
         import.remark(
             task,
-            format!("it waits for {after}, which would never end ({steps}): left out"),
+            format!("its dependency {after} closes a cycle ({steps}): skipped"),
         );
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 
 use serde_json::{Value, json};
 
 use super::{Conversation, Event, Events, pieces};
-use crate::model::answer::{Answer, AnswerEnd, Counted};
+use crate::model::answer::{Answer, AnswerEnd, ScriptedUsage};
 use crate::model::tool::ToolCall;
 
 pub(super) fn render(conversation: &Conversation, answer: &Answer) -> (Events, Value) {
@@ -34,7 +34,7 @@ pub(super) fn render(conversation: &Conversation, answer: &Answer) -> (Events, V
     rest.push(json!({
         "type": "message_delta",
         "delta": { "stop_reason": stop, "stop_sequence": null },
-        "usage": { "output_tokens": Counted::OUTPUT }
+        "usage": { "output_tokens": ScriptedUsage::OUTPUT }
     }));
     rest.push(json!({ "type": "message_stop" }));
     let typed = |events: Vec<Value>| events.iter().map(Event::typed).collect();
@@ -67,7 +67,7 @@ fn stop_reason(answer: &Answer) -> &'static str {
     }
 }
 
-/// A message; one that is still being written has nothing in it yet, and no reason to stop.
+/// A message; a message that is still being streamed has no content and no stop reason.
 fn message(model: &Value, blocks: &[Value], stop: &Value) -> Value {
     json!({
         "id": "msg_scripted",
@@ -77,6 +77,6 @@ fn message(model: &Value, blocks: &[Value], stop: &Value) -> Value {
         "content": blocks,
         "stop_reason": stop,
         "stop_sequence": null,
-        "usage": { "input_tokens": Counted::INPUT, "output_tokens": Counted::OUTPUT }
+        "usage": { "input_tokens": ScriptedUsage::INPUT, "output_tokens": ScriptedUsage::OUTPUT }
     })
 }

@@ -1,9 +1,9 @@
-//! `OpenAI`'s chat completions.
+//! `OpenAI`'s chat completions API.
 
 use serde_json::{Value, json};
 
 use super::{Conversation, Event, Events, pieces};
-use crate::model::answer::{Answer, AnswerEnd, Counted};
+use crate::model::answer::{Answer, AnswerEnd, ScriptedUsage};
 
 pub(super) fn render(conversation: &Conversation, answer: &Answer) -> (Events, Value) {
     let calls = answer.tool.as_ref().map(|tool| {
@@ -61,6 +61,6 @@ fn finish_reason(answer: &Answer) -> &'static str {
 }
 
 fn usage() -> Value {
-    let (input, output) = (Counted::INPUT, Counted::OUTPUT);
+    let (input, output) = (ScriptedUsage::INPUT, ScriptedUsage::OUTPUT);
     json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output })
 }

@@ -1,9 +1,9 @@
-//! Gemini's `generateContent`.
+//! Gemini's `generateContent` API.
 
 use serde_json::{Value, json};
 
 use super::{Event, Events, pieces};
-use crate::model::answer::{Answer, AnswerEnd, Counted};
+use crate::model::answer::{Answer, AnswerEnd, ScriptedUsage};
 
 pub(super) fn render(answer: &Answer) -> (Events, Value) {
     let begun = pieces(&answer.text).into_iter();
@@ -26,7 +26,7 @@ pub(super) fn render(answer: &Answer) -> (Events, Value) {
 }
 
 fn chunk(parts: &[Value], finish: Option<&str>) -> Value {
-    let (input, output) = (Counted::INPUT, Counted::OUTPUT);
+    let (input, output) = (ScriptedUsage::INPUT, ScriptedUsage::OUTPUT);
     let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
     if let Some(finish) = finish {
         candidate["finishReason"] = json!(finish);

@@ -1,4 +1,4 @@
-//! The forms in which models are asked and answer, one file each.
+//! The API formats of model services, one file each.
 
 mod anthropic;
 mod chat;
@@ -11,13 +11,12 @@ use super::answer::{Answer, AnswerEnd};
 use super::conversation::Conversation;
 use super::http::{Cut, Event, Response};
 
-/// How many characters of a text come at once: so few that what matters is split somewhere.
+/// How many characters are streamed at once: few enough to split sigils.
 const PIECE: usize = 12;
 
-/// A form in which a model is asked.
+/// An API format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
-    /// Anthropic's Messages.
     Anthropic,
     /// `OpenAI`'s chat completions, which many services speak.
     Chat,
@@ -28,7 +27,7 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    /// The form of what is asked at this path.
+    /// The format used at this path.
     pub(super) fn at(path: &str) -> Option<Self> {
         if path.ends_with("/messages") {
             Some(Self::Anthropic)
@@ -43,7 +42,7 @@ impl Wire {
         }
     }
 
-    /// An answer in this form, whole or in pieces as it was asked for.
+    /// The response in this format, streamed if requested.
     pub(super) fn response(self, conversation: &Conversation, answer: &Answer) -> Response {
         let (events, whole) = match self {
             Self::Anthropic => anthropic::render(conversation, answer),
@@ -53,32 +52,31 @@ impl Wire {
         };
         match answer.end {
             AnswerEnd::Cut => Response::Unfinished {
-                events: if conversation.streamed {
+                events: if conversation.is_streamed {
                     events.begun
                 } else {
                     Vec::new()
                 },
                 cut: Cut::Now,
             },
-            _ if conversation.streamed => Response::Stream(events.begun.into_iter().chain(events.rest).collect()),
+            _ if conversation.is_streamed => Response::Stream(events.begun.into_iter().chain(events.rest).collect()),
             _ => Response::json(200, &whole),
         }
     }
 }
 
-/// The events of an answer: its text as it is being written, and all that follows.
+/// The events of an answer: its streamed text, and everything after it.
 pub(super) struct Events {
     begun: Vec<Event>,
     rest: Vec<Event>,
 }
 
-/// A text in pieces.
 fn pieces(text: &str) -> Vec<String> {
-    let signs: Vec<char> = text.chars().collect();
-    signs.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
 }
 
-/// The models that there are, in the forms of all services at once.
+/// The list of models, in the formats of all services at once.
 pub(super) fn models() -> Value {
     let ids = ["scripted-model", "claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro"];
     let listed = ids.map(|id| {

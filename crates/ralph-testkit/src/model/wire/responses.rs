@@ -1,9 +1,9 @@
-//! `OpenAI`'s Responses.
+//! `OpenAI`'s Responses API.
 
 use serde_json::{Value, json};
 
 use super::{Conversation, Event, Events, pieces};
-use crate::model::answer::{Answer, AnswerEnd, Counted};
+use crate::model::answer::{Answer, AnswerEnd, ScriptedUsage};
 use crate::model::tool::{Input, ToolCall};
 
 pub(super) fn render(conversation: &Conversation, answer: &Answer) -> (Events, Value) {
@@ -48,7 +48,7 @@ fn response(conversation: &Conversation, answer: &Answer) -> Value {
         AnswerEnd::TokenLimit => ("incomplete", json!({ "reason": "max_output_tokens" })),
         _ => ("completed", Value::Null),
     };
-    let (input, output) = (Counted::INPUT, Counted::OUTPUT);
+    let (input, output) = (ScriptedUsage::INPUT, ScriptedUsage::OUTPUT);
     json!({
         "id": "resp_scripted",
         "object": "response",
@@ -89,7 +89,7 @@ fn call(tool: &ToolCall) -> Value {
     }
 }
 
-/// The events of a text, until it is written and after that.
+/// The events of a message: while its text is streamed, and after it.
 fn message_events(answer: &Answer, index: usize, item: &Value) -> (Vec<Value>, Vec<Value>) {
     let at = |kind: &str, name: &str, value: Value| {
         let mut event = json!({ "type": kind, "item_id": "msg_scripted", "output_index": index, "content_index": 0 });

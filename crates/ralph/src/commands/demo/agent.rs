@@ -1,5 +1,6 @@
-//! `ralph demo-agent`: an agent for the demo, started as any other one is. It reads a prompt, changes files and says how it
-//! stands. It is no model and knows nothing by itself: whether it steps into a trap depends on what its prompt says.
+//! `ralph demo-agent`: the built-in agent of the demo, started like any other agent. It reads a prompt, edits files and
+//! reports the result. It is not a model and has no knowledge of its own: whether it runs into a pitfall depends only
+//! on the prompt.
 
 use std::path::Path;
 
@@ -11,7 +12,6 @@ use crate::env;
 use crate::error::CommandError;
 use crate::ui::Ui;
 
-/// The longest prompt that it reads.
 const MAX_PROMPT_BYTES: usize = 1 << 20;
 
 /// Works on a task of the demo's project; the prompt is on standard input
@@ -22,32 +22,30 @@ pub(crate) fn cmd_demo_agent(ui: &Ui, _args: &DemoAgentArgs) -> Result<(), Comma
     let prompt = ui.read_input(MAX_PROMPT_BYTES)?;
     let folder = env::working_folder()?;
     let Some(assignment) = Assignment::in_prompt(&prompt) else {
-        return ui.data("I only know the tasks of `ralph demo`, and this is none of them.\n");
+        return ui.data("I only know the tasks of `ralph demo`, and this is not one of them.\n");
     };
-    let knowledge = assignment.work.trap().knowledge(&prompt);
-    let said = assignment.work.carry_out(&folder, &knowledge)?;
-    ui.data(&said)?;
+    let knowledge = assignment.work.pitfall().knowledge(&prompt);
+    let message = assignment.work.perform(&folder, &knowledge)?;
+    ui.data(&message)?;
     match &knowledge {
         Knowledge::Nothing => {}
         Knowledge::FromNote { id } => ui.data(&format!("<memory-used>{id}</memory-used>\n"))?,
-        Knowledge::FromFailure => ui.data(&learn(assignment.work.trap())?)?,
+        Knowledge::FromFailure => ui.data(&learn(assignment.work.pitfall())?)?,
     }
     ui.data(&format!("<task-done>{}</task-done>\n", assignment.id))
 }
 
-/// What it is to do, and under which id.
 struct Assignment<'a> {
     id: &'a str,
     work: Work<'a>,
 }
 
-/// What it can do.
 enum Work<'a> {
     Add(&'a Addition),
     Release { version: &'a str },
 }
 
-/// A command that it can write.
+/// A command that it can add to the project.
 struct Addition {
     name: &'static str,
     script: &'static str,
@@ -72,38 +70,38 @@ const ADDITIONS: &[Addition] = &[
     },
 ];
 
-/// What one has to know to do some work, and learns from its failure else.
-struct Trap {
-    /// How the project's gate tells of it.
+/// A fact that a task requires; without it the first attempt fails.
+struct Pitfall {
+    /// How the output of the gate shows it.
     symptom: &'static str,
     note: &'static str,
     tags: &'static str,
     journal: &'static str,
 }
 
-const LIST: Trap = Trap {
+const LIST: Pitfall = Pitfall {
     symptom: "FAIL commands.txt",
     note: "commands.txt is never edited: tools/list.sh prints what it has to hold",
     tags: "commands",
     journal: "The gate refused a line that was written into commands.txt by hand.",
 };
 
-const VERSION: Trap = Trap {
+const VERSION: Pitfall = Pitfall {
     symptom: "FAIL README.md",
     note: "A release changes two files: VERSION and the version in README.md",
     tags: "release",
     journal: "The gate compares VERSION with README.md, which still had the old version.",
 };
 
-/// What it knows of a trap, and from where.
+/// What the agent knows about a pitfall, and from where.
 enum Knowledge {
     Nothing,
     FromNote { id: String },
     FromFailure,
 }
 
-impl Trap {
-    /// Looks for it in the prompt: a note that says it, or the failure of the last attempt, after which it finds out.
+impl Pitfall {
+    /// Searches the prompt for a note with the fact, or for a previous failure, which reveals it.
     fn knowledge(&self, prompt: &str) -> Knowledge {
         let mut heading = "";
         for line in prompt.lines() {
@@ -126,7 +124,7 @@ impl Trap {
 }
 
 impl<'a> Assignment<'a> {
-    /// Finds it in a prompt, below its heading: `**TITLE** (ID)`.
+    /// Parses the line `**TITLE** (ID)` below the heading.
     fn in_prompt(prompt: &'a str) -> Option<Self> {
         let mut lines = prompt.lines().skip_while(|line| *line != "## Assigned Task");
         let line = lines.find_map(|line| line.strip_prefix("**"))?;
@@ -141,15 +139,15 @@ impl<'a> Assignment<'a> {
 }
 
 impl Work<'_> {
-    fn trap(&self) -> &'static Trap {
+    fn pitfall(&self) -> &'static Pitfall {
         match self {
             Self::Add(_) => &LIST,
             Self::Release { .. } => &VERSION,
         }
     }
 
-    /// Does it as well as it knows how; what it says about that.
-    fn carry_out(&self, folder: &Path, knowledge: &Knowledge) -> Result<String, CommandError> {
+    /// Does the work as far as it knows how; returns its message.
+    fn perform(&self, folder: &Path, knowledge: &Knowledge) -> Result<String, CommandError> {
         let knows = !matches!(knowledge, Knowledge::Nothing);
         match self {
             Self::Add(addition) => {
@@ -163,12 +161,12 @@ impl Work<'_> {
                 let list = if knows {
                     generated_list(folder)?
                 } else {
-                    // Where a person would put it, above the last line.
+                    // Where a person would insert it, above the last line.
                     read(folder, "commands.txt")?.replace("# checksum", &format!("{name}\n# checksum"))
                 };
                 write(folder, "commands.txt", &list)?;
                 Ok(format!(
-                    "The command {name} is there, with a test, and stands in commands.txt.\n"
+                    "The command {name} is done, with a test, and listed in commands.txt.\n"
                 ))
             }
             Self::Release { version } => {
@@ -190,30 +188,30 @@ impl Addition {
     }
 }
 
-/// Keeps what it found out, as the prompt says that one should; what it says about that.
-fn learn(trap: &Trap) -> Result<String, CommandError> {
-    let kept = command("ralph")
-        .args(["remember", trap.note, "--type", "fix", "--tags", trap.tags])
+/// Stores the fact as the prompt asks for; returns its message.
+fn learn(pitfall: &Pitfall) -> Result<String, CommandError> {
+    let output = command("ralph")
+        .args(["remember", pitfall.note, "--type", "fix", "--tags", pitfall.tags])
         .output()
         .map_err(|error| CommandError::new(format!("cannot start ralph: {error}")))?;
-    if !kept.status.success() {
-        let why = String::from_utf8_lossy(&kept.stderr).trim().to_owned();
-        return Err(CommandError::new(format!("the note was not kept: {why}")));
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(CommandError::new(format!("cannot store the memory: {why}")));
     }
-    let said = String::from_utf8_lossy(&kept.stdout).into_owned();
-    Ok(format!("{said}<journal>{}</journal>\n", trap.journal))
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(format!("{message}<journal>{}</journal>\n", pitfall.journal))
 }
 
 fn generated_list(folder: &Path) -> Result<String, CommandError> {
-    let made = command("sh")
+    let output = command("sh")
         .arg("tools/list.sh")
         .current_dir(folder)
         .output()
         .map_err(|error| CommandError::new(format!("cannot start sh: {error}")))?;
-    Ok(String::from_utf8_lossy(&made.stdout).into_owned())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A text with another word between `(version ` and `)`.
+/// Replaces the text between `(version ` and `)`.
 fn with_version(text: &str, version: &str) -> String {
     let parts = text
         .split_once("(version ")

@@ -1,9 +1,9 @@
-//! `ralph demo`: a small project, a trap, and the same tasks done twice, with memory and without it.
+//! `ralph demo`: runs the same tasks in a small project twice, with memory and without it.
 
 mod agent;
-mod facts;
 mod project;
-mod stage;
+mod run_summary;
+mod sandbox;
 mod story;
 
 use std::process::ExitCode;
@@ -11,30 +11,30 @@ use std::process::ExitCode;
 use clap::Args;
 
 pub(crate) use agent::{DemoAgentArgs, cmd_demo_agent};
-use stage::{Memory, Stage};
+use sandbox::{Memory, Sandbox};
 use story::Story;
 
 use crate::error::CommandError;
 use crate::ui::Ui;
 
-/// The exit code of a program that was asked to stop.
+/// The exit code of an interrupted program.
 const STOPPED: u8 = 130;
 
-/// See in a few seconds what the memory is good for
+/// See in seconds what memory does for an agent
 ///
-/// Creates a small project with tests in a temporary folder and runs `ralph run` there twice over the same tasks: once with
-/// the memory in the prompts, once without. The agent is built in, so it takes no key and no network. It acts by what
-/// its prompt says, and by nothing else. `--agent` takes your own agent instead, on your account.
+/// Creates a small project with tests in a temporary folder and runs `ralph run` on the same tasks twice: once with
+/// memory in the prompts, once without. The agent is built in, so it needs no key and no network, and it acts only on
+/// its prompt. `--agent` uses your own agent instead, on your account.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph demo
-  ralph demo --keep          # and look around in the two projects afterwards
-  ralph demo --agent claude  # the same with your own agent")]
+  ralph demo --keep          # keep both projects to look around
+  ralph demo --agent claude  # use your own agent")]
 pub(crate) struct DemoArgs {
-    /// Leave the temporary folder there, and say where it is
+    /// Keep the temporary folder and print its path
     #[arg(long)]
     keep: bool,
-    /// The command of your own agent
+    /// Command of your own agent
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
     /// Start your own agent without asking
@@ -49,27 +49,27 @@ pub(crate) fn cmd_demo(ui: &Ui, args: &DemoArgs) -> Result<ExitCode, CommandErro
     if agent.is_some() && !args.yes && !is_wanted(ui)? {
         return Ok(ExitCode::SUCCESS);
     }
-    let stage = Stage::set_up(ui, agent)?;
-    let told = tell(&story, &stage);
-    let is_stopped = stage.is_stopped();
-    let closed = if args.keep { stage.keep(ui) } else { stage.take_down() };
-    match told {
+    let sandbox = Sandbox::create(ui, agent)?;
+    let result = run(&story, &sandbox);
+    let is_stopped = sandbox.is_stopped();
+    let closed = if args.keep { sandbox.keep(ui) } else { sandbox.remove() };
+    match result {
         Err(_) if is_stopped => {
             ui.status("Stopped.");
             closed.map(|()| ExitCode::from(STOPPED))
         }
-        told => told.and(closed).map(|()| ExitCode::SUCCESS),
+        result => result.and(closed).map(|()| ExitCode::SUCCESS),
     }
 }
 
 fn is_wanted(ui: &Ui) -> Result<bool, CommandError> {
     let answer = ui.confirm("Start it?")?;
-    answer.ok_or_else(|| CommandError::usage("nobody can be asked here whether to start your agent; `--yes` starts it"))
+    answer.ok_or_else(|| CommandError::usage("cannot ask for confirmation here; pass `--yes` to start your agent"))
 }
 
-fn tell(story: &Story<'_>, stage: &Stage<'_>) -> Result<(), CommandError> {
-    let with = stage.perform(Memory::On)?;
-    let without = stage.perform(Memory::Off)?;
+fn run(story: &Story<'_>, sandbox: &Sandbox<'_>) -> Result<(), CommandError> {
+    let with = sandbox.run_tasks(Memory::On)?;
+    let without = sandbox.run_tasks(Memory::Off)?;
     story.trap(&with)?;
     story.prompts(&with, &without)?;
     story.numbers(&with, &without)?;

@@ -1,4 +1,4 @@
-//! The project of the demo: small commands for text, with tests, and two things that one has to know to change it.
+//! The demo project: small text commands with tests, and two facts that are needed to change it.
 
 use std::fs::{File, create_dir_all};
 use std::io::{self, Write};
@@ -6,10 +6,9 @@ use std::path::Path;
 
 use crate::paths;
 
-/// The tasks, as a checklist in the project.
+/// The tasks, as a checklist.
 pub(super) const PLAN: &str = "PLAN.md";
 
-/// Every file of it.
 const FILES: &[(&str, &str)] = &[
     (paths::CONFIG, include_str!("project/ralph.toml")),
     (PLAN, include_str!("project/PLAN.md")),
@@ -22,14 +21,13 @@ const FILES: &[(&str, &str)] = &[
     ("tools/list.sh", include_str!("project/tools/list.sh")),
 ];
 
-/// Writes the project into a folder.
 pub(super) fn write_to(folder: &Path) -> io::Result<()> {
     FILES
         .iter()
         .try_for_each(|(name, text)| write_file(&folder.join(name), text))
 }
 
-/// Writes a file in place, as agents and editors do. Nothing here has to outlive the next minute.
+/// Writes in place, like agents and editors do; the files need not be durable.
 pub(super) fn write_file(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_dir_all(folder)?;

@@ -1,29 +1,27 @@
-//! What the demo tells: the trap, the failure, the memory, what it changed in a prompt, and the numbers.
+//! The output of the demo: the failure, the memory, what it added to a prompt, and the numbers.
 
 use std::cmp::Ordering;
 
 use ralph_model::{Outcome, count, duration, first_line, preview};
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-use super::facts::{Iteration, Performance};
-use super::stage::{MOST_COST_USD, MOST_ITERATIONS};
+use super::run_summary::{Iteration, RunSummary};
+use super::sandbox::{MAX_COST_USD, MAX_ITERATIONS};
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Style, Ui};
 use crate::wrap::{wrapped, wrapped_around_commands};
 
-/// The widest that a line is, where there is more room.
-const WIDEST: usize = 78;
-/// How far quoted lines stand in.
+/// Maximum line width on wide terminals.
+const MAX_WIDTH: usize = 78;
+/// Indentation of quoted lines.
 const INDENT: &str = "    ";
-/// How many lines of a prompt are shown.
-const MOST_PROMPT_LINES: usize = 3;
+/// Maximum number of prompt lines to print.
+const MAX_PROMPT_LINES: usize = 3;
 
-/// Tells it.
 pub(super) struct Story<'a> {
     ui: &'a Ui,
     width: usize,
-    /// The person's own agent.
     agent: Option<&'a str>,
 }
 
@@ -31,12 +29,12 @@ impl<'a> Story<'a> {
     pub(super) fn new(ui: &'a Ui, agent: Option<&'a str>) -> Self {
         Self {
             ui,
-            width: ui.width().min(WIDEST),
+            width: ui.width().min(MAX_WIDTH),
             agent,
         }
     }
 
-    /// What is about to happen, and what it may cost.
+    /// Announces the demo and its possible cost.
     pub(super) fn beginning(&self) -> Result<(), CommandError> {
         let Some(agent) = self.agent else {
             return self.say(
@@ -46,13 +44,13 @@ impl<'a> Story<'a> {
         };
         self.say(&format!(
             "Five small tasks, done twice by `{agent}`, with memory and without: at least 10 sessions on your account. ralph \
-             does not know what they cost. Each of the two runs stops at {MOST_ITERATIONS} iterations, and at \
-             ${MOST_COST_USD}.00 if the agent reports its cost. It works in a temporary folder, with your settings."
+             does not know what they cost. Each of the two runs stops at {MAX_ITERATIONS} iterations, and at \
+             ${MAX_COST_USD}.00 if the agent reports its cost. It works in a temporary folder, with your settings."
         ))
     }
 
-    /// The first failure, and what became of it.
-    pub(super) fn trap(&self, with: &Performance) -> Result<(), CommandError> {
+    /// Prints the first failure and the memory that came from it.
+    pub(super) fn trap(&self, with: &RunSummary) -> Result<(), CommandError> {
         self.ui.data("\n")?;
         if self.agent.is_none() {
             self.point("The trap", "commands.txt is generated, and no task says so.")?;
@@ -62,7 +60,7 @@ impl<'a> Story<'a> {
             .iter()
             .find(|iteration| iteration.outcome != Outcome::Done)
         else {
-            return self.point("The failure", "none. Your agent stepped into no trap.");
+            return self.point("The failure", "none. Your agent avoided every trap.");
         };
         self.point(
             "The failure",
@@ -75,11 +73,11 @@ impl<'a> Story<'a> {
         )?;
         self.quote(Style::Error, refusing_line(refused))?;
         let Some(note) = with.notes.first() else {
-            return self.point("The memory", "none. Your agent stored no note.");
+            return self.point("The memory", "none. Your agent did not store a memory.");
         };
         self.point(
             "The memory",
-            &format!("iteration {} fixes it and stores a note:", refused.number + 1),
+            &format!("iteration {} fixes it and stores a memory:", refused.number + 1),
         )?;
         self.quote(
             Style::Added,
@@ -87,21 +85,18 @@ impl<'a> Story<'a> {
         )
     }
 
-    /// What the memory adds to a prompt.
-    pub(super) fn prompts(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
+    /// Prints what memory added to a prompt.
+    pub(super) fn prompts(&self, with: &RunSummary, without: &RunSummary) -> Result<(), CommandError> {
         let later = with.iterations.iter().find(|iteration| iteration.notes > 0);
         let Some((later, other)) = later.and_then(|later| Some((later, without.first_attempt(&later.task)?))) else {
             return Ok(());
         };
         let added = added_lines(&other.prompt, &later.prompt);
-        self.point(
-            "The prompt",
-            &format!("\"{}\" begins with this because of it:", later.task),
-        )?;
+        self.point("The prompt", &format!("\"{}\" begins with this memory:", later.task))?;
         let notes = added
             .iter()
             .filter(|line| line.starts_with("### mem-") || line.starts_with("> "));
-        let shown: Vec<&String> = notes.take(MOST_PROMPT_LINES).collect();
+        let shown: Vec<&String> = notes.take(MAX_PROMPT_LINES).collect();
         for line in &shown {
             self.quote(Style::Added, &format!("+ {line}"))?;
         }
@@ -112,19 +107,18 @@ impl<'a> Story<'a> {
         )
     }
 
-    /// The two runs side by side.
-    pub(super) fn numbers(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
-        let row = |title: &str, figure: &dyn Fn(&Performance) -> String| {
-            vec![title.to_owned(), figure(with), figure(without)]
-        };
+    /// Prints the numbers of both runs side by side.
+    pub(super) fn numbers(&self, with: &RunSummary, without: &RunSummary) -> Result<(), CommandError> {
+        let row =
+            |title: &str, figure: &dyn Fn(&RunSummary) -> String| vec![title.to_owned(), figure(with), figure(without)];
         let mut rows = vec![
-            row("Iterations", &|performance| performance.iterations.len().to_string()),
-            row("Failed attempts", &|performance| performance.failures().to_string()),
-            row("Time", &|performance| duration(performance.time)),
+            row("Iterations", &|summary| summary.iterations.len().to_string()),
+            row("Failed attempts", &|summary| summary.failures().to_string()),
+            row("Time", &|summary| duration(summary.time)),
         ];
         if self.agent.is_some() {
-            rows.insert(0, row("Tasks done", &|performance| performance.done().to_string()));
-            rows.push(row("Cost", &|performance| match performance.cost_usd() {
+            rows.insert(0, row("Tasks done", &|summary| summary.done().to_string()));
+            rows.push(row("Cost", &|summary| match summary.cost_usd() {
                 cost if cost > 0.0 => format!("${cost:.2}"),
                 _ => "not reported".to_owned(),
             }));
@@ -133,8 +127,8 @@ impl<'a> Story<'a> {
         self.table(["", "WITH MEMORY", "WITHOUT"], &rows)
     }
 
-    /// What that means, and what to do next.
-    pub(super) fn end(&self, with: &Performance, without: &Performance) -> Result<(), CommandError> {
+    /// Prints the verdict and the next step.
+    pub(super) fn end(&self, with: &RunSummary, without: &RunSummary) -> Result<(), CommandError> {
         let verdict = verdict(with, without);
         self.ui.data("\n")?;
         self.say(&format!(
@@ -146,7 +140,7 @@ impl<'a> Story<'a> {
         ))
     }
 
-    /// A point of the story, with its name in bold.
+    /// Prints a paragraph with its name in bold.
     fn point(&self, name: &str, text: &str) -> Result<(), CommandError> {
         let text = format!("{name}: {text}");
         let lines = wrapped(&text, self.width);
@@ -181,8 +175,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// What the runs say about the memory.
-fn verdict(with: &Performance, without: &Performance) -> String {
+fn verdict(with: &RunSummary, without: &RunSummary) -> String {
     let (done, done_without) = (with.done(), without.done());
     if done != done_without {
         let done = count(done, "task was done", "tasks were done");
@@ -200,12 +193,12 @@ fn verdict(with: &Performance, without: &Performance) -> String {
 
 fn ended(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Retried => "is refused by the gate",
+        Outcome::Retried => "fails the gate",
         _ => "fails",
     }
 }
 
-/// The lines that one text has and the other has not, without blank ones.
+/// Nonblank lines of `with` that `without` does not have.
 fn added_lines(without: &str, with: &str) -> Vec<String> {
     let (without, with): (Vec<&str>, Vec<&str>) = (without.lines().collect(), with.lines().collect());
     let steps = capture_diff_slices(Algorithm::Myers, &without, &with);
@@ -217,7 +210,7 @@ fn added_lines(without: &str, with: &str) -> Vec<String> {
         .collect()
 }
 
-/// The line of a gate's output that says what is wrong.
+/// The line of the gate output that names the problem.
 fn refusing_line(iteration: &Iteration) -> &str {
     let mut lines = iteration.reason.lines();
     lines

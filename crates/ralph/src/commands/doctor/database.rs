@@ -1,4 +1,4 @@
-//! The database of facts: whose it is, whether it is whole, and whether it can be written.
+//! Checks the database: who owns it, whether it is intact, and whether it is writable.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,66 +10,65 @@ use ralph_store::{
 };
 
 use super::finding::{Finding, Fix, Report};
-use super::{Patient, writable};
-use crate::backup_hint::{Fuller, newest_backup, restore_words};
+use super::{DoctorContext, writable};
+use crate::backup_hint::{FullerBackup, newest_backup, restore_advice};
 use crate::error::{CommandError, restore_hint};
 
 /// How often doctor tries to reset the write-ahead log, and the pause in between.
 const RESET_TRIES: u32 = 5;
 const RESET_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many learnings are checked here, which takes less than a second.
-const MOST_LEARNINGS: u64 = 10_000;
+/// The most learnings that are checked here, which takes less than a second.
+const MAX_LEARNINGS: u64 = 10_000;
 
-/// Looks at the database.
-pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
-    let project = &patient.context.project;
+pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let project = &doctor.context.project;
     let path = project.database();
     let shown = project.shown(&path).to_string();
     let own = project.own_database();
     if own != path && own.exists() {
-        let finding = Finding::warning(format!("it is not used: all worktrees share {shown}"));
+        let finding = Finding::warning(format!("not used: all worktrees share {shown}"));
         report.add(
             finding
                 .at(&project.shown(&own))
-                .mend("remove it if nothing else needs it"),
+                .remedy("remove it if nothing else needs it"),
         );
     }
-    check_disk(patient, report);
-    check_modes(patient, report);
+    check_disk(doctor, report);
+    check_modes(doctor, report);
     if path.exists() && !path.is_file() {
-        let finding = Finding::error("it is not a file, so no history is recorded");
-        report.add(finding.at(&shown).mend("move it away, and ralph makes a database"));
+        let finding = Finding::error("not a file, so no history is recorded");
+        report.add(finding.at(&shown).remedy("move it away; ralph creates a new database"));
         return Ok(());
     }
     let place = project.fact_store();
-    let look = || Store::open_to_look(&place).and_then(|store| store.map(|store| store.health()).transpose());
-    let mut looked = look();
+    let inspect = || Store::open_read_only(&place).and_then(|store| store.map(|store| store.health()).transpose());
+    let mut checked = inspect();
     let is_whole = |health: &Option<Health>| {
         let faults = |health: &Health| health.faults.len() + health.unfit_learnings.len();
         health.as_ref().is_none_or(|health| faults(health) == 0)
     };
-    if !looked.as_ref().is_ok_and(is_whole) {
-        // Damage counts when it is seen twice: somebody may have begun to write in between.
-        looked = look();
+    if !checked.as_ref().is_ok_and(is_whole) {
+        // Damage counts only when seen twice: another process may have started to write in between.
+        checked = inspect();
     }
-    match looked {
+    match checked {
         Ok(Some(health)) => {
-            look_at(report, &place, &shown, &health);
-            look_at_learnings(report, &path, &shown, &health);
+            check_health(report, &place, &shown, &health);
+            check_learnings(report, &path, &shown, &health);
             name_backups(report, &place);
             compare_with_backup(report, &place, &shown);
         }
         Ok(None) => {
-            let finding = Finding::note("there is no database yet, so there is no history of the notes");
-            report.add(finding.at(&shown).mend("`ralph init`, or the first note, makes it"));
+            let finding = Finding::note("there is no database yet, so notes have no history");
+            report.add(finding.at(&shown).remedy("`ralph init` or the first note creates it"));
         }
         Err(error) => report.add(unusable(&place, &shown, &error)),
     }
     Ok(())
 }
 
-fn look_at(report: &mut Report, place: &DatabasePlace, shown: &str, health: &Health) {
+fn check_health(report: &mut Report, place: &DatabasePlace, shown: &str, health: &Health) {
     let path = &place.path;
     let before = report.findings.len();
     if let Some(first) = health.faults.first() {
@@ -82,14 +81,14 @@ fn look_at(report: &mut Report, place: &DatabasePlace, shown: &str, health: &Hea
         report.add(damaged(place, shown, &format!("{first}{more}")));
     }
     if !health.up_to_date {
-        let finding = Finding::note("an earlier version of ralph wrote it; the next change brings it up to date");
+        let finding = Finding::note("written by an earlier version of ralph; the next change migrates it");
         report.add(finding.at(&shown).fixed_by(Fix::UpdateDatabase));
     }
     if health.has_unsafe_log() {
-        let finding =
-            Finding::warning("it is on a network file system with a write-ahead log, which is not safe there");
-        report.add(finding.at(&shown).mend(format!(
-            "use it from one machine only, or run `sqlite3 {shown} 'PRAGMA journal_mode = DELETE'` while nothing else uses it"
+        let finding = Finding::warning("it uses a write-ahead log on a network file system, which is not safe");
+        report.add(finding.at(&shown).remedy(format!(
+            "use it from one machine only, or run `sqlite3 {shown} 'PRAGMA journal_mode = DELETE'` while nothing else \
+             uses it"
         )));
     }
     if health.faults.is_empty() && health.up_to_date && health.log_is_long && is_log_kept(path) {
@@ -97,34 +96,34 @@ fn look_at(report: &mut Report, place: &DatabasePlace, shown: &str, health: &Hea
             "another program reads the database, so its write-ahead log ({}) cannot be reset",
             size(health.log_bytes)
         ));
-        let remedy = "close that program; until then, damage to the log can cost everything that is in it";
-        report.add(finding.at(&format!("{shown}-wal")).mend(remedy));
+        let remedy = "close that program; until then, damage to the log can lose its contents";
+        report.add(finding.at(&format!("{shown}-wal")).remedy(remedy));
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     let reason = writable::why_file_is_not(path).or_else(|| writable::why_folder_is_not(folder));
     if let Some(reason) = reason {
-        let finding = Finding::error(format!("it cannot be written, so no history is recorded: {reason}"));
+        let finding = Finding::error(format!("not writable, so no history is recorded: {reason}"));
         report.add(
             finding
                 .at(&shown)
-                .mend("make it and its folder writable for you, or ask their owner"),
+                .remedy("make it and its folder writable, or ask their owner"),
         );
     }
     if report.findings.len() == before && health.unfit_learnings.is_empty() {
         let changes = usize::try_from(health.recorded_changes).unwrap_or(usize::MAX);
-        // Of a long note the earlier texts are files beside it.
+        // Earlier versions of a knowledge entry are files next to it.
         let changes = count(changes, "change", "changes");
         report.ok(format!(
-            "{shown} is whole: {changes} of memories and guardrails on record"
+            "{shown} is intact: {changes} to memories and guardrails on record"
         ));
     }
 }
 
-/// Whether a reader keeps the write-ahead log from being reset, found out by trying. One that only just reads is waited for.
+/// Tries to reset the write-ahead log; returns true if a reader prevents it. Short reads are waited for.
 fn is_log_kept(path: &Path) -> bool {
     let is_kept = || match Store::open_existing(path, Wait::Brief) {
         Ok(Some(store)) => matches!(store.reset_log(), Ok(LogReset::InUse)),
-        // What cannot be opened to be written is reported as such.
+        // A database that is not writable is reported separately.
         Ok(None) | Err(_) => false,
     };
     (0..RESET_TRIES).all(|attempt| {
@@ -135,34 +134,31 @@ fn is_log_kept(path: &Path) -> bool {
     })
 }
 
-/// What `learnings verify` would find, or why that is not known.
-fn look_at_learnings(report: &mut Report, path: &Path, shown: &str, health: &Health) {
-    let looked = match health.faults.is_empty() && health.up_to_date {
+/// What `learnings verify` would find, or why that is unknown.
+fn check_learnings(report: &mut Report, path: &Path, shown: &str, health: &Health) {
+    let checked = match health.faults.is_empty() && health.up_to_date {
         true => faults_of_learnings(path),
-        false => Ok(LearningsLook::None),
+        false => Ok(LearningsCheck::None),
     };
     let unfit = health.unfit_learnings.first();
-    let finding = match (looked, unfit) {
-        (Ok(LearningsLook::Faults(found)), _) if !found.is_empty() => wrong_learnings(&found),
-        (_, Some(unfit)) => Finding::error(format!("a learning holds what it must not: {unfit}"))
-            .mend("`ralph learnings verify` names it, and what mends it"),
-        (Ok(LearningsLook::Faults(_) | LearningsLook::None), None) => return,
-        (Ok(LearningsLook::TooMany(learnings)), None) => Finding::note(format!(
-            "its {learnings} learnings were not checked, since that takes a while"
+    let finding = match (checked, unfit) {
+        (Ok(LearningsCheck::Faults(found)), _) if !found.is_empty() => wrong_learnings(&found),
+        (_, Some(unfit)) => Finding::error(format!("a learning is invalid: {unfit}"))
+            .remedy("`ralph learnings verify` shows it and how to fix it"),
+        (Ok(LearningsCheck::Faults(_) | LearningsCheck::None), None) => return,
+        (Ok(LearningsCheck::TooMany(learnings)), None) => Finding::note(format!(
+            "its {learnings} learnings were not checked, because that takes a while"
         ))
-        .mend("`ralph learnings verify` checks them"),
+        .remedy("`ralph learnings verify` checks them"),
         (Err(error), None) => Finding::note(format!("its learnings could not be checked: {error}"))
-            .mend("`ralph learnings verify` tries it again"),
+            .remedy("`ralph learnings verify` tries again"),
     };
     report.add(finding.at(&shown));
 }
 
-/// How many things are wrong with the learnings, and which of them cannot be read.
+/// How many problems the learnings have, and which of them are unreadable.
 fn wrong_learnings(found: &[LearningFault]) -> Finding {
-    let wrong = format!(
-        "{} wrong with the learnings",
-        count(found.len(), "thing is", "things are")
-    );
+    let wrong = format!("{} with the learnings", count(found.len(), "problem", "problems"));
     let unreadable: Vec<&str> = found
         .iter()
         .filter(|fault| fault.kind == LearningFaultKind::Unreadable)
@@ -173,54 +169,53 @@ fn wrong_learnings(found: &[LearningFault]) -> Finding {
         [first] => Finding::error(format!("{wrong}; {first} cannot be read")),
         [first, others @ ..] => Finding::error(format!("{wrong}; {first} and {} more cannot be read", others.len())),
     };
-    finding.mend("`ralph learnings verify` names them, and what mends each")
+    finding.remedy("`ralph learnings verify` shows them and how to fix each")
 }
 
-/// What a look at the learnings came to.
-enum LearningsLook {
-    /// Nobody looked.
+/// The result of checking the learnings.
+enum LearningsCheck {
     None,
     Faults(Vec<LearningFault>),
     TooMany(u64),
 }
 
-fn faults_of_learnings(path: &Path) -> Result<LearningsLook, StoreError> {
-    let Some(store) = Store::open_to_look(path)? else {
-        return Ok(LearningsLook::Faults(Vec::new()));
+fn faults_of_learnings(path: &Path) -> Result<LearningsCheck, StoreError> {
+    let Some(store) = Store::open_read_only(path)? else {
+        return Ok(LearningsCheck::Faults(Vec::new()));
     };
     match store.count_learnings()? {
-        many if many > MOST_LEARNINGS => Ok(LearningsLook::TooMany(many)),
-        _ => store.verify_learnings().map(LearningsLook::Faults),
+        many if many > MAX_LEARNINGS => Ok(LearningsCheck::TooMany(many)),
+        _ => store.verify_learnings().map(LearningsCheck::Faults),
     }
 }
 
-/// Whether there is room for what is to be recorded.
-fn check_disk(patient: &Patient<'_>, report: &mut Report) {
-    let project = &patient.context.project;
+/// Checks for free disk space.
+fn check_disk(doctor: &DoctorContext<'_>, report: &mut Report) {
+    let project = &doctor.context.project;
     let database = project.database();
     let folder = database.ancestors().skip(1).find(|folder| folder.is_dir());
     let folder = folder.unwrap_or(&project.root);
     if is_disk_full(&[folder.to_owned()]) {
-        let finding = Finding::error("the disk is full, so nothing can be recorded, and a run waits");
-        report.add(finding.at(&folder.display()).mend("make room on it"));
+        let finding = Finding::error("the disk is full: nothing can be recorded, and runs wait");
+        report.add(finding.at(&folder.display()).remedy("free some space"));
     }
 }
 
-/// Whether others can read what is ralph's.
-fn check_modes(patient: &Patient<'_>, report: &mut Report) {
-    let project = &patient.context.project;
-    let open = project.open_to_others();
+/// Checks whether other users can read ralph's files.
+fn check_modes(doctor: &DoctorContext<'_>, report: &mut Report) {
+    let project = &doctor.context.project;
+    let open = project.readable_by_others();
     if let Some(first) = open.first() {
         let more = match open.len() - 1 {
             0 => String::new(),
-            more => format!(", as {}", count(more, "more file", "more files")),
+            more => format!(", and {}", count(more, "more file", "more files")),
         };
-        let finding = Finding::warning(format!("others than its owner can read it{more}"));
-        report.add(finding.at(&project.shown(first)).fixed_by(Fix::CloseToOthers));
+        let finding = Finding::warning(format!("other users can read it{more}"));
+        report.add(finding.at(&project.shown(first)).fixed_by(Fix::RestrictPermissions));
     }
 }
 
-/// Says how many backups there are.
+/// Reports the backups.
 fn name_backups(report: &mut Report, place: &DatabasePlace) {
     let Some(folder) = &place.backups else { return };
     match Backups::in_folder(folder).list() {
@@ -228,20 +223,20 @@ fn name_backups(report: &mut Report, place: &DatabasePlace) {
             if let Some(newest) = backups.last() {
                 let number = count(backups.len(), "backup", "backups");
                 let day = newest.made_at.strftime("%Y-%m-%d");
-                report.ok(format!("{number} in {}, the newest of {day}", folder.display()));
+                report.ok(format!("{number} in {}, newest from {day}", folder.display()));
             }
         }
         Err(error) => report.add(Finding::warning(format!("its backups cannot be listed: {error}"))),
     }
 }
 
-/// Says that the newest backup has more on record than the database. Tasks that were deleted since are a reason, too.
+/// Reports if the newest backup has more records than the database. Deleting tasks also causes this.
 fn compare_with_backup(report: &mut Report, place: &DatabasePlace, shown: &str) {
-    let fuller = Store::open_to_look(place).and_then(|store| match store {
-        Some(store) => Fuller::find(place, &store),
+    let fuller = Store::open_read_only(place).and_then(|store| match store {
+        Some(store) => FullerBackup::find(place, &store),
         None => Ok(None),
     });
-    // What cannot be counted is damaged, which is reported as such.
+    // A database that cannot be counted is damaged, which is reported separately.
     let Ok(Some(fuller)) = fuller else { return };
     let words = |counts: RecordCounts| {
         let [tasks, entries] = [counts.tasks, counts.journal_entries].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
@@ -257,76 +252,78 @@ fn compare_with_backup(report: &mut Report, place: &DatabasePlace, shown: &str) 
         words(fuller.has)
     );
     let finding = match fuller.has.journal_entries > fuller.database_has.journal_entries {
-        // They are never deleted.
+        // Journal entries are never deleted.
         true => Finding::warning(what),
         false => Finding::note(what),
     };
-    let remedy = format!("if you did not delete them, {}", restore_words(&fuller.backup));
-    report.add(finding.at(&shown).mend(remedy));
+    let remedy = format!("if you did not delete them, {}", restore_advice(&fuller.backup));
+    report.add(finding.at(&shown).remedy(remedy));
 }
 
 fn unusable(place: &DatabasePlace, shown: &str, error: &StoreError) -> Finding {
-    let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
+    let moved = format!("`mv {shown} {shown}.other`; ralph then starts a new history");
     match error {
         StoreError::Foreign { .. } => {
-            let remedy =
-                format!("`ralph import refound` takes it over if it is that of RefoundAI's ralph; else {moved}");
-            Finding::error("it belongs to another tool, so no history is recorded").mend(remedy)
+            let remedy = format!("if it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise {moved}");
+            Finding::error("it belongs to another tool, so no history is recorded").remedy(remedy)
         }
         StoreError::NotADatabase { .. } => {
-            let remedy = newest_backup(place).map_or(moved, |backup| restore_words(&backup));
-            Finding::error("it is not an SQLite database, so no history is recorded").mend(remedy)
+            let remedy = newest_backup(place).map_or(moved, |backup| restore_advice(&backup));
+            Finding::error("it is not an SQLite database, so no history is recorded").remedy(remedy)
         }
         StoreError::Older { found, .. } => Finding::error(format!(
-            "an unreleased ralph wrote it (schema {found}), so no history is recorded"
+            "written by an unreleased version of ralph (schema {found}), so no history is recorded"
         ))
-        .mend(format!(
-            "export what you need with the ralph that wrote it (`ralph learnings export`, `ralph journal export`), then {moved}"
+        .remedy(format!(
+            "export your data with the version that wrote it (`ralph learnings export`, `ralph journal export`), then \
+             {moved}"
         )),
         StoreError::Newer { found, known, .. } => Finding::error(format!(
-            "a newer ralph wrote it (its format is {found}, this one knows up to {known}), so no history is recorded"
+            "written by a newer version of ralph (format {found}, this version supports up to {known}), so no history \
+             is recorded"
         ))
-        .mend("update ralph"),
+        .remedy("update ralph"),
         StoreError::Lost { backup, .. } => {
             let backup_shown = backup.display();
             let state = if place.path.exists() { "empty" } else { "missing" };
-            Finding::error(format!("it is {state}, but there is a backup of it: {backup_shown}"))
-                .mend(restore_hint(backup))
+            Finding::error(format!("it is {state}, but has a backup: {backup_shown}")).remedy(restore_hint(backup))
         }
         StoreError::NoBackupFolder { .. } => {
-            Finding::error("it needs a newer schema, and there is no folder to back it up to first")
-                .mend("`ralph init` makes one; it needs HOME or XDG_STATE_HOME to be set")
+            Finding::error("it needs a schema upgrade, but there is no folder for the backup")
+                .remedy("`ralph init` makes one; it needs HOME or XDG_STATE_HOME to be set")
         }
         StoreError::Io { source, .. } => {
-            Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
+            Finding::error(format!("it cannot be read: {source}")).remedy("make it readable, or ask its owner")
         }
-        StoreError::Full { .. } => Finding::error("the disk is full, so no history is recorded").mend("make room"),
-        StoreError::LessonsChanged | StoreError::Busy { .. } => busy(),
+        StoreError::Full { .. } => {
+            Finding::error("the disk is full, so no history is recorded").remedy("free some space")
+        }
+        StoreError::LearningsChanged | StoreError::Busy { .. } => busy(),
         StoreError::Replaced { .. } => Finding::error(error.to_string()),
         StoreError::Sql { reason, .. } if reason.contains("unable to open") || reason.contains("readonly") => {
             Finding::error(format!("it cannot be used: {reason}"))
-                .mend("make it, its folder, and the files beside it writable for you, or ask their owner")
+                .remedy("make it, its folder and the files next to it writable, or ask their owner")
         }
         StoreError::Sql { reason, .. } => return damaged(place, shown, reason),
         StoreError::Damaged { what, .. } => return damaged(place, shown, what),
         StoreError::UnreadableLearning { learning, .. } => {
-            Finding::error(learning.to_string()).mend("`ralph learnings verify` tells what mends it")
+            Finding::error(learning.to_string()).remedy("`ralph learnings verify` shows how to fix it")
         }
     }
     .at(&shown)
 }
 
 fn busy() -> Finding {
-    Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
+    Finding::warning("locked by another process, so it was not checked").remedy("run doctor again later")
 }
 
 fn damaged(place: &DatabasePlace, shown: &str, what: &str) -> Finding {
     let finding = Finding::error(format!("it is damaged: {what}")).at(&shown);
-    finding.mend(match newest_backup(place) {
-        Some(backup) => format!("{}; the damaged file is kept beside it", restore_words(&backup)),
+    finding.remedy(match newest_backup(place) {
+        Some(backup) => format!("{}; the damaged file is kept next to it", restore_advice(&backup)),
         None => format!(
-            "the notes themselves are safe in their files; copy {shown}* away first, then `sqlite3 {shown} .recover` \
-             shows what can be saved of their history"
+            "the notes are safe in their files; copy {shown}* away first, then `sqlite3 {shown} .recover` \
+             shows what can be recovered of their history"
         ),
     })
 }

@@ -1,16 +1,16 @@
-//! The learnings of an earlier tool: whether its files are whole, and whether what they hold was taken over.
+//! Checks the learnings of an earlier tool: whether its files are intact and their contents imported.
 
 use ralph_memory::exchange::{FileProblem, Loaded, load};
 use ralph_model::count;
 
-use super::Patient;
+use super::DoctorContext;
 use super::finding::{Finding, Report};
-use crate::commands::learnings::foreign::{files_in, not_taken_over};
+use crate::commands::learnings::incoming::{count_changes, files_in};
 use crate::error::CommandError;
 use crate::paths;
 
-pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
-    let context = &patient.context;
+pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let context = &doctor.context;
     let project = &context.project;
     let files = files_in(&project.root.join(paths::EARLIER_KNOWLEDGE));
     if files.is_empty() {
@@ -27,45 +27,45 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
             readable.push((kind, path));
         }
     }
-    match not_taken_over(context, &readable)? {
-        0 if broken == 0 => report.ok("what an earlier tool has learned is here"),
+    match count_changes(context, &readable)? {
+        0 if broken == 0 => report.ok("all learnings of the earlier tool are imported"),
         0 => {}
         number => {
             let number = count(number, "learning that is", "learnings that are");
-            let finding = Finding::note(format!("an earlier tool has {number} not here"));
-            let command = format!("`ralph learnings import {}` takes them over", paths::EARLIER_KNOWLEDGE);
-            report.add(finding.at(paths::EARLIER_KNOWLEDGE).mend(command));
+            let finding = Finding::note(format!("an earlier tool has {number} not imported"));
+            let command = format!("`ralph learnings import {}` imports them", paths::EARLIER_KNOWLEDGE);
+            report.add(finding.at(paths::EARLIER_KNOWLEDGE).remedy(command));
         }
     }
     Ok(())
 }
 
-/// What is wrong with a file, and what helps.
+/// Describes the damage to a file and the remedy.
 fn damage(loaded: &Loaded) -> Option<Finding> {
     match loaded {
         Loaded::Good(_) => None,
         Loaded::Recovered { why, .. } => Some(
             Finding::warning(format!("{why}; its backup is good"))
-                .mend("`ralph learnings import` takes the backup; the earlier tool needs it copied over the file"),
+                .remedy("`ralph learnings import` uses the backup; for the earlier tool, copy it over the file"),
         ),
         Loaded::Bad {
             why,
             backup,
-            as_it_stands,
+            damaged_file,
         } => {
             let finding = Finding::warning(format!("{why}; {}", of_backup(backup.as_ref())));
-            let remedy = match as_it_stands {
-                Some(_) => "look at it; `ralph learnings import FILE --force` takes it as it stands",
-                None => "bring it back from a copy of yours, or remove it",
+            let remedy = match damaged_file {
+                Some(_) => "check the file; `ralph learnings import FILE --force` imports it as it is",
+                None => "restore it from your own copy, or remove it",
             };
-            Some(finding.mend(remedy))
+            Some(finding.remedy(remedy))
         }
     }
 }
 
 fn of_backup(problem: Option<&FileProblem>) -> String {
     match problem {
-        Some(problem) => format!("its backup is no good either ({problem})"),
+        Some(problem) => format!("its backup is unusable too ({problem})"),
         None => "it has no backup".to_owned(),
     }
 }

@@ -1,68 +1,65 @@
-//! The search index: whether it can be trusted, and whether it answers what the files say.
+//! Checks the search index: whether it is intact and matches the files.
 
 use std::path::Path;
 
-use ralph_memory::catalogue::{Catalogue, Verified};
-use ralph_store::index::{Index, Standing};
+use ralph_memory::note_index::{NoteIndex, Verified};
+use ralph_store::index::{Index, IndexState};
 
 use super::finding::{Finding, Fix, Report};
-use super::{Patient, writable};
+use super::{DoctorContext, writable};
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// Looks at the index.
-pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
-    let project = &patient.context.project;
+pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let project = &doctor.context.project;
     let path = project.index();
     let shown = project.shown(&path).to_string();
     if path.exists() && !path.is_file() {
-        let finding = Finding::error("it is not a file, so there is no index, and answers take longer");
-        report.add(finding.at(&shown).mend("move it away, and ralph makes an index"));
+        let finding = Finding::error("not a file, so there is no index and searches are slower");
+        report.add(finding.at(&shown).remedy("move it away; ralph creates a new index"));
         return Ok(());
     }
-    let standing = Index::standing(&path);
+    let standing = Index::state(&path);
     match &standing {
-        Standing::Missing => report.ok("there is no index yet; it is made when it is needed"),
-        Standing::Sealed => compare(patient, report, &shown),
-        Standing::Unsealed => {
-            let what = "it was not written to its end, before a restart, or by another version; it will be made anew";
-            report.add(Finding::note(what).at(&shown).fixed_by(Fix::RemakeIndex));
+        IndexState::Missing => report.ok("there is no index yet; it is created when needed"),
+        IndexState::Sealed => compare(doctor, report, &shown),
+        IndexState::Unsealed => {
+            let what = "written incompletely, before a restart, or by another version; it will be rebuilt";
+            report.add(Finding::note(what).at(&shown).fixed_by(Fix::RebuildIndex));
         }
-        Standing::Foreign => {
-            let finding = Finding::error("it belongs to another tool, so there is no index, and answers take longer");
-            let remedy = format!("`mv {shown} {shown}.other`, and ralph makes an index");
-            report.add(finding.at(&shown).mend(remedy));
+        IndexState::Foreign => {
+            let finding = Finding::error("it belongs to another tool, so there is no index and searches are slower");
+            let remedy = format!("`mv {shown} {shown}.other`; ralph then creates a new index");
+            report.add(finding.at(&shown).remedy(remedy));
         }
-        Standing::Unreadable(reason) => {
-            let finding = Finding::error(format!("it cannot be read, so answers take longer: {reason}"));
-            report.add(finding.at(&shown).mend("remove it; it is made anew"));
+        IndexState::Unreadable(reason) => {
+            let finding = Finding::error(format!("not readable, so searches are slower: {reason}"));
+            report.add(finding.at(&shown).remedy("remove it; ralph rebuilds it"));
         }
     }
-    if !matches!(standing, Standing::Foreign | Standing::Unreadable(_)) {
+    if !matches!(standing, IndexState::Foreign | IndexState::Unreadable(_)) {
         let folder = path.parent().unwrap_or(Path::new("."));
         let reason = writable::why_file_is_not(&path).or_else(|| writable::why_folder_is_not(folder));
         if let Some(reason) = reason {
-            let finding = Finding::warning(format!("it cannot be written, so answers take longer: {reason}"));
+            let finding = Finding::warning(format!("not writable, so searches are slower: {reason}"));
             report.add(
                 finding
                     .at(&shown)
-                    .mend("make it and its folder writable for you, or ask their owner"),
+                    .remedy("make it and its folder writable, or ask their owner"),
             );
         }
     }
     Ok(())
 }
 
-fn compare(patient: &Patient<'_>, report: &mut Report, shown: &str) {
-    match Catalogue::verify(&patient.context.catalogue(Spelling::Own)) {
-        Ok(Verified::Same) => report.ok(format!("{shown} answers what the files say")),
-        Ok(Verified::Behind) => report.ok(format!(
-            "{shown} is older than the files; the next question brings it up to date"
-        )),
+fn compare(doctor: &DoctorContext<'_>, report: &mut Report, shown: &str) {
+    match NoteIndex::verify(&doctor.context.note_index(Spelling::Own)) {
+        Ok(Verified::Same) => report.ok(format!("{shown} matches the files")),
+        Ok(Verified::Behind) => report.ok(format!("{shown} is older than the files; the next search updates it")),
         Ok(Verified::Differs(what)) => {
-            let finding = Finding::error(format!("it does not answer what the files say: {what}"));
-            let remedy = format!("`ralph doctor --fix`, or remove {shown}; it is made anew");
-            report.add(finding.at(&shown).mend(remedy).fixed_by(Fix::RemakeIndex));
+            let finding = Finding::error(format!("it does not match the files: {what}"));
+            let remedy = format!("`ralph doctor --fix`, or remove {shown}; ralph rebuilds it");
+            report.add(finding.at(&shown).remedy(remedy).fixed_by(Fix::RebuildIndex));
         }
         Err(error) => {
             let finding = Finding::note(format!("it could not be compared with the files: {error}"));

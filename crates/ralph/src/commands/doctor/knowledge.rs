@@ -1,48 +1,48 @@
-//! Files in the folder of long notes that are none, so that no prompt holds them and no search finds them.
+//! Checks for files in the knowledge folder that are not valid entries, so that no prompt contains them and no search
+//! finds them.
 
-use ralph_memory::catalogue::look_at_knowledge;
+use ralph_memory::note_index::inspect_knowledge;
 use ralph_model::count;
 use ralph_notes::KnowledgeProblem;
 
-use super::Patient;
+use super::DoctorContext;
 use super::finding::{Finding, Report};
-use super::remedies::{MEND_YAML, SAVE_AS_UTF8, SHORTEN_FRONTMATTER};
+use super::remedies::{FIX_YAML, SAVE_AS_UTF8, SHORTEN_FRONTMATTER};
 use crate::error::CommandError;
 use crate::paths;
 
-/// How many files are named.
+/// How many files are listed.
 const NAMED: usize = 20;
 
-/// Looks at every long note, in its file.
-pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
-    let knowledge = patient.context.knowledge();
-    let place = patient.context.project.shown(knowledge.path()).to_string();
-    let looked = match look_at_knowledge(knowledge.path(), &patient.context.project) {
+pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let knowledge = doctor.context.knowledge();
+    let place = doctor.context.project.shown(knowledge.path()).to_string();
+    let looked = match inspect_knowledge(knowledge.path(), &doctor.context.project) {
         Ok(looked) => looked,
         Err(error) => {
-            let finding = Finding::warning(format!("the long notes cannot be listed: {error}"));
-            report.add(finding.at(&place).mend("it has to be a folder that you may read"));
+            let finding = Finding::warning(format!("knowledge entries cannot be listed: {error}"));
+            report.add(finding.at(&place).remedy("it must be a readable folder"));
             return Ok(());
         }
     };
     for (file, why) in looked.skipped.iter().take(NAMED) {
-        let finding = Finding::warning(format!("it is skipped: {why}")).at(&format!("{}/{file}", paths::KNOWLEDGE));
-        report.add(finding.mend(remedy(why)));
+        let finding = Finding::warning(format!("skipped: {why}")).at(&format!("{}/{file}", paths::KNOWLEDGE));
+        report.add(finding.remedy(remedy(why)));
     }
     let more = looked.skipped.len().saturating_sub(NAMED);
     if more > 0 {
         let are = count(more, "more file is", "more files are");
         let finding = Finding::warning(format!("{are} skipped")).at(&place);
-        report.add(finding.mend("mend those that are named, and look again"));
+        report.add(finding.remedy("fix the files listed above, then run doctor again"));
     }
     if looked.notes > 0 && looked.skipped.is_empty() {
-        let notes = count(looked.notes, "long note", "long notes");
+        let notes = count(looked.notes, "knowledge entry", "knowledge entries");
         report.ok(format!("{place} is fine: {notes}"));
     }
     Ok(())
 }
 
-/// What makes a long note of a file that is skipped for this reason.
+/// How to turn a skipped file into a valid entry.
 fn remedy(why: &str) -> &'static str {
     let is = |problem: KnowledgeProblem| problem.to_string() == why;
     let lacks_keys = [
@@ -51,16 +51,16 @@ fn remedy(why: &str) -> &'static str {
         KnowledgeProblem::NoTags,
     ];
     if why.starts_with(&KnowledgeProblem::BadYaml(String::new()).to_string()) {
-        MEND_YAML
+        FIX_YAML
     } else if is(KnowledgeProblem::NotText) {
         SAVE_AS_UTF8
     } else if is(KnowledgeProblem::LargeFrontmatter) {
         SHORTEN_FRONTMATTER
     } else if is(KnowledgeProblem::TooLarge) {
-        "make several notes of it, or give it another ending than .md"
+        "split it into several entries, or change its extension from .md"
     } else if lacks_keys.into_iter().any(is) {
-        "begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md"
+        "start it with the lines `---`, `title: TITLE`, `tags: [TAG]` and `---`; or change its extension from .md"
     } else {
-        "put a file of text there that you may read, with a name in UTF-8"
+        "make it a readable text file with a UTF-8 name"
     }
 }

@@ -1,4 +1,4 @@
-//! `ralph doctor --restore-backup`: puts a backup in the place of a database that is missing, damaged, or not wanted.
+//! `ralph doctor --restore-backup`: replaces a missing, damaged or unwanted database with a backup.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Project;
 
-/// How many of the last runs are looked at: more than can be live at once.
+/// How many recent runs are checked: more than can be live at once.
 const RUNS: usize = 1000;
 
-/// Whether the person is asked.
+/// Whether the user is asked for confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     Asked,
@@ -29,7 +29,7 @@ pub(super) fn restore(context: &Context<'_>, name: Option<&str>, consent: Consen
         None => Vec::new(),
     };
     let backup = chosen(&backups, name)?;
-    let _locks = keep_runs_out(project)?;
+    let _locks = lock_worktrees(project)?;
     refuse_live_runs(context)?;
     backup.verify().map_err(|error| unusable(&error, &backups, backup))?;
     if consent == Consent::Asked {
@@ -43,15 +43,14 @@ pub(super) fn restore(context: &Context<'_>, name: Option<&str>, consent: Consen
     if let Some(kept) = kept {
         context
             .ui
-            .status(&format!("What was there before is kept as {}.", project.shown(&kept)));
+            .status(&format!("The previous database was kept as {}.", project.shown(&kept)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks whether the database is to be replaced.
 fn confirm(context: &Context<'_>, place: &DatabasePlace, backup: &Backup) -> Result<(), CommandError> {
     let kept = if place.path.exists() {
-        " The present database is kept beside it."
+        " The current database is kept next to it."
     } else {
         ""
     };
@@ -64,18 +63,18 @@ fn confirm(context: &Context<'_>, place: &DatabasePlace, backup: &Backup) -> Res
     match context.ui.confirm(&question)? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::new("not confirmed; nothing was changed")),
-        None => Err(CommandError::new("there is no terminal to ask at; nothing was changed")
+        None => Err(CommandError::new("confirmation needs a terminal; nothing was changed")
             .hint("`ralph doctor --restore-backup --yes` restores it without asking")),
     }
 }
 
-/// A backup that cannot be used, with the newest older one that can.
+/// The error for an unusable backup; suggests the newest usable one.
 fn unusable(error: &StoreError, backups: &[Backup], backup: &Backup) -> CommandError {
     let refused = CommandError::new(format!("{error}; nothing was changed"));
     let others = backups.iter().rev().filter(|other| *other != backup);
     match others.into_iter().find(|other| other.verify().is_ok()) {
         Some(other) => refused.hint(format!(
-            "`ralph doctor --restore-backup {}` restores the one of {}",
+            "`ralph doctor --restore-backup {}` restores the one from {}",
             other.name(),
             other.made_at.strftime("%Y-%m-%d %H:%M UTC")
         )),
@@ -83,11 +82,12 @@ fn unusable(error: &StoreError, backups: &[Backup], backup: &Backup) -> CommandE
     }
 }
 
-/// The newest backup, or the one with a name that begins so.
+/// The newest backup, or the one whose name has this prefix.
 fn chosen<'a>(backups: &'a [Backup], name: Option<&str>) -> Result<&'a Backup, CommandError> {
     let Some(newest) = backups.last() else {
-        return Err(CommandError::new("there is no backup of this project")
-            .hint("`ralph run` makes one at its start, once a day"));
+        return Err(
+            CommandError::new("there is no backup of this project").hint("`ralph run` makes one a day, when it starts")
+        );
     };
     let Some(name) = name else { return Ok(newest) };
     let found: Vec<&Backup> = backups
@@ -104,8 +104,8 @@ fn chosen<'a>(backups: &'a [Backup], name: Option<&str>) -> Result<&'a Backup, C
     }
 }
 
-/// Holds the lock of every worktree that shares the database, or refuses because a run has one.
-fn keep_runs_out(project: &Project) -> Result<Vec<WorktreeLock>, CommandError> {
+/// Locks every worktree that shares the database, or refuses because a run holds a lock.
+fn lock_worktrees(project: &Project) -> Result<Vec<WorktreeLock>, CommandError> {
     let mut locks = Vec::new();
     for root in project.roots() {
         let lock = Project::run_lock_in(&root);
@@ -121,16 +121,16 @@ fn keep_runs_out(project: &Project) -> Result<Vec<WorktreeLock>, CommandError> {
     Ok(locks)
 }
 
-/// Refuses while the present database says that a run goes on, as one on another host. One that cannot be read says nothing.
+/// Refuses if the current database has a live run, for example on another host. An unreadable database has none.
 fn refuse_live_runs(context: &Context<'_>) -> Result<(), CommandError> {
     let database = context.project.database();
-    let Ok(Some(store)) = Store::open_to_look(&database) else {
+    let Ok(Some(store)) = Store::open_read_only(&database) else {
         return Ok(());
     };
     let runs = store.recent_runs(RUNS).unwrap_or_default();
     let now = context.clock().now();
     match runs.iter().find(|run| run.ended.is_none() && is_live(run, now)) {
-        Some(run) => Err(live(&format!("{} goes on", run.begun.id))),
+        Some(run) => Err(live(&format!("{} is still running", run.begun.id))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `feature create`: makes a feature, with the files that say what is wanted and how.
+//! `feature create`: creates a feature and its specification and plan files.
 
 use std::io;
 
@@ -15,29 +15,29 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::text_file::read_text;
 
-/// Make a feature: several tasks that serve one purpose, with a specification and a plan. Prints its id
+/// Create a feature and print its id
 ///
-/// Both texts lie in `.ralph/features/NAME/`, as `spec.md` and `plan.md`, for people to edit and for git to keep; the agent
-/// of every task of the feature is shown them. Files that are there already stay as they are.
+/// A feature groups tasks and has a specification and a plan, `spec.md` and `plan.md` in `.ralph/features/NAME/`. They
+/// are part of the prompt of each of its tasks. Existing files are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph feature create search
   ralph feature create search --spec docs/search.md --plan plan.md
-  ralph task import --feature search      # the boxes of its plan become tasks
+  ralph task import --feature search      # makes tasks from its plan
   ralph run search                        # work on its tasks")]
 pub(crate) struct CreateArgs {
-    /// Its name, which is also that of its folder: letters, digits, `-`, `_` and `.`
+    /// Name of the feature and its folder: letters, digits, `-`, `_` and `.`
     #[arg(value_name = "NAME", allow_hyphen_values = true)]
     name: String,
-    /// A file that says what is wanted; it is copied
+    /// File to copy as the specification
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
-    /// A file that says how it is to be built; it is copied
+    /// File to copy as the plan
     #[arg(long, value_name = "FILE")]
     plan: Option<String>,
     #[command(flatten)]
     secrets: SecretArgs,
-    /// Print the feature as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
@@ -56,7 +56,7 @@ pub(super) fn cmd_create(context: &Context<'_>, args: &CreateArgs) -> Result<(),
         let (name, id) = (known.name, known.id);
         return Err(FeatureError::Taken { name, id }.into());
     }
-    // The files first: whoever is killed between them and the database leaves files that the next try takes as they are.
+    // Files first: if ralph is killed here, the next call uses the files that exist.
     create_folder(&context.features().folder_of(&name))?;
     put(context, &name, FeatureFile::Spec, spec.as_deref())?;
     put(context, &name, FeatureFile::Plan, plan.as_deref())?;
@@ -69,30 +69,30 @@ pub(super) fn cmd_create(context: &Context<'_>, args: &CreateArgs) -> Result<(),
     for file in FeatureFile::ALL {
         if context.features().text(&name, file) == FeatureFileText::Unwritten {
             let what = match file {
-                FeatureFile::Spec => "what is wanted",
-                FeatureFile::Plan => "how it is to be built",
+                FeatureFile::Spec => "specification",
+                FeatureFile::Plan => "plan",
             };
             let file = context.features().shown_file(&name, file);
-            context.ui.status(&format!("Write {what} in {file}."));
+            context.ui.status(&format!("Write the {what} in {file}."));
         }
     }
     Ok(())
 }
 
-/// What a given file holds, as it is; it must be a text that an agent can be shown.
+/// The text of a given file, which must be acceptable for a prompt.
 fn text_of(context: &Context<'_>, file: &str, policy: SecretPolicy) -> Result<String, CommandError> {
     let text = read_text(context, file)?;
     accept(&text, policy).map_err(|refusal| CommandError::from(refusal).about(file))?;
     if text.len() > MAX_FEATURE_FILE_BYTES {
         let bytes = text.len();
         return Err(CommandError::usage(format!(
-            "{file} has {bytes} bytes; what is written about a feature has at most {MAX_FEATURE_FILE_BYTES}"
+            "{file} has {bytes} bytes; the limit for a specification or plan is {MAX_FEATURE_FILE_BYTES}"
         )));
     }
     Ok(text)
 }
 
-/// Writes a file of a new feature, unless it is there.
+/// Writes a file of a new feature, unless it exists.
 fn put(context: &Context<'_>, name: &FeatureName, file: FeatureFile, given: Option<&str>) -> Result<(), CommandError> {
     let folder = context.features();
     let template = file.template(name);
@@ -102,12 +102,10 @@ fn put(context: &Context<'_>, name: &FeatureName, file: FeatureFile, given: Opti
             let is_same =
                 given.is_none_or(|given| std::fs::read(folder.file(name, file)).is_ok_and(|it| it == given.as_bytes()));
             if is_same {
-                context
-                    .ui
-                    .status(&format!("{shown} was there already, and is taken as it is."));
+                context.ui.status(&format!("{shown} already exists; kept it."));
             } else {
                 context.ui.warning(&format!(
-                    "{shown} was there already, and is taken as it is; the given file was not copied."
+                    "{shown} already exists; kept it and did not copy the given file."
                 ));
             }
             Ok(())

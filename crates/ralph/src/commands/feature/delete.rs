@@ -1,4 +1,4 @@
-//! `feature delete`: takes a feature away, and never what a person wrote about it.
+//! `feature delete`: deletes a feature, but never files that a person wrote.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use crate::changed_file::remove_file;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete a feature; its tasks stay, and what was tried stays on record
+/// Delete a feature, but keep its tasks
 ///
-/// What a person wrote in its specification and plan is never deleted. Files as ralph made them go with the feature.
+/// A specification or plan that was edited is kept; unchanged templates are deleted. The journal is not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph feature delete search
   ralph feature delete search --with-tasks")]
 pub(crate) struct DeleteArgs {
-    /// Its name, its id, or the beginning of it
+    /// Name, id, or a unique prefix of the id
     #[arg(value_name = "NAME")]
     feature: String,
-    /// Delete its tasks too, with everything below them
+    /// Also delete its tasks and their subtasks
     #[arg(long)]
     with_tasks: bool,
 }
@@ -32,18 +32,18 @@ pub(crate) struct DeleteArgs {
 pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(), CommandError> {
     let (mut store, feature) = find_to_change(context, &args.feature)?;
     let reach = if args.with_tasks {
-        TasksOfFeature::Go
+        TasksOfFeature::Delete
     } else {
-        TasksOfFeature::Stay
+        TasksOfFeature::Keep
     };
     let deleted = store.delete_feature(&feature.id, reach, context.clock().now())?;
     let tasks = deleted.tasks.len();
     if tasks > 0 {
         context.ui.status(&match reach {
-            TasksOfFeature::Go => format!("With {} of it.", count(tasks, "task", "tasks")),
-            TasksOfFeature::Stay => {
-                let tasks = count(tasks, "task of it stays and belongs", "tasks of it stay and belong");
-                format!("{tasks} to no feature.")
+            TasksOfFeature::Delete => format!("Also deleted {}.", count(tasks, "task", "tasks")),
+            TasksOfFeature::Keep => {
+                let tasks = count(tasks, "task", "tasks");
+                format!("Kept {tasks}, without a feature.")
             }
         });
     }
@@ -52,24 +52,22 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
         let (why, _) = error.lines().unwrap_or_default();
         context
             .ui
-            .warning(&format!("What ralph made for it is still there: {why}."));
+            .warning(&format!("Could not delete its template files: {why}."));
     }
     let folder = context.features().folder_of(name);
     if folder.exists() {
         let shown = context.features().shown_folder(name);
-        context
-            .ui
-            .status(&format!("What is written about it stays in {shown}."));
+        context.ui.status(&format!("Kept the files in {shown}."));
     }
     context.ui.result("🗑️ ", &format!("Feature deleted: {}", feature.id))
 }
 
-/// Takes away the files in which nobody has written anything, and the folder when nothing else is in it.
+/// Deletes unchanged template files, and the folder if it is empty.
 fn remove_unwritten(context: &Context<'_>, name: &FeatureName) -> Result<(), CommandError> {
     let features = context.features();
     for file in FeatureFile::ALL {
         let path = features.file(name, file);
-        // A link is somebody's own doing.
+        // ralph creates no symlinks, so this one is the user's.
         if path.is_symlink() || !path.is_file() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `feature list`: all features, and how far they are.
+//! `feature list`: lists features with their progress.
 
 use clap::Args;
 use ralph_model::{Feature, FeatureStatus};
@@ -29,7 +29,7 @@ const COLUMNS: [Column; 4] = [
     },
 ];
 
-/// List the features, the oldest first, and how much of each is done
+/// List features and their progress, oldest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph feature list
@@ -67,7 +67,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
             if let Some(name) = unrecorded(context, &features).first() {
                 let folder = context.features().shown_folder(name);
                 context.ui.hint(&format!(
-                    "`ralph feature create {name}` takes up what is written in {folder}."
+                    "adopt the files in {folder} with `ralph feature create {name}`"
                 ));
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! `ralph feature …`, one file a verb.
+//! `ralph feature …`, one file per verb.
 
 mod create;
 mod delete;
@@ -22,7 +22,6 @@ pub(crate) enum FeatureCommand {
     Delete(delete::DeleteArgs),
 }
 
-/// Runs one of the feature commands.
 pub(crate) fn run(context: &Context<'_>, command: &FeatureCommand) -> Result<(), CommandError> {
     match command {
         FeatureCommand::Create(args) => create::cmd_create(context, args),
@@ -32,32 +31,32 @@ pub(crate) fn run(context: &Context<'_>, command: &FeatureCommand) -> Result<(),
     }
 }
 
-/// Without a database there is no feature, and none is made for a question that has no answer.
-pub(crate) fn refuse_where_nothing_is(context: &Context<'_>, feature: Option<&str>) -> Result<(), CommandError> {
-    let Some(feature) = feature.filter(|_| !Store::is_there(&context.project.database())) else {
+/// Fails if a feature is named but there is no database, instead of creating one.
+pub(crate) fn refuse_without_database(context: &Context<'_>, feature: Option<&str>) -> Result<(), CommandError> {
+    let Some(feature) = feature.filter(|_| !Store::exists(&context.project.database())) else {
         return Ok(());
     };
-    // What is there instead may be another tool's, which is the better answer.
+    // The file may be another tool's database, which is the better error.
     context.facts()?;
     Err(unknown(context, feature))
 }
 
-/// A feature that must be there already, in a database to look at it.
+/// Opens the database for reading and finds an existing feature.
 fn find_to_read(context: &Context<'_>, text: &str) -> Result<(Store, Feature), CommandError> {
     let store = context.facts()?.ok_or_else(|| unknown(context, text))?;
     let feature = named(context, &store, text)?;
     Ok((store, feature))
 }
 
-/// The same in a database to change it in.
+/// Opens the database for writing and finds an existing feature.
 fn find_to_change(context: &Context<'_>, text: &str) -> Result<(Store, Feature), CommandError> {
-    refuse_where_nothing_is(context, Some(text))?;
+    refuse_without_database(context, Some(text))?;
     let store = store_to_write(context)?;
     let feature = named(context, &store, text)?;
     Ok((store, feature))
 }
 
-/// The feature of a name or id.
+/// The feature with a name or id.
 pub(crate) fn named(context: &Context<'_>, store: &Store, text: &str) -> Result<Feature, CommandError> {
     store.feature(text).map_err(|error| match error {
         FeatureError::Unknown { .. } => unknown(context, text),
@@ -65,27 +64,26 @@ pub(crate) fn named(context: &Context<'_>, store: &Store, text: &str) -> Result<
     })
 }
 
-/// There is no such feature; what is written about one, as in a fresh clone, can be taken up.
+/// The error for an unknown feature, with a hint if its files exist, as in a fresh clone.
 pub(crate) fn unknown(context: &Context<'_>, text: &str) -> CommandError {
     let error = CommandError::from(FeatureError::Unknown { text: text.to_owned() });
     match written_only(context, text) {
         Some(name) => {
             let folder = context.features().shown_folder(&name);
             error.hint(format!(
-                "`ralph feature create {name}` takes up what is written in {folder}"
+                "adopt the files in {folder} with `ralph feature create {name}`"
             ))
         }
         None => error,
     }
 }
 
-/// The name of what is written about, in whatever capitals it is given, where it is asked for because no feature on record
-/// has it.
+/// The feature with files but no database record that matches a name, ignoring case.
 pub(crate) fn written_only(context: &Context<'_>, text: &str) -> Option<FeatureName> {
     unrecorded(context, &[]).into_iter().find(|name| name.is(text))
 }
 
-/// The names of what is written about, but is no feature on record here: the files are git's, the record is not.
+/// Features with files but no database record: files are in git, the database is not.
 fn unrecorded(context: &Context<'_>, known: &[Feature]) -> Vec<FeatureName> {
     let folders = std::fs::read_dir(context.features().path)
         .into_iter()
@@ -106,7 +104,6 @@ fn is_written(context: &Context<'_>, name: &FeatureName) -> bool {
         .any(|file| context.features().file(name, *file).is_file())
 }
 
-/// The status of a feature, as a person reads it.
 fn status(feature: &Feature) -> String {
     match feature.status {
         FeatureStatus::Done if feature.tasks.unverified > 0 => format!("{}, unverified", feature.status),
@@ -114,7 +111,7 @@ fn status(feature: &Feature) -> String {
     }
 }
 
-/// How much of a feature is done, in words.
+/// Progress in words.
 pub(crate) fn progress(tasks: &TaskCounts) -> String {
     match tasks.total() {
         0 => "no tasks yet".to_owned(),

@@ -1,4 +1,4 @@
-//! `feature show`: how far a feature is, what is written about it, and its tasks.
+//! `feature show`: shows a feature's progress, files and tasks.
 
 use std::collections::HashSet;
 
@@ -15,43 +15,43 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
 
-/// Show how far a feature is, where its specification and plan are, and its tasks
+/// Show a feature's progress, files and tasks
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph feature show search
   ralph feature show f-1a2b3c --json")]
 pub(crate) struct ShowArgs {
-    /// Its name, its id, or the beginning of it
+    /// Name, id, or a unique prefix of the id
     #[arg(value_name = "NAME")]
     feature: String,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A feature with everything around it.
+/// The JSON form of a feature.
 #[derive(Serialize)]
-struct Whole<'a> {
+struct FeatureDetails<'a> {
     #[serde(flatten)]
     feature: &'a Feature,
-    spec: Written,
-    plan: Written,
-    /// Its tasks, each after the one that it is a part of.
+    spec: FileSummary,
+    plan: FileSummary,
+    /// Its tasks, each after its parent.
     tree: Vec<Placed<'a>>,
 }
 
-/// What is written in a file.
+/// A specification or plan file.
 #[derive(Serialize)]
-struct Written {
+struct FileSummary {
     path: String,
-    /// Whether somebody has written anything that can be read.
+    /// Whether it has readable content beyond the template.
     written: bool,
     characters: usize,
     tokens: Tokens,
-    /// How much of it a prompt holds.
+    /// How much of it fits into a prompt.
     tokens_in_prompt: Tokens,
     #[serde(skip)]
-    said: String,
+    description: String,
 }
 
 pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
@@ -63,12 +63,12 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     })?;
     let tree = place(&tasks, tops(&tasks));
     let (spec, plan) = (
-        look(context, &feature.name, FeatureFile::Spec),
-        look(context, &feature.name, FeatureFile::Plan),
+        summarize(context, &feature.name, FeatureFile::Spec),
+        summarize(context, &feature.name, FeatureFile::Plan),
     );
     if args.json {
         let feature = &feature;
-        return context.ui.json(&Whole {
+        return context.ui.json(&FeatureDetails {
             feature,
             spec,
             plan,
@@ -81,8 +81,8 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             None,
             format!("status: {} ({})", status(&feature), progress(&feature.tasks)),
         ),
-        (None, format!("spec: {}", spec.said)),
-        (None, format!("plan: {}", plan.said)),
+        (None, format!("spec: {}", spec.description)),
+        (None, format!("plan: {}", plan.description)),
         (None, format!("created: {:.0}", feature.created_at)),
         (None, format!("updated: {:.0}", feature.updated_at)),
     ];
@@ -97,38 +97,39 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     if tree.is_empty() {
         let name = &feature.name;
         context.ui.hint(&format!(
-            "`ralph task import --feature {name}` makes tasks of its plan, `ralph task add TEXT --feature {name}` adds one."
+            "import tasks from its plan with `ralph task import --feature {name}`, or add one with \
+            `ralph task add TEXT --feature {name}`"
         ));
     }
     Ok(())
 }
 
-/// The tasks that are parts of none of the others.
+/// The tasks whose parent is not in the list.
 fn tops(tasks: &[Task]) -> Vec<&Task> {
     let listed: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
     let is_top = |task: &&Task| task.parent.as_ref().is_none_or(|parent| !listed.contains(parent));
     tasks.iter().filter(is_top).collect()
 }
 
-fn look(context: &Context<'_>, name: &FeatureName, file: FeatureFile) -> Written {
+fn summarize(context: &Context<'_>, name: &FeatureName, file: FeatureFile) -> FileSummary {
     let path = context.features().shown_file(name, file);
-    let (text, said) = match context.features().text(name, file) {
-        FeatureFileText::Missing => (String::new(), format!("{path} is not there")),
-        FeatureFileText::Unwritten => (String::new(), format!("{path}, where nothing is written yet")),
+    let (text, description) = match context.features().text(name, file) {
+        FeatureFileText::Missing => (String::new(), format!("{path} is missing")),
+        FeatureFileText::Unwritten => (String::new(), format!("{path} (not written yet)")),
         FeatureFileText::Unreadable(why) => (String::new(), format!("{path} {why}")),
         FeatureFileText::Written(text) => (text, path.clone()),
-        FeatureFileText::Beginning(text) => (text, format!("{path}, longer than is ever read")),
+        FeatureFileText::Beginning(text) => (text, format!("{path} (only the beginning is read)")),
     };
     let characters = text.chars().count();
     let tokens = Tokens::of_characters(characters);
     let cut_to = feature_cut_to(&context.features().read(name), file);
-    Written {
+    FileSummary {
         written: characters > 0,
-        said: match characters {
-            0 => said,
+        description: match characters {
+            0 => description,
             _ => match cut_to {
-                Some(shown) => format!("{said} ({tokens} tokens, of which a prompt holds {shown})"),
-                None => format!("{said} ({tokens} tokens)"),
+                Some(shown) => format!("{description} ({tokens} tokens, {shown} in prompts)"),
+                None => format!("{description} ({tokens} tokens)"),
             },
         },
         path,

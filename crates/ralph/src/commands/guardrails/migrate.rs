@@ -1,8 +1,8 @@
 //! `ralph guardrails migrate`.
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
-use ralph_model::{NoteKind, Shelf, count};
+use ralph_memory::capture::NoteRepository;
+use ralph_model::{NoteFileKind, NoteKind, count};
 use serde_json::json;
 
 use crate::cli::{Format, FormatArgs};
@@ -10,20 +10,20 @@ use crate::commands::notes::{read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Make entries of Signs, the old form of guardrails
+/// Convert legacy Signs to guardrail entries
 ///
-/// A Sign in a section of ours becomes an entry there, any other one goes to the section of its kind. Everything else in the
-/// file stays as it is, and the file as it was is kept beside it.
+/// A Sign in a known section becomes an entry there; others go to the section of their kind. The rest of the file is
+/// not changed, and the original file is kept next to it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph guardrails migrate --dry-run
   ralph guardrails migrate  # keeps the old file as guardrails.md.bak")]
 pub(crate) struct MigrateArgs {
-    /// What Signs outside of every section become: fix, decision, pattern
+    /// Kind for Signs outside a known section: fix, decision, pattern
     #[arg(short = 't', long = "type", value_name = "KIND", default_value = "fix")]
-    #[arg(value_parser = |word: &str| Shelf::Guardrails.parse_kind(word))]
+    #[arg(value_parser = |word: &str| NoteFileKind::Guardrails.parse_kind(word))]
     kind: NoteKind,
-    /// Say what would be done, and change nothing
+    /// Show what would be converted without changing the file
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -32,29 +32,32 @@ pub(crate) struct MigrateArgs {
 
 pub(super) fn cmd_migrate(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &MigrateArgs,
 ) -> Result<(), CommandError> {
     if args.dry_run {
-        return tell(context, notebook, args);
+        return preview_migration(context, note_repository, args);
     }
-    let (stored, kept) = context.with_entropy(|entropy| notebook.migrate(args.kind, entropy))?;
-    context.report_stored(notebook, &stored);
+    let (stored, kept) = context.with_entropy(|entropy| note_repository.migrate(args.kind, entropy))?;
+    context.report_stored(note_repository, &stored);
     if let Some(kept) = kept {
         context
             .ui
-            .status(&format!("The old file is kept as {}.", context.project.shown(&kept)));
+            .status(&format!("Kept the old file as {}.", context.project.shown(&kept)));
     }
     match args.format.get() {
         Format::Table if stored.notes.is_empty() => nothing_to_do(context),
         Format::Json => context.ui.json(&stored.notes),
-        other => view::acknowledge(context, notebook.shelf, ("stored", &stored.notes), other),
+        other => view::acknowledge(context, note_repository.file_kind, ("stored", &stored.notes), other),
     }
 }
 
-/// Says what would be done.
-fn tell(context: &Context<'_>, notebook: &Notebook<'_>, args: &MigrateArgs) -> Result<(), CommandError> {
-    let reading = read(context, notebook)?;
+fn preview_migration(
+    context: &Context<'_>,
+    note_repository: &NoteRepository<'_>,
+    args: &MigrateArgs,
+) -> Result<(), CommandError> {
+    let reading = read(context, note_repository)?;
     let signs = reading.document().signs();
     let planned = signs.iter().map(|sign| (sign, sign.section.unwrap_or(args.kind)));
     match args.format.get() {
@@ -74,14 +77,14 @@ fn tell(context: &Context<'_>, notebook: &Notebook<'_>, args: &MigrateArgs) -> R
                 .collect();
             context.ui.text(&lines)?;
             let signs = count(signs.len(), "Sign", "Signs");
-            context.ui.status(&format!(
-                "Nothing was changed; without --dry-run {signs} would be migrated."
-            ));
+            context
+                .ui
+                .status(&format!("Dry run: would migrate {signs}; nothing was changed."));
             Ok(())
         }
     }
 }
 
 fn nothing_to_do(context: &Context<'_>) -> Result<(), CommandError> {
-    context.ui.data("There are no Signs to migrate.\n")
+    context.ui.data("No Signs to migrate.\n")
 }

@@ -1,4 +1,4 @@
-//! `ralph guardrails …`: the verbs of every shelf, and those that only guardrails have.
+//! `ralph guardrails …`: the shared note commands, and those that only guardrails have.
 
 mod migrate;
 mod promote;
@@ -6,7 +6,7 @@ mod promote;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 
 use super::notes::{self, Guardrails, NotesCommand};
 use crate::context::Context;
@@ -22,7 +22,7 @@ pub(crate) enum GuardrailsCommand {
 }
 
 impl GuardrailsCommand {
-    /// The guardrails that the command would change or supersede, as they are named.
+    /// Ids of the guardrails that the command would change or supersede, as given.
     pub(crate) fn targets(&self) -> Vec<&str> {
         match self {
             Self::Notes(command) => command.targets(),
@@ -32,13 +32,12 @@ impl GuardrailsCommand {
     }
 }
 
-/// Runs one of the guardrails commands.
 pub(crate) fn run(context: &Context<'_>, command: GuardrailsCommand) -> Result<ExitCode, CommandError> {
-    let notebook = &context.notebook(Shelf::Guardrails, Spelling::Own);
+    let note_repository = &context.note_repository(NoteFileKind::Guardrails, Spelling::Own);
     match command {
-        GuardrailsCommand::Notes(command) => return notes::run(context, notebook, command),
-        GuardrailsCommand::Migrate(args) => migrate::cmd_migrate(context, notebook, &args)?,
-        GuardrailsCommand::Promote(args) => promote::cmd_promote(context, notebook, &args)?,
+        GuardrailsCommand::Notes(command) => return notes::run(context, note_repository, command),
+        GuardrailsCommand::Migrate(args) => migrate::cmd_migrate(context, note_repository, &args)?,
+        GuardrailsCommand::Promote(args) => promote::cmd_promote(context, note_repository, &args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

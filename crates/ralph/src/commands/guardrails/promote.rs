@@ -1,8 +1,8 @@
 //! `ralph guardrails promote`.
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
-use ralph_model::Shelf;
+use ralph_memory::capture::NoteRepository;
+use ralph_model::NoteFileKind;
 
 use crate::cli::FormatArgs;
 use crate::commands::notes::{SecretArgs, view};
@@ -10,14 +10,15 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// Make a memory of a guardrail that holds beyond the current work
+/// Turn a guardrail into a memory
 ///
-/// It gets an id of its own among the memories, keeps its text, kind, tags and day, and leaves the guardrails.
+/// For guardrails that apply beyond the current work. The memory gets a new id and keeps text, kind, tags and date; the
+/// guardrail is removed.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph guardrails promote fix-1737372000-a1b2")]
 pub(crate) struct PromoteArgs {
-    /// The id, or its beginning
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
@@ -34,22 +35,22 @@ impl PromoteArgs {
 
 pub(super) fn cmd_promote(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &PromoteArgs,
 ) -> Result<(), CommandError> {
-    let memories = context.notebook(Shelf::Memories, Spelling::Own);
+    let memories = context.note_repository(NoteFileKind::Memories, Spelling::Own);
     let secrets = args.secrets.policy();
-    let promoted = context.with_entropy(|entropy| notebook.promote(&memories, &args.id, (secrets, entropy)))?;
+    let promoted = context.with_entropy(|entropy| note_repository.promote(&memories, &args.id, (secrets, entropy)))?;
     if let Some(stored) = &promoted.stored {
         context.report_stored(&memories, stored);
     }
     match &promoted.removed {
-        Some(removed) => context.report_stored(notebook, removed),
-        None => context.ui.status(&format!("{} was promoted before.", args.id)),
+        Some(removed) => context.report_stored(note_repository, removed),
+        None => context.ui.status(&format!("{} is already promoted.", args.id)),
     }
     view::acknowledge(
         context,
-        notebook.shelf,
+        note_repository.file_kind,
         ("promoted", &[promoted.memory]),
         args.format.get(),
     )

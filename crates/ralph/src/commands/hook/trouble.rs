@@ -1,4 +1,4 @@
-//! The trace of a hook that did not work: when it last was, how often since it last worked, and why.
+//! The record of hook failures: the time of the last one, how many since the hook last worked, and why.
 
 use std::fs;
 use std::io;
@@ -12,37 +12,35 @@ use serde::{Deserialize, Serialize};
 use crate::changed_file::change_file;
 use crate::error::CommandError;
 use crate::paths;
-use crate::surroundings::ProgramClock;
+use crate::project_env::ProgramClock;
 
-/// How many columns of a reason are kept.
 const REASON_COLUMNS: usize = 500;
 
-/// What went wrong in a hook.
+/// The failures of a hook.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Trouble {
-    /// When it last was, as an RFC 3339 time.
+    /// The time of the last failure (RFC 3339).
     pub(crate) last: String,
-    /// How often it was since a hook last worked.
+    /// The number of failures since the hook last worked.
     pub(crate) count: u64,
-    /// Why it last was.
     pub(crate) message: String,
 }
 
 impl Trouble {
-    /// Reads a trace; one that cannot be read tells nothing.
+    /// Parses a record; `None` if it is unreadable.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 }
 
-/// Leaves a trace in a project that has a folder for it.
+/// Records a failure in a project that has a folder for it.
 pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
     let path = root.join(paths::HOOK_TROUBLE);
     let is_outside = Boundary::new(root, &[]).outside(&path).is_some();
     if reason.is_empty() || is_outside || !root.join(paths::RALPH).is_dir() {
         return Ok(());
     }
-    // A broken RALPH_NOW may be the very trouble.
+    // An invalid RALPH_NOW may be the cause of the failure.
     let clock = ProgramClock::from_environment().unwrap_or(ProgramClock::Machine);
     let last = clock.now().to_string();
     let message = preview(first_line(reason), REASON_COLUMNS);
@@ -63,7 +61,7 @@ pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
     })
 }
 
-/// Takes the trace away, now that it works again.
+/// Removes the record, since the hook works again.
 pub(super) fn forget(root: &Path) -> Result<(), CommandError> {
     match fs::remove_file(root.join(paths::HOOK_TROUBLE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),

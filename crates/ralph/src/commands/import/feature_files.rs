@@ -1,4 +1,4 @@
-//! What is written about imported features: it is copied to where ralph reads it, and never over anything.
+//! Copies the files of imported features to where ralph reads them, without overwriting anything.
 
 use std::fs;
 use std::io;
@@ -14,8 +14,8 @@ use super::Mode;
 use crate::context::Context;
 use crate::paths;
 
-/// Copies what is written about the features of another project, or says why it was not.
-pub(super) fn bring(
+/// Copies the features' files of another project, or remarks why not.
+pub(super) fn copy(
     context: &Context<'_>,
     history: &ForeignHistory,
     imported: &mut ImportedHistory,
@@ -26,20 +26,20 @@ pub(super) fn bring(
         let Some(here) = imported.features_here.get(&feature.id).cloned() else {
             continue;
         };
-        // What was imported before is as a person has left it since, unless nothing was ever written.
+        // Files imported earlier may have been edited since; they are only copied if none exist.
         if !here.is_new && context.features().folder_of(&here.name).exists() {
             continue;
         }
         for file in FeatureFile::ALL {
             let source = Source::of(feature, file, &root);
-            if let Some(text) = source.and_then(|source| source.bring(context, (&here.name, file), mode)) {
+            if let Some(text) = source.and_then(|source| source.copy(context, (&here.name, file), mode)) {
                 imported.remarks.push(Remark::new(feature.name.as_str(), text));
             }
         }
     }
 }
 
-/// The root of the project that a database belongs to.
+/// The root of the project that owns a database.
 fn root_of(database: &Path) -> PathBuf {
     let folder = database.parent().unwrap_or(Path::new("."));
     match folder.parent() {
@@ -48,12 +48,12 @@ fn root_of(database: &Path) -> PathBuf {
     }
 }
 
-/// Where a file of a feature is in the other project.
+/// A feature's file in the other project.
 struct Source {
     path: PathBuf,
-    /// The root of that project; nothing outside of it is copied.
+    /// The root of that project; nothing outside it is copied.
     root: PathBuf,
-    /// Whether the other tool says so, or it is only where it would be.
+    /// Whether the other tool names the path, or it is the default one.
     is_named: bool,
 }
 
@@ -78,27 +78,26 @@ impl Source {
         })
     }
 
-    /// Copies it, if ralph would not find it otherwise; what there is to say about it.
-    fn bring(&self, context: &Context<'_>, (name, file): (&FeatureName, FeatureFile), mode: Mode) -> Option<String> {
+    /// Copies the file, if ralph would not find it otherwise. Returns a remark, if there is one.
+    fn copy(&self, context: &Context<'_>, (name, file): (&FeatureName, FeatureFile), mode: Mode) -> Option<String> {
         let target = context.features().file(name, file);
         let (from, to) = (self.path.display(), context.features().shown_file(name, file));
         let what = file.file_name();
         let Ok(path) = self.path.canonicalize() else {
             let is_missed = self.is_named && !target.exists();
-            return is_missed
-                .then(|| format!("its {what} is said to be {from}, which is not there; {to} is not there either"));
+            return is_missed.then(|| format!("its {what} {from} does not exist, and neither does {to}"));
         };
         if paths::is_same(&target, &path) {
             return None;
         }
         let text = match self.text(&path) {
             Ok(text) => text,
-            Err(why) => return Some(format!("its {what} {from} is not copied to {to}: {why}")),
+            Err(why) => return Some(format!("its {what} {from} was not copied to {to}: {why}")),
         };
         if fs::symlink_metadata(&target).is_ok() {
             let is_same = fs::read(&target).is_ok_and(|here| here == text.as_bytes());
             return (!is_same)
-                .then(|| format!("its {what} {from} is not copied: {to} is there already, and is another"));
+                .then(|| format!("its {what} {from} was not copied: {to} already exists with other contents"));
         }
         if mode == Mode::DryRun {
             return Some(format!("its {what} would be copied from {from} to {to}"));
@@ -109,21 +108,21 @@ impl Source {
             .and_then(|()| create_folder(&folder))
             .and_then(|()| write_new_file(&target, text.as_bytes()));
         Some(match written {
-            Ok(()) => format!("its {what} is copied from {from} to {to}"),
-            Err(error) => format!("its {what} {from} is not copied to {to}: {}", error.reason()),
+            Ok(()) => format!("its {what} was copied from {from} to {to}"),
+            Err(error) => format!("its {what} {from} was not copied to {to}: {}", error.reason()),
         })
     }
 
-    /// What stands in it, or why that is not shown to agents.
+    /// Reads the file, or returns why it is not shown to agents.
     fn text(&self, path: &Path) -> Result<String, String> {
         let is_inside = self.root.canonicalize().is_ok_and(|root| path.starts_with(root));
         if !is_inside {
-            return Err(format!("it is outside of {}", self.root.display()));
+            return Err(format!("it is outside {}", self.root.display()));
         }
         let failed = |error: io::Error| error.to_string();
         let metadata = fs::metadata(path).map_err(failed)?;
         if !metadata.is_file() {
-            return Err("it is no file".to_owned());
+            return Err("it is not a file".to_owned());
         }
         if metadata.len() > MAX_FEATURE_FILE_BYTES as u64 {
             return Err(format!("it has more than {MAX_FEATURE_FILE_BYTES} bytes"));

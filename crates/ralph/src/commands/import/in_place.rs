@@ -1,5 +1,5 @@
-//! Puts a database of ours in the place of another tool's. Whatever happens on the way, either the original stands there with
-//! all that belongs to it, or the finished one does and the original beside it.
+//! Replaces another tool's database with ours. If anything fails on the way, the original stays in place with
+//! everything that belongs to it. Otherwise the finished one is in place, with the original next to it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -12,31 +12,31 @@ use ralph_store::{ForeignDatabase, ForeignHistory, ImportedHistory, Store};
 use super::cleaned::cleaned;
 use crate::error::CommandError;
 
-/// What the new database is called before it is finished.
+/// The suffix of the unfinished database.
 const UNFINISHED: &str = ".importing";
-/// What the original is called afterwards.
+/// The suffix of the original.
 const KEPT: &str = ".refound";
 
-/// What the original will be called, if that is not taken.
+/// The name under which the original will be kept, unless it is taken.
 pub(super) fn kept_name(path: &Path) -> PathBuf {
     beside(path, KEPT)
 }
 
-/// Takes over a database; what it held, what that did, and where the original is kept.
+/// Replaces a database. Returns its history, the result of the import, and where the original is kept.
 pub(super) fn take_over(
     path: &Path,
     now: Timestamp,
 ) -> Result<(ForeignHistory, ImportedHistory, PathBuf), CommandError> {
-    // A link to a database stays one.
+    // A link to a database stays a link.
     let path = &fs::canonicalize(path).map_err(|error| failed(path, &error))?;
     let unfinished = beside(path, UNFINISHED);
-    // From here on until the end nobody else gets at it.
+    // From here on no other process can access it.
     let mut original = ForeignDatabase::hold(path)?;
     let history = cleaned(original.read()?);
     let replaced = build(&unfinished, &history, now).and_then(|imported| {
         original.gather_into_one_file()?;
         let kept = keep(path, &mut original)?;
-        // Whoever may read and write the one may the other.
+        // The new database gets the permissions of the original.
         fs::metadata(path)
             .and_then(|original| fs::set_permissions(&unfinished, original.permissions()))
             .and_then(|()| fs::rename(&unfinished, path))
@@ -50,14 +50,14 @@ pub(super) fn take_over(
             Ok((history, imported, kept))
         }
         Err(error) => {
-            // What cannot be removed now is removed by the next try.
+            // If this fails, the next attempt removes it.
             drop(Store::remove_unused(&unfinished));
             Err(error)
         }
     }
 }
 
-/// Makes the new database, whole and on the disk. One that an earlier try has left is of no use.
+/// Creates the new database and syncs it to disk. Replaces one that an earlier attempt left.
 fn build(path: &Path, history: &ForeignHistory, now: Timestamp) -> Result<ImportedHistory, CommandError> {
     Store::remove_unused(path)?;
     let mut store = Store::open_or_create(path)?;
@@ -66,11 +66,11 @@ fn build(path: &Path, history: &ForeignHistory, now: Timestamp) -> Result<Import
     Ok(imported)
 }
 
-/// Gives the original a second name, which it keeps. An earlier try may have done so already. Where there are no links it is
-/// copied, by SQLite: whoever else opened the file would give up the lock on it.
+/// Gives the original a second name. An earlier attempt may have done so already. Without hard links, SQLite copies it:
+/// opening the file any other way would give up its lock.
 fn keep(path: &Path, database: &mut ForeignDatabase) -> Result<PathBuf, CommandError> {
     let original = fs::metadata(path).map_err(|error| failed(path, &error))?;
-    let is_it = |name: &Path| {
+    let is_original = |name: &Path| {
         fs::metadata(name).is_ok_and(|other| (other.dev(), other.ino()) == (original.dev(), original.ino()))
     };
     let mut number = 1;
@@ -79,7 +79,7 @@ fn keep(path: &Path, database: &mut ForeignDatabase) -> Result<PathBuf, CommandE
             1 => beside(path, KEPT),
             number => beside(path, &format!("{KEPT}-{number}")),
         };
-        if is_it(&name) {
+        if is_original(&name) {
             return Ok(name);
         }
         if fs::symlink_metadata(&name).is_err() {

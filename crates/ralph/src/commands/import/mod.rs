@@ -1,4 +1,4 @@
-//! `ralph import …`: takes over what another tool has on record, one file a tool.
+//! `ralph import …`: imports data from another tool, one file per tool.
 
 mod cleaned;
 mod feature_files;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ralph_loop::{LockError, WorktreeLock};
-use ralph_memory::capture::Surroundings;
+use ralph_memory::capture::ProjectEnv;
 use ralph_store::{ForeignHistory, ImportedHistory, Store};
 
 use super::task::store_to_write;
@@ -27,7 +27,6 @@ pub(crate) enum ImportCommand {
     RalphOrchestrator(ralph_orchestrator::RalphOrchestratorArgs),
 }
 
-/// Runs one of the import commands.
 pub(crate) fn run(context: &Context<'_>, command: &ImportCommand) -> Result<(), CommandError> {
     match command {
         ImportCommand::Refound(args) => refound::cmd_refound(context, args),
@@ -35,21 +34,20 @@ pub(crate) fn run(context: &Context<'_>, command: &ImportCommand) -> Result<(), 
     }
 }
 
-/// What every import takes.
+/// The arguments of every import.
 #[derive(Debug, Args)]
 struct SourceArgs {
-    /// Where to import from
+    /// Project or file to import from
     path: Option<PathBuf>,
-    /// Say what would be imported, and change nothing
+    /// Show what would be imported without changing anything
     #[arg(long)]
     dry_run: bool,
-    /// Write the report as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl SourceArgs {
-    /// The path, from the root of the file system.
     fn absolute(&self) -> Result<Option<PathBuf>, CommandError> {
         let absolute = |path: &PathBuf| {
             std::path::absolute(path).map_err(|error| CommandError::usage(format!("{}: {error}", path.display())))
@@ -62,17 +60,14 @@ impl SourceArgs {
     }
 }
 
-/// Whether anything changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// It does.
     Real,
-    /// It is only said what would.
     DryRun,
 }
 
-/// Keeps runs out of this worktree while something is imported, or refuses because there is one.
-fn keep_runs_out(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
+/// Prevents runs in this worktree during an import, or refuses because one is active.
+fn lock_worktree(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
     let project = &context.project;
     project.prepare_database_folder(&project.root.join(paths::RALPH))?;
     if let Some(folder) = project.database().parent() {
@@ -80,33 +75,33 @@ fn keep_runs_out(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
     }
     let holder = format!("process {}", std::process::id());
     WorktreeLock::take(&project.run_lock(), &holder).map_err(|error| match error {
-        LockError::Taken { holder } => CommandError::new(format!(
-            "a run works in this folder ({holder}), so nothing was imported"
-        ))
-        .hint("stop it, or wait until it is through"),
+        LockError::Taken { holder } => {
+            CommandError::new(format!("a run works in this folder ({holder}); nothing was imported"))
+                .hint("stop it, or wait until it ends")
+        }
         error @ LockError::Io { .. } => CommandError::new(error.to_string()),
     })
 }
 
-/// Makes a history part of this project's, or says what that would do.
+/// Adds a history to this project's, or determines what that would do.
 fn import(context: &Context<'_>, history: &ForeignHistory, mode: Mode) -> Result<ImportedHistory, CommandError> {
     let now = context.clock().now();
     match mode {
         Mode::Real => Ok(store_to_write(context)?.import_history(history, now)?),
         Mode::DryRun => context
             .facts()
-            .and_then(|_| try_on_copy(Some(&context.project.database()), history, now)),
+            .and_then(|_| import_into_copy(Some(&context.project.database()), history, now)),
     }
 }
 
-/// Says what an import into a database would do, by doing it to a copy; without a database, to an empty one.
-fn try_on_copy(
+/// Determines what an import would do by importing into a copy, or into an empty database.
+fn import_into_copy(
     database: Option<&Path>,
     history: &ForeignHistory,
     now: Timestamp,
 ) -> Result<ImportedHistory, CommandError> {
-    let folder = tempfile::tempdir()
-        .map_err(|error| CommandError::new(format!("cannot make a temporary folder to try it out in: {error}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| CommandError::new(format!("cannot create a temporary folder: {error}")))?;
     let copy = folder.path().join("copy.db");
     let mut store = match database {
         Some(database) => Store::copy_to_try(database, &copy)?,

@@ -1,18 +1,18 @@
-//! The tasks of ralph-orchestrator: a file with a JSON object a line. It reads text; the caller reads the file.
+//! Parses the tasks of ralph-orchestrator, one JSON object per line.
 
 use std::collections::HashSet;
 
 use jiff::Timestamp;
 use ralph_model::{Author, Priority, TaskLogLine, TaskStatus, count, preview};
-use ralph_store::{ForeignHistory, ForeignTask, Remark, StatusThere};
+use ralph_store::{ForeignHistory, ForeignStatus, ForeignTask, Remark};
 use serde::Deserialize;
 
-/// How the tool is called in messages.
+/// The tool's name in messages.
 const TOOL: &str = "ralph-orchestrator";
-/// How many columns of the parser's complaint are shown.
+/// The columns of a parse error that are shown.
 const SHOWN_COLUMNS: usize = 120;
 
-/// A line of the file. What else stands there is that tool's own business.
+/// A line of the file; other keys are ignored.
 #[derive(Deserialize)]
 struct Line {
     id: String,
@@ -29,7 +29,7 @@ struct Line {
     transitions: Vec<Transition>,
 }
 
-/// A step in the life of a task.
+/// A change of a task's status.
 #[derive(Deserialize)]
 struct Transition {
     from: Option<String>,
@@ -38,13 +38,13 @@ struct Transition {
     hat: Option<String>,
 }
 
-/// What was met on the way.
+/// Oddities that were found while reading.
 #[derive(Default)]
 struct Oddities {
     unreadable_times: usize,
 }
 
-/// Reads the tasks of a file; `name` is how remarks call it. Lines that cannot be read are left out and named.
+/// Parses the tasks of a file, which remarks call `name`. Unreadable lines are skipped and remarked on.
 pub(super) fn read_tasks(name: &str, bytes: &[u8]) -> ForeignHistory {
     let mut history = ForeignHistory {
         tool: TOOL.to_owned(),
@@ -62,37 +62,37 @@ pub(super) fn read_tasks(name: &str, bytes: &[u8]) -> ForeignHistory {
         match serde_json::from_str::<Line>(text) {
             Ok(line) if seen.insert(line.id.clone()) => history.tasks.push(odd.task(line)),
             Ok(line) => {
-                let text = format!("{} stands there a second time: left out", line.id);
+                let text = format!("{} is a duplicate: skipped", line.id);
                 history.remarks.push(Remark::new(place, text));
             }
-            Err(error) => history.remarks.push(Remark::new(place, complaint(&error))),
+            Err(error) => history.remarks.push(Remark::new(place, parse_error(&error))),
         }
     }
     history.remarks.extend(odd.into_remarks());
     history
 }
 
-/// What is wrong with a line; the parser counts its lines from the line itself.
-fn complaint(error: &serde_json::Error) -> String {
+/// Describes a parse error; the parser counts lines from the current line.
+fn parse_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
     let column = error.column();
-    format!("{} (column {column}): left out", preview(text, SHOWN_COLUMNS))
+    format!("{} (column {column}): skipped", preview(text, SHOWN_COLUMNS))
 }
 
 impl Oddities {
     fn task(&mut self, line: Line) -> ForeignTask {
         let created_at = match &line.created {
             Some(text) => self.time(text),
-            // Its id says when it was made.
+            // The id contains the creation time.
             None => second_of(&line.id).unwrap_or(Timestamp::UNIX_EPOCH),
         };
         let changed = [&line.closed, &line.started].into_iter().flatten().next();
         let updated_at = changed.map_or(created_at, |text| self.time(text)).max(created_at);
-        let (status, status_there) = status(line.status.unwrap_or_default());
+        let (status, foreign_status) = status(line.status.unwrap_or_default());
         ForeignTask {
             status,
-            status_there,
+            foreign_status,
             title: line.title,
             description: line.description.unwrap_or_default(),
             priority: line.priority.map_or_else(Priority::default, Priority),
@@ -133,24 +133,27 @@ impl Oddities {
         let mut remarks = Vec::new();
         if self.unreadable_times > 0 {
             let times = count(self.unreadable_times, "time", "times");
-            remarks.push(Remark::new("times", format!("{times} cannot be read: 1970-01-01 here")));
+            remarks.push(Remark::new(
+                "times",
+                format!("{times} cannot be read: set to 1970-01-01"),
+            ));
         }
         remarks
     }
 }
 
-/// Where a task stands. What it waits for is found anew here.
-fn status(word: String) -> (TaskStatus, StatusThere) {
+/// Maps the status of a task. Dependencies are evaluated anew here.
+fn status(word: String) -> (TaskStatus, ForeignStatus) {
     match word.as_str() {
-        "closed" => (TaskStatus::Done, StatusThere::TheSame),
-        "failed" => (TaskStatus::Failed, StatusThere::TheSame),
-        "open" | "blocked" | "" => (TaskStatus::Pending, StatusThere::TheSame),
-        "in_progress" | "in_review" => (TaskStatus::Pending, StatusThere::AtWork),
-        _ => (TaskStatus::Pending, StatusThere::Unknown(word)),
+        "closed" => (TaskStatus::Done, ForeignStatus::Same),
+        "failed" => (TaskStatus::Failed, ForeignStatus::Same),
+        "open" | "blocked" | "" => (TaskStatus::Pending, ForeignStatus::Same),
+        "in_progress" | "in_review" => (TaskStatus::Pending, ForeignStatus::InProgress),
+        _ => (TaskStatus::Pending, ForeignStatus::Unknown(word)),
     }
 }
 
-/// The moment in an id like `task-1737372000-a1b2`.
+/// The time in an id like `task-1737372000-a1b2`.
 fn second_of(id: &str) -> Option<Timestamp> {
     let second = id.split('-').nth(1)?.parse().ok()?;
     Timestamp::from_second(second).ok()
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_become_tasks_and_what_cannot_be_read_is_named() {
+    fn unreadable_lines_are_remarked_on() {
         let text = concat!(
             r#"{"id":"task-1737372000-a1b2","title":"One","description":"All","status":"closed","priority":1,"#,
             r#""blocked_by":[],"loop_id":"x","created":"2025-01-20T11:20:00+00:00","closed":"2025-01-20T12:00:00Z"}"#,
@@ -199,9 +202,9 @@ mod tests {
         );
         let two = history.tasks.get(1).unwrap();
         assert_eq!(two.after, ["task-1737372000-a1b2"]);
-        let there: Vec<StatusThere> = history.tasks.iter().map(|task| task.status_there.clone()).collect();
-        let parked = StatusThere::Unknown("parked".to_owned());
-        assert_eq!(there, [StatusThere::TheSame, StatusThere::AtWork, parked]);
+        let there: Vec<ForeignStatus> = history.tasks.iter().map(|task| task.foreign_status.clone()).collect();
+        let parked = ForeignStatus::Unknown("parked".to_owned());
+        assert_eq!(there, [ForeignStatus::Same, ForeignStatus::InProgress, parked]);
         assert_eq!(two.log.first().unwrap().text, "From open to in_review (by builder).");
         let remarks: Vec<String> = history
             .remarks
@@ -211,16 +214,16 @@ mod tests {
         assert_eq!(
             remarks,
             [
-                "tasks.jsonl:4: EOF while parsing a value (column 23): left out",
-                "tasks.jsonl:5: missing field `id` (column 17): left out",
-                "tasks.jsonl:6: task-1737372000-a1b2 stands there a second time: left out",
-                "times: 1 time cannot be read: 1970-01-01 here",
+                "tasks.jsonl:4: EOF while parsing a value (column 23): skipped",
+                "tasks.jsonl:5: missing field `id` (column 17): skipped",
+                "tasks.jsonl:6: task-1737372000-a1b2 is a duplicate: skipped",
+                "times: 1 time cannot be read: set to 1970-01-01",
             ]
         );
     }
 
     #[test]
-    fn any_bytes_can_be_read() {
+    fn arbitrary_bytes_do_not_panic() {
         for bytes in [
             b"".as_slice(),
             b"\n\n",

@@ -1,26 +1,26 @@
-//! `import ralph-orchestrator`: the tasks and memories of ralph-orchestrator.
+//! `ralph import ralph-orchestrator`: imports tasks and memories.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ralph_memory::capture::{Notebook, TakenIn};
-use ralph_model::{Note, Shelf};
+use ralph_memory::capture::{ImportedNotes, NoteRepository};
+use ralph_model::{Note, NoteFileKind};
 use ralph_notes::{Document, read_file, resolve};
 use ralph_store::{ForeignHistory, Remark, Tally};
 
 use super::cleaned::cleaned;
 use super::orchestrator_tasks::read_tasks;
 use super::report::Report;
-use super::{Mode, SourceArgs, import, keep_runs_out};
+use super::{Mode, SourceArgs, import, lock_worktree};
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::{Project, Spelling};
 
-/// Take over the tasks and memories of ralph-orchestrator
+/// Import tasks and memories of ralph-orchestrator
 ///
-/// Its tasks become tasks here, and its memories are added to this project's with the ids that they have; its files are only
-/// read. Lines that cannot be read are named and left out. What was imported before is not imported again.
+/// Memories keep their ids. The other tool's files are only read. Lines that cannot be read are reported and skipped,
+/// and entries that were imported before are not imported again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph import ralph-orchestrator --dry-run
@@ -33,10 +33,10 @@ pub(crate) struct RalphOrchestratorArgs {
     secrets: SecretArgs,
 }
 
-/// What its file of tasks is called.
+/// The name of its tasks file.
 const TASKS: &str = "tasks.jsonl";
 
-/// The files of the other tool.
+/// The other tool's files.
 struct Source {
     tasks: Option<PathBuf>,
     memories: Option<PathBuf>,
@@ -58,72 +58,72 @@ pub(super) fn cmd_ralph_orchestrator(context: &Context<'_>, args: &RalphOrchestr
         Some(path) => cleaned(read_tasks(&shown(path), &bytes_of(path)?)),
         None => ForeignHistory::default(),
     };
-    let notebook = context.notebook(Shelf::Memories, Spelling::Own);
+    let note_repository = context.note_repository(NoteFileKind::Memories, Spelling::Own);
     let (notes, mut remarks) = match &source.memories {
         Some(path) => memories(&shown(path), &bytes_of(path)?),
         None => (Vec::new(), Vec::new()),
     };
-    let _lock = (mode == Mode::Real).then(|| keep_runs_out(context)).transpose()?;
+    let _lock = (mode == Mode::Real).then(|| lock_worktree(context)).transpose()?;
     if source.tasks.is_some() {
         report.history = import(context, &history, mode)?;
     }
     let is_own = match &source.memories {
-        Some(path) => resolve(path)? == resolve(&notebook.path)?,
+        Some(path) => resolve(path)? == resolve(&note_repository.path)?,
         None => false,
     };
     if source.memories.is_some() && !is_own {
-        let taken = take_in(context, &notebook, &notes, (mode, args))?;
+        let taken = take_in(context, &note_repository, &notes, (mode, args))?;
         report.memories = Some(Tally {
             added: taken.added.len(),
             known: taken.known,
         });
         remarks.extend(remarks_on(&taken));
         if let Some(stored) = &taken.stored {
-            context.report_stored(&notebook, stored);
+            context.report_stored(&note_repository, stored);
         }
     }
     report.history.remarks.extend(remarks);
-    report.tell(context, mode, args.source.json)?;
+    report.print(context, mode, args.source.json)?;
     if is_own {
-        let shown = context.project.shown(&notebook.path);
+        let shown = context.project.shown(&note_repository.path);
         context
             .ui
-            .status(&format!("{shown} need not be imported: ralph uses it as it is."));
+            .status(&format!("{shown} needs no import: ralph uses it directly."));
     }
     Ok(())
 }
 
 fn take_in(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     notes: &[Note],
     (mode, args): (Mode, &RalphOrchestratorArgs),
-) -> Result<TakenIn, CommandError> {
+) -> Result<ImportedNotes, CommandError> {
     let secrets = args.secrets.policy();
     Ok(match mode {
-        Mode::Real => context.with_entropy(|entropy| notebook.take_in(notes, (secrets, entropy)))?,
-        Mode::DryRun => notebook.would_take_in(notes, secrets)?,
+        Mode::Real => context.with_entropy(|entropy| note_repository.take_in(notes, (secrets, entropy)))?,
+        Mode::DryRun => note_repository.preview_import(notes, secrets)?,
     })
 }
 
-fn remarks_on(taken: &TakenIn) -> Vec<Remark> {
+fn remarks_on(taken: &ImportedNotes) -> Vec<Remark> {
     let renamed = taken.renamed.iter().map(|(there, here)| {
         let becomes = match here {
-            Some(here) => format!("it is {here} here"),
-            None => "it gets another id here".to_owned(),
+            Some(here) => format!("imported as {here}"),
+            None => "imported under a new id".to_owned(),
         };
-        Remark::new(there.to_string(), format!("another memory has its id: {becomes}"))
+        Remark::new(there.to_string(), format!("its id is taken: {becomes}"))
     });
     let refused = taken
         .refused
         .iter()
-        .map(|(id, why)| Remark::new(id.to_string(), format!("{why}: left out")));
+        .map(|(id, why)| Remark::new(id.to_string(), format!("{why}: skipped")));
     renamed.chain(refused).collect()
 }
 
-/// The notes of a file, and what cannot be read in it.
+/// The notes of a file, and remarks on unreadable parts.
 fn memories(name: &str, bytes: &[u8]) -> (Vec<Note>, Vec<Remark>) {
-    let document = Document::parse(Shelf::Memories, bytes);
+    let document = Document::parse(NoteFileKind::Memories, bytes);
     let notes = document
         .entries()
         .iter()
@@ -135,12 +135,12 @@ fn memories(name: &str, bytes: &[u8]) -> (Vec<Note>, Vec<Remark>) {
     (notes, remarks.collect())
 }
 
-/// Finds the files: of this project, of another, or those that are named.
+/// Finds the files of this project, of another one, or at a given path.
 fn find(context: &Context<'_>, path: Option<&Path>) -> Result<Source, CommandError> {
     let there = |paths: Vec<PathBuf>| paths.into_iter().find(|path| path.is_file());
     let in_project = |project: &Project| Source {
         tasks: there(project.orchestrator_files(TASKS).to_vec()),
-        memories: there(project.orchestrator_files(Shelf::Memories.file_name()).to_vec()),
+        memories: there(project.orchestrator_files(NoteFileKind::Memories.file_name()).to_vec()),
     };
     let source = match path {
         None => in_project(&context.project),
@@ -150,16 +150,22 @@ fn find(context: &Context<'_>, path: Option<&Path>) -> Result<Source, CommandErr
                 tasks: source.tasks.or_else(|| there(vec![folder.join(TASKS)])),
                 memories: source
                     .memories
-                    .or_else(|| there(vec![folder.join(Shelf::Memories.file_name())])),
+                    .or_else(|| there(vec![folder.join(NoteFileKind::Memories.file_name())])),
             }
         }
-        Some(file) if file.file_name().is_some_and(|name| name == Shelf::Memories.file_name()) => Source {
-            tasks: None,
-            memories: there(vec![file.to_owned()]),
-        },
+        Some(file)
+            if file
+                .file_name()
+                .is_some_and(|name| name == NoteFileKind::Memories.file_name()) =>
+        {
+            Source {
+                tasks: None,
+                memories: there(vec![file.to_owned()]),
+            }
+        }
         Some(file) => Source {
             tasks: there(vec![file.to_owned()]),
-            memories: there(vec![file.with_file_name(Shelf::Memories.file_name())]),
+            memories: there(vec![file.with_file_name(NoteFileKind::Memories.file_name())]),
         },
     };
     let is_missing = path.is_some_and(|path| !path.exists()) || (source.tasks.is_none() && source.memories.is_none());
@@ -167,10 +173,10 @@ fn find(context: &Context<'_>, path: Option<&Path>) -> Result<Source, CommandErr
         return Ok(source);
     }
     let where_to = path.unwrap_or(&context.project.root).display();
-    Err(CommandError::new(format!(
-        "there are no tasks and no memories of ralph-orchestrator in {where_to}"
-    ))
-    .hint("pass the project's folder, or the path of its tasks.jsonl"))
+    Err(
+        CommandError::new(format!("no tasks or memories of ralph-orchestrator in {where_to}"))
+            .hint("pass the project's folder, or the path of its tasks.jsonl"),
+    )
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, CommandError> {

@@ -1,4 +1,4 @@
-//! What an import did, or would do, as it is told.
+//! Reports what an import did or would do.
 
 use ralph_model::{count, preview};
 use ralph_store::{ImportedHistory, Remark, Tally};
@@ -9,13 +9,11 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
 
-/// How many remarks are shown to a person.
 const SHOWN_REMARKS: usize = 50;
-/// How many columns are shown of what a remark is about.
+/// The columns of a remark's subject.
 const ABOUT_COLUMNS: usize = 60;
-/// How many columns of it are shown at most.
+/// The most columns of a remark's text.
 const TEXT_COLUMNS: usize = 400;
-/// How many new ids are named to a person.
 const SHOWN_IDS: usize = 5;
 
 const COLUMNS: [Column; 2] = [
@@ -29,35 +27,35 @@ const COLUMNS: [Column; 2] = [
     },
 ];
 
-/// What an import did, or would do.
+/// The result of an import or a dry run.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// The files that it came from, as a person reads them.
+    /// The imported files, for display.
     pub(super) sources: Vec<String>,
-    /// What became of tasks, features and the journal.
+    /// The imported tasks, features and journal.
     pub(super) history: ImportedHistory,
-    /// What became of memories; none where they are not imported.
+    /// The imported memories; `None` if memories are not imported.
     pub(super) memories: Option<Tally>,
-    /// Where the other tool's database is kept now.
+    /// Where the other tool's database was kept.
     pub(super) kept: Option<String>,
 }
 
 impl Report {
-    /// Tells it: what was imported and what was remarked on as data, the rest beside it.
-    pub(super) fn tell(&self, context: &Context<'_>, mode: Mode, json: bool) -> Result<(), CommandError> {
+    /// Prints the report: the summary and remarks as data, the rest as status messages.
+    pub(super) fn print(&self, context: &Context<'_>, mode: Mode, json: bool) -> Result<(), CommandError> {
         if json {
             return context.ui.json(&self.json(mode));
         }
         let sign = if mode == Mode::Real { "📝" } else { "🔍" };
         context.ui.result(sign, &self.summary(mode))?;
-        self.tell_remarks(context)?;
+        self.print_remarks(context)?;
         let known = self.kinds().iter().map(|(tally, _)| tally.known).sum();
         if known > 0 {
-            let known = count(known, "entry was", "entries were");
-            context.ui.status(&format!("{known} here already."));
+            let known = count(known, "entry", "entries");
+            context.ui.status(&format!("Skipped {known} that already exist."));
         }
-        self.tell_relations(context, mode);
-        self.tell_ids(context, mode);
+        self.print_relations(context, mode);
+        self.print_renamed(context, mode);
         if let Some(kept) = &self.kept {
             let verb = if mode == Mode::Real { "is" } else { "would be" };
             context.ui.status(&format!("The original {verb} kept as {kept}."));
@@ -69,7 +67,7 @@ impl Report {
         } else if mode == Mode::DryRun && !self.is_nothing() {
             context
                 .ui
-                .status("Nothing was changed; without --dry-run it is imported.");
+                .status("Dry run: nothing was changed. Run without --dry-run to import.");
         }
         Ok(())
     }
@@ -105,7 +103,7 @@ impl Report {
         }
     }
 
-    fn tell_remarks(&self, context: &Context<'_>) -> Result<(), CommandError> {
+    fn print_remarks(&self, context: &Context<'_>) -> Result<(), CommandError> {
         let remarks = &self.history.remarks;
         if remarks.is_empty() {
             return Ok(());
@@ -126,7 +124,7 @@ impl Report {
         context.ui.table(&COLUMNS, &rows, &closing)
     }
 
-    fn tell_relations(&self, context: &Context<'_>, mode: Mode) {
+    fn print_relations(&self, context: &Context<'_>, mode: Mode) {
         let ImportedHistory {
             dependencies,
             log_lines,
@@ -134,19 +132,21 @@ impl Report {
         } = &self.history;
         let (dependencies, lines) = (
             (*dependencies > 0).then(|| count(*dependencies, "dependency", "dependencies")),
-            (*log_lines > 0).then(|| count(*log_lines, "line of their logs", "lines of their logs")),
+            (*log_lines > 0).then(|| count(*log_lines, "log line", "log lines")),
         );
         let along: Vec<String> = dependencies.into_iter().chain(lines).collect();
         if along.is_empty() {
             return;
         }
-        let verb = if mode == Mode::Real { "came" } else { "would come" };
-        context
-            .ui
-            .status(&format!("With the tasks {verb} {}.", along.join(" and ")));
+        let verb = if mode == Mode::Real {
+            "Also imported"
+        } else {
+            "Would also import"
+        };
+        context.ui.status(&format!("{verb} {}.", along.join(" and ")));
     }
 
-    fn tell_ids(&self, context: &Context<'_>, mode: Mode) {
+    fn print_renamed(&self, context: &Context<'_>, mode: Mode) {
         let renamed = &self.history.renamed;
         if renamed.is_empty() {
             return;

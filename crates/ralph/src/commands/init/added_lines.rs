@@ -1,4 +1,4 @@
-//! Lines that `init` adds to a file of the person's: only those that are missing, in one block, with its line breaks.
+//! Adds missing lines to a user's file in one block, with the file's line endings.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::changed_file::change_file;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Adds the lines that are missing from a file, and says how many.
+/// Adds the missing lines to a file, and returns how many.
 pub(crate) fn add_missing(context: &Context<'_>, path: &Path, wanted: &[String]) -> Result<usize, CommandError> {
     context.project.refuse_outside_repository(path)?;
     let mut added = 0;
@@ -24,7 +24,6 @@ pub(crate) fn add_missing(context: &Context<'_>, path: &Path, wanted: &[String])
     Ok(added)
 }
 
-/// The lines that a file does not have.
 pub(crate) fn missing_lines<'a>(bytes: &[u8], wanted: &'a [String]) -> Vec<&'a String> {
     let text = String::from_utf8_lossy(bytes);
     let bare = |line: &str| line.trim().trim_start_matches('/').to_owned();
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_missing_lines_are_added_with_the_line_break_of_the_file() {
+    fn missing_lines_get_the_files_line_ending() {
         let wanted = ["a".to_owned(), "b".to_owned(), "/c".to_owned()];
         assert_eq!(missing_lines(b"x\n/a\nc\n", &wanted), [&wanted[1]]);
         assert_eq!(appended(b"x", &[&wanted[1]]), b"\n\n# ralph\nb\n");

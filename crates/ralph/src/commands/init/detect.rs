@@ -1,16 +1,17 @@
-//! The commands that test a project, found by its files. Nothing is run.
+//! Detects the test commands of a project from its files, without running anything.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// How much of a file is read.
+/// The bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// How each ecosystem is detected, in the order in which gates are written.
+/// The detection of each ecosystem, in the order of the written gates.
 const ECOSYSTEMS: [fn(&Path) -> Option<String>; 8] = [cargo, node, pytest, unittest, go, gradle, maven, dotnet];
 
-/// The test commands of a project. A Makefile counts where nothing else is found: its targets call the same commands.
+/// The test commands of a project. A Makefile only counts if nothing else is found, because its targets usually call
+/// the same commands.
 pub(super) fn test_commands(root: &Path) -> Vec<String> {
     let found: Vec<String> = ECOSYSTEMS.iter().filter_map(|detect| detect(root)).collect();
     match found.is_empty() {
@@ -23,9 +24,9 @@ fn cargo(root: &Path) -> Option<String> {
     has(root, "Cargo.toml").then(|| "cargo test".to_owned())
 }
 
-/// The test script of package.json, run by the package manager whose lock file there is.
+/// The test script of package.json, run with the package manager whose lock file exists.
 fn node(root: &Path) -> Option<String> {
-    /// What `npm init` writes.
+    /// The placeholder that `npm init` writes.
     const PLACEHOLDER: &str = "no test specified";
     let package: serde_json::Value = serde_json::from_str(&text(root, "package.json")?).ok()?;
     let script = package.get("scripts")?.get("test")?.as_str()?;
@@ -99,7 +100,7 @@ fn dotnet(root: &Path) -> Option<String> {
     names(root).iter().any(is_project).then(|| "dotnet test".to_owned())
 }
 
-/// The target `test` of a Makefile, else `check`.
+/// The Makefile's `test` target, else `check`.
 fn make(root: &Path) -> Option<String> {
     let files = ["GNUmakefile", "makefile", "Makefile"];
     let makefile = files.iter().find_map(|file| text(root, file))?;
@@ -115,7 +116,7 @@ fn has(root: &Path, name: &str) -> bool {
     root.join(name).is_file()
 }
 
-/// The beginning of a file, if it is there and UTF-8.
+/// The start of a file, if it exists and is UTF-8.
 fn text(root: &Path, name: &str) -> Option<String> {
     let file = fs::File::open(root.join(name)).ok()?;
     let mut text = String::new();
@@ -123,7 +124,7 @@ fn text(root: &Path, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The names in a folder, in order.
+/// The names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn several_ecosystems_have_a_gate_each_and_a_makefile_is_the_last_resort() {
+    fn each_ecosystem_has_a_gate_and_makefile_is_a_fallback() {
         let makefile = ("Makefile", "test:\n\tcargo test\n");
         check(
             &[("Cargo.toml", ""), TEST_SCRIPT, makefile],
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_tests_has_no_gate() {
+    fn without_tests_there_is_no_gate() {
         check(&[], &[]);
         check(
             &[(

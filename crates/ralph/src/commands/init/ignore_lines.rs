@@ -1,6 +1,6 @@
-//! The lines of `.gitignore` that keep the database out of git, and a look at those that keep too much out.
+//! Adds the lines to `.gitignore` that keep the database out of git, and warns about lines that ignore notes.
 
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 
 use super::added_lines::add_missing;
 use crate::context::Context;
@@ -10,49 +10,49 @@ use crate::paths::{self, Spelling};
 
 pub(crate) const FILE: &str = ".gitignore";
 
-/// Adds the lines that are missing, and says how many.
+/// Adds the missing lines; returns the file if it changed.
 pub(super) fn add(context: &Context<'_>) -> Result<Option<&'static str>, CommandError> {
     let added = add_missing_lines(context)?;
     report_hidden(context);
     Ok((added > 0).then_some(FILE))
 }
 
-/// Everything that git must not keep, as lines from the project's root.
+/// All ignore lines that ralph needs, relative to the project root.
 pub(crate) fn wanted(context: &Context<'_>) -> Vec<String> {
     let mut wanted: Vec<String> = paths::IGNORED.iter().map(|line| (*line).to_owned()).collect();
-    for shelf in [Shelf::Memories, Shelf::Guardrails] {
-        let notebook = context.notebook(shelf, Spelling::Own);
-        wanted.extend(paths::transient_ignore_lines(&context.project, &notebook.path));
+    for kind in [NoteFileKind::Memories, NoteFileKind::Guardrails] {
+        let note_repository = context.note_repository(kind, Spelling::Own);
+        wanted.extend(paths::transient_ignore_lines(&context.project, &note_repository.path));
     }
     for line in paths::scratchpad_ignore_lines(&context.project, &context.scratchpad().path) {
         if !wanted.contains(&line) {
             wanted.push(line);
         }
     }
-    // A line that leads out of the project means nothing to git.
+    // Git ignores lines that lead out of the project.
     wanted.retain(|line| !line.split('/').any(|part| part == ".."));
     wanted
 }
 
-/// Adds the lines that are missing; how many that were.
+/// Adds the missing lines; returns their number.
 pub(crate) fn add_missing_lines(context: &Context<'_>) -> Result<usize, CommandError> {
     let wanted = wanted(context);
     let path = context.project.root.join(FILE);
     add_missing(context, &path, &wanted)
 }
 
-/// Warns of ignore lines that hide what should be in git.
+/// Warns about ignore lines that hide notes.
 fn report_hidden(context: &Context<'_>) {
     let ui = context.ui;
     match hiding_notes(context) {
         Ok(hiding) => {
             for (what, line) in hiding {
                 ui.warning(&format!(
-                    "the line {:?} of {} keeps {what} out of git; they are meant to be in it.",
+                    "the line {:?} in {} keeps {what} out of git, but they should be committed.",
                     line.pattern, line.file
                 ));
             }
         }
-        Err(reason) => ui.warning(&format!("whether git ignores notes was not looked at: {reason}.")),
+        Err(reason) => ui.warning(&format!("could not check whether git ignores notes: {reason}.")),
     }
 }

@@ -1,4 +1,4 @@
-//! Tells git to merge notes through ralph: attributes for the files, and the command in the repository's configuration.
+//! Sets up git to merge notes through ralph: attributes for the files and the driver in the repository's configuration.
 
 use ralph_model::count;
 
@@ -8,9 +8,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::merge_setup::{ATTRIBUTES, DRIVER, MergeSetup};
 
-/// Adds what is missing. What somebody else set stays and is reported.
+/// Adds what is missing. Other settings of the user are kept and reported.
 pub(super) fn register(context: &Context<'_>, done: &mut Done) -> Result<(), CommandError> {
-    let setup = match MergeSetup::look(context) {
+    let setup = match MergeSetup::inspect(context) {
         Ok(Some(setup)) => setup,
         Ok(None) => return Ok(()),
         Err(reason) => {
@@ -30,7 +30,7 @@ pub(super) fn register(context: &Context<'_>, done: &mut Done) -> Result<(), Com
     }
     if let Some(other) = setup.other_driver() {
         context.ui.warning(&format!(
-            "git's configuration has {other:?} as merge.ralph.driver, which stays; ralph's own is {DRIVER:?}."
+            "git's configuration has {other:?} as merge.ralph.driver and was not changed; ralph's own is {DRIVER:?}."
         ));
     }
     match setup.register() {
@@ -40,7 +40,7 @@ pub(super) fn register(context: &Context<'_>, done: &mut Done) -> Result<(), Com
     Ok(())
 }
 
-/// Adds the attributes that are missing, and says how many.
+/// Adds the missing attributes; describes the change.
 pub(crate) fn add_attributes(context: &Context<'_>, setup: &MergeSetup) -> Result<Option<String>, CommandError> {
     let lines = setup.missing_lines();
     if lines.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn add_attributes(context: &Context<'_>, setup: &MergeSetup) -> Resul
     let added = add_missing(context, &setup.attributes_file(), &lines)?;
     if added == 0 {
         context.ui.warning(&format!(
-            "{ATTRIBUTES} has {}, and another line takes that back; only merge=ralph merges notes entry by entry.",
+            "{ATTRIBUTES} has {}, but another line overrides it; only merge=ralph merges notes entry by entry.",
             lines.join(", ")
         ));
         return Ok(None);
@@ -60,5 +60,5 @@ pub(crate) fn add_attributes(context: &Context<'_>, setup: &MergeSetup) -> Resul
 fn report_failure(context: &Context<'_>, reason: &str) {
     context
         .ui
-        .warning(&format!("git was not told to merge notes through ralph: {reason}."));
+        .warning(&format!("git was not set up to merge notes through ralph: {reason}."));
 }

@@ -1,4 +1,4 @@
-//! The configuration that `init` writes, with what earlier tools had set.
+//! Writes the configuration for `init`, including settings of earlier tools.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,18 +15,19 @@ use crate::commands::run::confirm::remember_settings;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
-use crate::probe::{self, Visit};
+use crate::probe::{self, Probe};
 use crate::programs::find_program;
-use crate::takeover::from_ralph_yml;
+use crate::ralph_yml::from_ralph_yml;
 
-/// The commands that the configuration has, for a person to see.
+/// The configured commands, for display.
 pub(super) struct Commands {
     pub(super) gates: Vec<String>,
-    /// What prepares a new checkout.
+    /// Commands that prepare a new checkout.
     pub(super) setup: Vec<String>,
 }
 
-/// Writes the configuration if there is none. What is written is confirmed: a person has called for it, and sees it.
+/// Writes the configuration if there is none. Written commands count as confirmed, because the user ran `init` and sees
+/// them.
 pub(super) fn write_config(
     context: &Context<'_>,
     agent: Option<&str>,
@@ -54,14 +55,14 @@ pub(super) fn write_config(
                 .extend(take_over(paths::ORCHESTRATOR_CONFIG, taken, &mut overrides)),
             Err(reason) => context
                 .ui
-                .warning(&format!("{} was not taken over: {reason}.", paths::ORCHESTRATOR_CONFIG)),
+                .warning(&format!("{} was not imported: {reason}.", paths::ORCHESTRATOR_CONFIG)),
         }
     }
     if let Some(text) = read_text(context, paths::OLD_SETTINGS)? {
         let taken = from_config_sh(&text);
         for skipped in &taken.skipped {
             context.ui.warning(&format!(
-                "{}:{}: {} was not taken over: {}.",
+                "{}:{}: {} was not imported: {}.",
                 paths::OLD_SETTINGS,
                 skipped.line,
                 skipped.variable,
@@ -92,7 +93,7 @@ fn confirm(context: &Context<'_>, written: &[Override]) -> Result<(), CommandErr
     remember_settings(context, &keys)
 }
 
-/// The agent's command, and its kind where the name of the program does not tell it. Such a program is started once.
+/// The agent's command, and its kind if the program's name does not determine it. Such a program is started once.
 fn agent_settings(context: &Context<'_>, agent: &str) -> Result<Vec<Override>, CommandError> {
     let command = CommandLine::Line(agent.to_owned());
     let refused = |why: String| CommandError::usage(format!("--agent {agent:?}: {why}"));
@@ -109,10 +110,10 @@ fn agent_settings(context: &Context<'_>, agent: &str) -> Result<Vec<Override>, C
     if is_unknown {
         let seconds = probe::LIMIT.as_secs();
         context.ui.status(&format!(
-            "Starting {agent} once, to see whether it speaks ACP; this takes {seconds} seconds at most."
+            "Starting {agent} to check whether it speaks ACP (at most {seconds}s) …"
         ));
     }
-    if is_unknown && Visit::new(context)?.speaks_acp(root, &command, &AtomicBool::new(false))? {
+    if is_unknown && Probe::new(context)?.speaks_acp(root, &command, &AtomicBool::new(false))? {
         settings.push(("kind", Driver::Acp.word()));
     }
     let settings = settings
@@ -123,7 +124,7 @@ fn agent_settings(context: &Context<'_>, agent: &str) -> Result<Vec<Override>, C
         .map_err(|refusal| CommandError::usage(refusal.to_string()))
 }
 
-/// The files that show what a project's checkouts need beside what git tracks: the key of `[worktree]`, and its item.
+/// Files that show what a checkout needs beside tracked files: the file, the key of `[worktree]`, and its item.
 const CHECKOUT_NEEDS: [(&str, &str, &str); 5] = [
     (".env", "copy", ".env"),
     ("Cargo.toml", "link", "target/"),
@@ -143,7 +144,7 @@ fn checkout_needs(root: &Path) -> Vec<Override> {
     needs.collect()
 }
 
-/// The items of a key of `[worktree]` that this project needs.
+/// The items of a `[worktree]` key that this project needs.
 fn needs_of<'a>(root: &'a Path, key: &'a str) -> impl Iterator<Item = &'static str> + 'a {
     let found = CHECKOUT_NEEDS.iter();
     let found = found.filter(move |(file, of, _)| *of == key && root.join(file).exists());
@@ -159,7 +160,7 @@ fn take_over(from: &str, taken: Vec<Override>, overrides: &mut Vec<Override>) ->
         .map(|setting| format!("{}.{} = {}", setting.section(), setting.key(), setting.value()))
         .collect();
     overrides.extend(taken);
-    Some(format!("took over from {from}: {}", keys.join(", ")))
+    Some(format!("imported from {from}: {}", keys.join(", ")))
 }
 
 fn read_text(context: &Context<'_>, name: &str) -> Result<Option<String>, CommandError> {
@@ -171,7 +172,7 @@ fn read_text(context: &Context<'_>, name: &str) -> Result<Option<String>, Comman
         Err(_) => {
             context
                 .ui
-                .warning(&format!("{name} was not taken over: it is not UTF-8 text."));
+                .warning(&format!("{name} was not imported: it is not UTF-8 text."));
             Ok(None)
         }
     }

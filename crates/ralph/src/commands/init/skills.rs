@@ -1,6 +1,5 @@
-//! Makes the folder of skills, and moves those of an earlier tool there, where Claude Code looks for them: never over an
-//! existing one, and never out of a folder that is not this project's. One that cannot be moved stays where it is, and
-//! keeps no other from it.
+//! Moves the skills of an earlier tool to where Claude Code looks for them. Never overwrites a skill, and never moves
+//! one out of a folder outside this project. A skill that cannot be moved does not stop the others.
 
 use std::fs;
 use std::io;
@@ -11,7 +10,7 @@ use ralph_notes::{create_folder, move_new};
 use crate::context::Context;
 use crate::paths;
 
-/// Moves what can be moved, where Claude Code is used, and says what was done.
+/// Moves skills if the project uses Claude Code, and describes what was done.
 pub(super) fn move_old(context: &Context<'_>) -> Vec<String> {
     let root = &context.project.root;
     let uses_claude = paths::CLAUDE_SIGNS.iter().any(|name| root.join(name).exists());
@@ -21,17 +20,19 @@ pub(super) fn move_old(context: &Context<'_>) -> Vec<String> {
     }
     if let Some(leads_to) = context.project.boundary.outside(&new) {
         let leads_to = leads_to.display();
-        let stays = format!(
-            "{} leads outside the project, to {leads_to}; skills stay where they are.",
+        let warning = format!(
+            "{} leads outside the project, to {leads_to}; skills were not moved.",
             paths::SKILLS
         );
-        context.ui.warning(&stays);
+        context.ui.warning(&warning);
         return Vec::new();
     }
     if let Err(error) = create_folder(&new) {
-        // Whatever stands in its place is a person's, and no reason to go without the rest.
+        // Whatever is in its place belongs to the user; the rest of `init` goes on.
         let why = error.reason();
-        context.ui.warning(&format!("{} cannot be made: {why}.", paths::SKILLS));
+        context
+            .ui
+            .warning(&format!("{} cannot be created: {why}.", paths::SKILLS));
         return Vec::new();
     }
     move_from(context, &old, &new)
@@ -42,7 +43,7 @@ fn move_from(context: &Context<'_>, old: &Path, new: &Path) -> Vec<String> {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
-            stays(context, paths::OLD_SKILLS, &format!("it cannot be read: {error}"));
+            warn_not_moved(context, paths::OLD_SKILLS, &format!("it cannot be read: {error}"));
             return Vec::new();
         }
     };
@@ -50,8 +51,8 @@ fn move_from(context: &Context<'_>, old: &Path, new: &Path) -> Vec<String> {
         return Vec::new();
     }
     if old.is_symlink() {
-        let why = "it leads elsewhere, where others may need it; copy what this project needs";
-        stays(context, paths::OLD_SKILLS, why);
+        let why = "it is a link to another place; copy what this project needs";
+        warn_not_moved(context, paths::OLD_SKILLS, why);
         return Vec::new();
     }
     let mut done = Vec::new();
@@ -59,28 +60,28 @@ fn move_from(context: &Context<'_>, old: &Path, new: &Path) -> Vec<String> {
         let shown = format!("{}/{}", paths::OLD_SKILLS, name.to_string_lossy());
         match move_one(&old.join(&name), &new.join(&name)) {
             Ok(()) => done.push(format!("moved {shown} to {}/", paths::SKILLS)),
-            Err(why) => stays(context, &shown, &why),
+            Err(why) => warn_not_moved(context, &shown, &why),
         }
     }
-    // It goes once it is empty, and not before; what stays in it was named above.
+    // Removed only if empty; skills left in it were reported above.
     drop(fs::remove_dir(old));
     done
 }
 
-fn stays(context: &Context<'_>, what: &str, why: &str) {
-    context.ui.warning(&format!("{what} stays where it is: {why}."));
+fn warn_not_moved(context: &Context<'_>, what: &str, why: &str) {
+    context.ui.warning(&format!("{what} was not moved: {why}."));
 }
 
-/// Moves one skill, or says why not.
+/// Moves one skill, or returns why not.
 fn move_one(from: &Path, to: &Path) -> Result<(), String> {
-    let is_taken = || format!("{} has one of that name", paths::SKILLS);
+    let is_taken = || format!("{} already has that name", paths::SKILLS);
     if to.symlink_metadata().is_ok() {
         return Err(is_taken());
     }
     if let Ok(target) = fs::read_link(from) {
         let there = to.parent().map(|folder| folder.join(target));
         if !there.is_some_and(|there| paths::is_same(&there, from)) {
-            return Err("it is a link that would not lead to the same place from there".to_owned());
+            return Err("it is a relative link that would break".to_owned());
         }
     }
     move_new(from, to).map_err(|error| match error.kind() {

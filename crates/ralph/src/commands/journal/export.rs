@@ -1,4 +1,4 @@
-//! `ralph journal export`: a run as files that other tools read.
+//! `ralph journal export`: writes a run as files for other tools.
 
 use std::path::{Path, PathBuf};
 
@@ -13,32 +13,31 @@ use super::which::find_run;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The folder of the iterations, and the file of the whole.
+/// The folder of the iterations, and the file of the run.
 const ITERATIONS: &str = "iterations";
 const STATE: &str = "state.json";
 
-/// Write a run as files that other tools read
+/// Export a run as files for other tools
 ///
-/// The format `state` is a file state.json, and one for each iteration in the folder iterations. No file that says something
-/// else is overwritten.
+/// The `state` format writes state.json and one file per iteration in the folder iterations. Files with different
+/// content are never overwritten.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal export run-1a2b3c4d
   ralph journal export 1a2b --format state --to backup/run
-  ralph learnings extract --from backup/run/state.json  # what it teaches")]
+  ralph learnings extract --from backup/run/state.json  # extract its learnings")]
 pub(crate) struct ExportArgs {
-    /// The run, by its id or the beginning of it
+    /// Id or id prefix of the run
     #[arg(value_name = "RUN")]
     run: String,
-    /// In which form
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::State)]
     format: ExportFormat,
-    /// The folder that the files go to, made where it is missing; one with the id of the run if nothing is given
+    /// Output folder, created if missing; defaults to the id of the run
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
 }
 
-/// A form in which a run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExportFormat {
     /// A loop history: state.json and iterations/
@@ -48,8 +47,8 @@ enum ExportFormat {
 pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(), CommandError> {
     let ExportFormat::State = args.format;
     let unknown = || {
-        CommandError::new(format!("there is no run {:?}", args.run))
-            .hint("the id of a run looks like run-1a2b3c4d; `ralph journal list` shows them")
+        CommandError::new(format!("run not found: {:?}", args.run))
+            .hint("run ids look like run-1a2b3c4d; list them with `ralph journal list`")
     };
     let store: Store = context.facts()?.ok_or_else(unknown)?;
     let run = find_run(&store, &args.run)?;
@@ -57,14 +56,14 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
     let progress = match store.run(&run)? {
         None if history.iterations.is_empty() => return Err(unknown()),
         Some(run) => progress_of(&run),
-        // What was taken over from another tool has rows, and no run.
+        // A run imported from another tool has journal entries but no record of the run.
         None => LoopProgress::Over,
     };
     let written = write_loop_history(&history, progress).map_err(|error| CommandError::new(error.to_string()))?;
     let folder = args.to.clone().unwrap_or_else(|| PathBuf::from(run.as_str()));
     let absolute =
         std::path::absolute(&folder).map_err(|error| CommandError::usage(format!("{}: {error}", folder.display())))?;
-    // Whoever finds the whole finds its parts as well.
+    // The state file comes last, so that its iterations exist when it does.
     let parts = written
         .iterations
         .iter()
@@ -84,12 +83,12 @@ fn progress_of(run: &Run) -> LoopProgress {
     };
     match RecordedEnd::of(sentence, run.end_code) {
         RecordedEnd::Complete => LoopProgress::Over,
-        RecordedEnd::WentThrough => LoopProgress::WentThrough,
+        RecordedEnd::NeedsAttention => LoopProgress::NeedsAttention,
         RecordedEnd::Stopped => LoopProgress::Stopped,
     }
 }
 
-/// Writes files that are not there yet, all of them or none; those that say the same already stay.
+/// Writes all missing files or none. Existing files with the same content are kept.
 fn write_all(files: &[(PathBuf, &String)]) -> Result<(), CommandError> {
     let mut missing = Vec::new();
     for (path, text) in files {
@@ -104,7 +103,7 @@ fn write_all(files: &[(PathBuf, &String)]) -> Result<(), CommandError> {
         let written = path.parent().map_or(Ok(()), create_folder);
         if let Err(error) = written.and_then(|()| write_new_file(path, text.as_bytes())) {
             for path in done {
-                // What is left of it says nothing wrong, and the next try takes it as it is.
+                // A file that cannot be removed is correct, and the next try accepts it.
                 drop(std::fs::remove_file(path));
             }
             return Err(refused(path, error));
@@ -119,6 +118,6 @@ fn refused(path: &Path, error: FileError) -> CommandError {
 }
 
 fn taken(path: &Path) -> CommandError {
-    CommandError::new(format!("{} is there already, and says something else", path.display()))
-        .hint("name another folder with `--to`")
+    CommandError::new(format!("{} already exists with different content", path.display()))
+        .hint("choose another folder with `--to`")
 }

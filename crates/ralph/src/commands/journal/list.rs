@@ -11,37 +11,37 @@ use crate::error::CommandError;
 use crate::numbers::from_zero;
 use crate::when::{When, beginning, end};
 
-/// List iterations, the newest first
+/// List iterations, newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal list
-  ralph journal list --since 7d            # of the last seven days
+  ralph journal list --since 7d            # the last seven days
   ralph journal list --outcome failed --since 2025-01-20
   ralph journal list --file src/parser.rs  # a file, a file's name or a folder
   ralph journal list --run run-1a2b3c4d --json")]
 pub(crate) struct ListArgs {
-    /// Only those of this run, by its id or the beginning of it
+    /// Only iterations of this run (id or id prefix)
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Only those of this task, which may have been deleted since
+    /// Only iterations of this task, even if it was deleted
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Only those that ended so
+    /// Only iterations with this outcome
     #[arg(long, value_name = "OUTCOME", value_parser = outcomes())]
     outcome: Option<Outcome>,
-    /// Only those that changed this file, one of this name, or one in this folder
+    /// Only iterations that changed this file, a file of this name, or a file in this folder
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
-    /// Only those from this day or moment on, in UTC, or from so long ago: 12h, 7d, 2w
+    /// Only iterations since this UTC date or time, or this long ago: 12h, 7d, 2w
     #[arg(long, value_name = "WHEN", value_parser = beginning)]
     since: Option<When>,
-    /// Only those up to this day, which counts, or before this moment, in UTC, or before so long ago
+    /// Only iterations until the end of this UTC date, or before this time or this long ago
     #[arg(long, value_name = "WHEN", value_parser = end)]
     until: Option<When>,
-    /// At most so many; 0 is all
+    /// Maximum number of iterations; 0 lists all
     #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     limit: u32,
-    /// Write them as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,7 @@ fn filter(context: &Context<'_>, store: &Store, args: &ListArgs) -> Result<Journ
     })
 }
 
-/// The journal outlives its tasks, so a whole id is taken as it is.
+/// The journal outlives its tasks, so a complete id need not exist.
 fn find_task(store: &Store, text: &str) -> Result<TaskId, CommandError> {
     match TaskId::parse(text) {
         Some(task) => Ok(task),
@@ -84,5 +84,5 @@ fn find_task(store: &Store, text: &str) -> Result<TaskId, CommandError> {
 fn outcomes() -> impl TypedValueParser<Value = Outcome> {
     let words = Outcome::ALL.iter().map(|outcome| outcome.word());
     PossibleValuesParser::new(words)
-        .try_map(|word| Outcome::parse(&word).ok_or_else(|| format!("there is no outcome {word}")))
+        .try_map(|word| Outcome::parse(&word).ok_or_else(|| format!("unknown outcome {word}")))
 }

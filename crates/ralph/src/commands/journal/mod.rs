@@ -1,4 +1,4 @@
-//! `ralph journal …`: what happened, iteration by iteration.
+//! `ralph journal …`: shows what happened in each iteration.
 
 mod export;
 mod list;
@@ -23,7 +23,6 @@ pub(crate) enum JournalCommand {
     Export(export::ExportArgs),
 }
 
-/// Runs one of the journal commands.
 pub(crate) fn run(context: &Context<'_>, command: &JournalCommand) -> Result<(), CommandError> {
     match command {
         JournalCommand::List(args) => list::cmd_list(context, args),

@@ -10,21 +10,21 @@ use crate::commands::notes::found::MoreWords;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Find iterations by what they were about, what was noted and why they failed, the best first
+/// Search iterations by task, notes and failure reason
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal search \"connection refused\"
   ralph journal search parseConfig --limit 3 --json")]
 pub(crate) struct SearchArgs {
-    /// What to look for; any text is fine
+    /// Text to search for
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
     #[command(flatten)]
     more: MoreWords,
-    /// At most so many
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u16,
-    /// Write them as JSON, each with how well it fits
+    /// Print JSON, with scores
     #[arg(long)]
     json: bool,
 }

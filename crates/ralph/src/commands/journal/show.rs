@@ -13,21 +13,21 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
 
-/// Show all that is on record about an iteration
+/// Show the details of an iteration
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph journal show                        # the last one
+  ralph journal show                        # the last iteration
   ralph journal show 12
   ralph journal show run-1a2b3c4d/3 --json")]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     which: WhichIteration,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A row with everything that the agent said beside it.
+/// A journal entry with everything captured from the agent.
 #[derive(Serialize)]
 struct Whole {
     #[serde(flatten)]
@@ -61,10 +61,9 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     context.ui.lines(&lines)
 }
 
-/// How wide the labels are.
 const LABEL: usize = 12;
 
-/// What confirmed the work, or refused it.
+/// What confirmed or refused the work.
 fn evidence(row: &ralph_model::NewJournalRow) -> String {
     match (row.outcome, row.evidence) {
         (Outcome::Done, evidence) => evidence.to_string(),
@@ -74,7 +73,7 @@ fn evidence(row: &ralph_model::NewJournalRow) -> String {
     }
 }
 
-/// What the verifier said, as far as the folder of the iteration tells.
+/// The verdict of the verifier, if the folder of the iteration has it.
 fn verifier(folder: &Path) -> String {
     let result = std::fs::read(folder.join("result.json")).unwrap_or_default();
     let result: serde_json::Value = serde_json::from_slice(&result).unwrap_or_default();
@@ -85,7 +84,7 @@ fn verifier(folder: &Path) -> String {
     let verdict = match &found["verdict"] {
         serde_json::Value::String(_) => "passed",
         serde_json::Value::Object(_) => "refused",
-        _ => "came to no verdict",
+        _ => "gave no verdict",
     };
     format!("{agent}: {verdict}")
 }
@@ -131,54 +130,51 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
             if folder.is_dir() {
                 shown.to_string()
             } else {
-                format!("{shown} (pruned, or of another worktree)")
+                format!("{shown} (pruned or in another worktree)")
             },
         ),
     ];
     if row.changed_nothing && row.stop == StopReason::TaskDone {
-        details.push((
-            "note",
-            "the agent claimed to be done, and nothing had changed".to_owned(),
-        ));
+        details.push(("note", "the agent reported done, but nothing changed".to_owned()));
     }
     if row.malformed_sigils > 0 {
         let tags = count(row.malformed_sigils as usize, "tag", "tags");
-        details.push(("malformed", format!("{tags} could not be read")));
+        details.push(("malformed", format!("could not parse {tags}")));
     }
     details
 }
 
-/// What the agent said for later, beside its notes.
+/// What was captured from the agent, besides its notes.
 fn captured(captures: &RowCaptures) -> Vec<(&'static str, String)> {
-    let mut told = Vec::new();
+    let mut details = Vec::new();
     if let Some(report) = &captures.report {
         let whose = match report.origin {
-            ReportOrigin::Agent => "in the agent's words",
-            ReportOrigin::Ralph => "as ralph saw it",
+            ReportOrigin::Agent => "written by the agent",
+            ReportOrigin::Ralph => "written by ralph",
         };
         let signature = captures.signature.as_ref();
         let signature = signature.map(|signature| format!(", signature {signature}"));
-        told.push(("report", format!("{whose}{}", signature.unwrap_or_default())));
-        told.push(("tried", report.what_tried.clone()));
-        told.push(("failed", report.why_failed.clone()));
-        told.push(("about", report.relevant_files.join("\n")));
+        details.push(("report", format!("{whose}{}", signature.unwrap_or_default())));
+        details.push(("tried", report.what_tried.clone()));
+        details.push(("failed", report.why_failed.clone()));
+        details.push(("about", report.relevant_files.join("\n")));
         let gate = report.gate.as_ref();
         let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
-        told.push(("gate", gate.unwrap_or_default()));
-        told.push(("output", report.error_output.clone().unwrap_or_default()));
+        details.push(("gate", gate.unwrap_or_default()));
+        details.push(("output", report.error_output.clone().unwrap_or_default()));
     }
-    told.push(("suggestion", captures.suggestion.clone().unwrap_or_default()));
+    details.push(("suggestion", captures.suggestion.clone().unwrap_or_default()));
     for learning in &captures.learnings {
         let tags = in_brackets(&learning.tags);
-        told.push(("learned", format!("[{}] {}{tags}", learning.category, learning.content)));
+        details.push(("learned", format!("[{}] {}{tags}", learning.category, learning.content)));
     }
     for note in &captures.knowledge {
-        told.push((
-            "long note",
+        details.push((
+            "knowledge",
             format!("{}{}\n{}", note.title, in_brackets(&note.tags), note.body),
         ));
     }
-    told
+    details
 }
 
 fn in_brackets(tags: &[String]) -> String {
@@ -192,7 +188,7 @@ fn in_brackets(tags: &[String]) -> String {
 fn model(name: Option<&str>, rationale: &str) -> String {
     match (name, rationale) {
         (None, "") => String::new(),
-        (None, why) => format!("the agent's own ({why})"),
+        (None, why) => format!("agent's default ({why})"),
         (Some(name), "") => name.to_owned(),
         (Some(name), why) => format!("{name} ({why})"),
     }

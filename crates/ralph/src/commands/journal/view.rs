@@ -1,4 +1,4 @@
-//! How rows of the journal are shown.
+//! Formats journal entries as a table.
 
 use ralph_model::{JournalRow, NewJournalRow, first_line};
 
@@ -35,7 +35,6 @@ const COLUMNS: [Column; 6] = [
     },
 ];
 
-/// Prints rows as a table.
 pub(super) fn table(context: &Context<'_>, rows: &[JournalRow]) -> Result<(), CommandError> {
     let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
     let closing = showing(rows.len(), "iteration", "iterations");
@@ -54,10 +53,10 @@ fn cells(row: &JournalRow) -> Vec<String> {
     ]
 }
 
-/// What a row says, on a line: the task's title, and what was noted or else what was the matter.
+/// A one-line summary: the task's title, with the notes or else the reason.
 pub(crate) fn what(row: &NewJournalRow) -> String {
     let title = first_line(&row.task_title);
     let texts = [row.notes.as_deref().unwrap_or_default(), row.reason.as_str()];
-    let said = texts.into_iter().map(in_short).find(|said| !said.is_empty());
-    said.map_or_else(|| title.to_owned(), |said| format!("{title}: {said}"))
+    let text = texts.into_iter().map(in_short).find(|text| !text.is_empty());
+    text.map_or_else(|| title.to_owned(), |text| format!("{title}: {text}"))
 }

@@ -1,4 +1,4 @@
-//! `knowledge add`: keeps a long note, or brings the one up to date that is about the same.
+//! `knowledge add`: adds a knowledge entry, or updates the one on the same subject.
 
 use std::borrow::Cow;
 
@@ -14,31 +14,31 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::text_file::read_text;
 
-/// Keep a long note, with a title and at least one tag
+/// Add a knowledge entry
 ///
-/// It becomes a file of its own, which people and git see. An entry with the same title gets the new text and the tags of both;
-/// so does one that shares more than half of the tags and has a similar title: one contains the other as whole words that are
-/// at least half of the longer one. `ralph knowledge restore` brings a former text back. A text of more than 500 words is cut.
-/// `[[Title]]` in a text links to another entry.
+/// Each entry is a Markdown file with a title and at least one tag. If an entry has the same title, its text is
+/// replaced and the tags are merged. The same happens to an entry that shares more than half of the tags and has a
+/// similar title: one title contains the other as whole words that are at least half of the longer title. `ralph
+/// knowledge restore` restores an earlier text. Texts are cut after 500 words. `[[Title]]` links to another entry.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph knowledge add \"The test database\" --tags tests \"See bin/test-db.\"
   ralph knowledge add \"How a release is made\" --tags release --file release.md
   ralph knowledge add \"Retries\" --tags upload --feature uploads - < retries.md")]
 pub(crate) struct AddArgs {
-    /// Its title; links and the file's name are made of it
+    /// Title; it also gives the file name and is the target of links
     #[arg(value_name = "TITLE", allow_hyphen_values = true)]
     title: String,
-    /// The text; `-` reads it from standard input
+    /// The text; `-` reads standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "file")]
     text: Option<String>,
-    /// Tags, separated by commas; by them the note is found again
+    /// Tags, separated by commas; used for retrieval
     #[arg(long, value_name = "TAGS", required = true, value_parser = Tags::parse)]
     tags: Tags,
-    /// The feature that it is about
+    /// Feature that it is about
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// Read the text from this file; `-` is standard input
+    /// Read the text from this file; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     file: Option<String>,
     #[command(flatten)]
@@ -75,19 +75,19 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         context.ui.status(LINE_BREAKS_CHANGED);
     }
     if matches!(capped_to_words(&note.body), Cow::Owned(_)) {
-        context.ui.warning(&format!(
-            "The text has more than {MAX_WORDS} words; what follows them was cut."
-        ));
+        context
+            .ui
+            .warning(&format!("The text was cut after {MAX_WORDS} words."));
     }
     acknowledge(context, &written.outcome, args.format.get())
 }
 
 fn acknowledge(context: &Context<'_>, placement: &Placement, format: Format) -> Result<(), CommandError> {
     let (change, path) = match placement {
-        Placement::Made(path) => ("stored", path),
-        Placement::Changed(path) => ("updated", path),
-        Placement::Known(path) => ("unchanged", path),
-        Placement::Before => return Ok(()),
+        Placement::Created(path) => ("stored", path),
+        Placement::Updated(path) => ("updated", path),
+        Placement::Unchanged(path) => ("unchanged", path),
+        Placement::AlreadyPlaced => return Ok(()),
     };
     let file = context.project.shown(path);
     match format {

@@ -6,12 +6,12 @@ use super::library::Library;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete a knowledge entry; `knowledge restore` brings it back
+/// Delete a knowledge entry; undo with `knowledge restore`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph knowledge delete the-test-database")]
 pub(crate) struct DeleteArgs {
-    /// Its file, with or without .md, or its title, or the beginning of either
+    /// File with or without .md, title, or a unique prefix of either
     #[arg(value_name = "NAME")]
     name: String,
 }
@@ -28,7 +28,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     let knowledge = context.knowledge();
     let deleted = knowledge
         .delete(&note.file, context.clock().now())?
-        // Somebody else has deleted it in this moment.
+        // It may have been deleted concurrently.
         .ok_or_else(|| library.not_found(&args.name))?;
     context.report_history(&deleted.history);
     let path = knowledge.path().join(&note.file);

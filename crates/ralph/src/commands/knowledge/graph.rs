@@ -1,4 +1,4 @@
-//! `knowledge graph`: which long note links to which, in a form that other programs draw.
+//! `knowledge graph`: prints the links between knowledge entries for graph tools.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::library::Library;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Write which note links to which, for a program that draws it
+/// Print the links between entries as a graph
 ///
-/// A title that is linked to and that no note has is drawn dashed.
+/// Titles that are linked to but have no entry are dashed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph knowledge graph | dot -Tsvg > knowledge.svg
   ralph knowledge graph --format mermaid")]
 pub(crate) struct GraphArgs {
-    /// For which program
+    /// Graph language
     #[arg(long, value_enum, default_value_t = GraphFormat::Dot)]
     format: GraphFormat,
 }
@@ -26,13 +26,13 @@ pub(crate) struct GraphArgs {
 enum GraphFormat {
     /// Graphviz
     Dot,
-    /// Mermaid, which GitHub and many editors draw
+    /// Mermaid, as rendered by GitHub and many editors
     Mermaid,
 }
 
 pub(super) fn cmd_graph(context: &Context<'_>, args: &GraphArgs) -> Result<(), CommandError> {
     let library = Library::read(context)?;
-    library.say_skipped(context);
+    library.report_skipped(context);
     let graph = Graph::of(&library);
     context.ui.text(&match args.format {
         GraphFormat::Dot => dot(&graph),
@@ -40,12 +40,12 @@ pub(super) fn cmd_graph(context: &Context<'_>, args: &GraphArgs) -> Result<(), C
     })
 }
 
-/// What is drawn, in an order that only the notes decide.
+/// Nodes and links in a deterministic order.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Graph {
-    /// Titles of notes, in the order of their files, and then those that no note has.
+    /// Titles of entries in file order, then titles that have no entry.
     nodes: Vec<(String, Kind)>,
-    /// From which node to which.
+    /// Source and target node of each link.
     links: Vec<(usize, usize)>,
 }
 
@@ -99,7 +99,7 @@ fn dot(graph: &Graph) -> String {
     text
 }
 
-/// A title within the quotes of DOT, where a backslash begins a sign of its own, and `&` an entity.
+/// Escapes a title for a quoted DOT string, in which `\` starts an escape and `&` an entity.
 fn dot_label(title: &str) -> String {
     let mut label = String::with_capacity(title.len());
     for c in title.chars() {
@@ -133,8 +133,8 @@ fn mermaid(graph: &Graph) -> String {
     text
 }
 
-/// A title within the quotes of Mermaid. Signs that end them, begin an entity or mean something in Markdown or HTML are
-/// written by their numbers; so are those that would make a list of the title when it begins with them.
+/// Escapes a title for a quoted Mermaid string. Characters with a meaning in Mermaid, Markdown or HTML, and those that
+/// would start a list at the beginning of the title, become numeric entities.
 fn mermaid_label(title: &str) -> String {
     let mut label = String::with_capacity(title.len());
     let mut begins_a_list = true;
@@ -157,12 +157,12 @@ fn mermaid_label(title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ralph_memory::catalogue::KnowledgeOutline;
+    use ralph_memory::note_index::KnowledgeMetadata;
 
     use super::*;
 
     fn library(notes: &[(&str, &str, &[&str])]) -> Library {
-        let note = |(file, title, links): &(&str, &str, &[&str])| KnowledgeOutline {
+        let note = |(file, title, links): &(&str, &str, &[&str])| KnowledgeMetadata {
             file: (*file).to_owned(),
             title: (*title).to_owned(),
             tags: vec!["a".to_owned()],
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_and_missing_ones_are_drawn_in_a_fixed_order() {
+    fn graph_order_is_deterministic() {
         let graph = Graph::of(&library(&[
             ("a.md", "Alpha", &["beta", "Zeta", "gamma"]),
             ("b.md", "Beta", &["ALPHA", "Beta", "GAMMA"]),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_cannot_break_out_of_their_quotes() {
+    fn titles_are_escaped() {
         for (title, in_dot, in_mermaid) in [
             ("say \"x\"", r#"say \"x\""#, "say #34;x#34;"),
             (r"C:\new\N", r"C:\\new\\N", "C:#92;new#92;N"),

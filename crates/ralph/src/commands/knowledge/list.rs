@@ -1,7 +1,7 @@
-//! `knowledge list`: all long notes, or those that are wanted.
+//! `knowledge list`: lists knowledge entries.
 
 use clap::Args;
-use ralph_memory::catalogue::KnowledgeOutline;
+use ralph_memory::note_index::KnowledgeMetadata;
 use ralph_notes::{cleaned_tags, read_file};
 use serde_json::json;
 
@@ -13,17 +13,17 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// List the long notes, by their files' names
+/// List knowledge entries, sorted by file name
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph knowledge list
   ralph knowledge list --tag docker,ci --json
   ralph knowledge list --feature uploads")]
 pub(crate) struct ListArgs {
-    /// Only notes with one of these tags, separated by commas
+    /// Only entries with one of these tags, separated by commas
     #[arg(long = "tag", visible_alias = "tags", value_name = "TAGS", value_delimiter = ',')]
     tags: Vec<String>,
-    /// Only notes about this feature
+    /// Only entries about this feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     #[command(flatten)]
@@ -53,14 +53,14 @@ const COLUMNS: [Column; 5] = [
     },
 ];
 
-/// The longest date that a person may have written, in characters of the column for it.
+/// Characters of a date in the column.
 const DATE_LENGTH: usize = 10;
 
 pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
     let library = Library::read(context)?;
-    library.say_skipped(context);
+    library.report_skipped(context);
     let tags = cleaned_tags(args.tags.iter().map(String::as_str));
-    let wanted: Vec<&KnowledgeOutline> = library
+    let wanted: Vec<&KnowledgeMetadata> = library
         .notes
         .iter()
         .filter(|note| args.tags.is_empty() || note.tags.iter().any(|tag| tags.contains(tag)))
@@ -93,18 +93,20 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = wanted.iter().map(|note| row(note)).collect();
-            context.ui.table(&COLUMNS, &rows, &showing(rows.len(), "note", "notes"))
+            context
+                .ui
+                .table(&COLUMNS, &rows, &showing(rows.len(), "entry", "entries"))
         }
     }
 }
 
-fn is_about(note: &KnowledgeOutline, feature: &str) -> bool {
+fn is_about(note: &KnowledgeMetadata, feature: &str) -> bool {
     let same = |own: &String| own.trim().to_lowercase() == feature.trim().to_lowercase();
     note.feature.as_ref().is_some_and(same)
 }
 
-/// A note as JSON, without its text.
-pub(super) fn object(note: &KnowledgeOutline) -> serde_json::Value {
+/// The JSON form of an entry, without its text.
+pub(super) fn object(note: &KnowledgeMetadata) -> serde_json::Value {
     json!({
         "file": note.file,
         "title": note.title,
@@ -115,7 +117,7 @@ pub(super) fn object(note: &KnowledgeOutline) -> serde_json::Value {
     })
 }
 
-fn row(note: &KnowledgeOutline) -> Vec<String> {
+fn row(note: &KnowledgeMetadata) -> Vec<String> {
     let created = note.created_at.as_deref().unwrap_or_default();
     vec![
         note.file.clone(),

@@ -1,4 +1,4 @@
-//! `ralph knowledge …`: long notes, a file each.
+//! `ralph knowledge …`: knowledge entries, one file each.
 
 mod add;
 mod delete;
@@ -27,18 +27,18 @@ pub(crate) enum KnowledgeCommand {
     Graph(graph::GraphArgs),
 }
 
-/// The file of the entry that a command names, which may be the beginning of a name.
-pub(crate) fn file_meant(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
+/// Resolves a name or unique prefix to the entry's file.
+pub(crate) fn resolve_file(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
     Ok(Library::read(context)?.find(name)?.file.clone())
 }
 
-/// The file of the entry with this title; none where no entry has it.
+/// The file of the entry with this title.
 pub(crate) fn file_titled(context: &Context<'_>, title: &str) -> Result<Option<String>, CommandError> {
     Ok(Library::read(context)?.exact(title)?.map(|note| note.file.clone()))
 }
 
 impl KnowledgeCommand {
-    /// The description of one verb that agents call all the time.
+    /// Describes a single verb, without building all of them.
     pub(crate) fn describe(verb: &str) -> Option<clap::Command> {
         let command = |name: &'static str| clap::Command::new(name);
         Some(match verb {
@@ -51,7 +51,6 @@ impl KnowledgeCommand {
     }
 }
 
-/// Runs one of the commands about long notes.
 pub(crate) fn run(context: &Context<'_>, command: KnowledgeCommand) -> Result<(), CommandError> {
     match command {
         KnowledgeCommand::Add(args) => add::cmd_add(context, args),

@@ -1,8 +1,8 @@
-//! `knowledge restore`: brings a deleted entry back, or an earlier version of one.
+//! `knowledge restore`: restores a deleted entry, or an earlier version.
 
 use clap::Args;
-use ralph_memory::capture::{GoneKnowledge, PutBack};
-use ralph_model::moment_text;
+use ralph_memory::capture::{MissingKnowledge, RestoreOutcome};
+use ralph_model::format_timestamp;
 use serde_json::json;
 
 use super::library::Library;
@@ -18,15 +18,15 @@ use crate::ui::showing;
 #[command(after_help = "Examples:
   ralph knowledge restore --list
   ralph knowledge restore the-test-database
-  ralph knowledge restore the-test-database --version 2  # of show --history")]
+  ralph knowledge restore test-database --version 2  # see show --history")]
 pub(crate) struct RestoreArgs {
-    /// File of the entry, with or without .md
+    /// File, with or without .md
     #[arg(value_name = "NAME", required_unless_present = "list")]
     name: Option<String>,
-    /// List what can be restored
+    /// List entries that can be restored
     #[arg(long, conflicts_with_all = ["name", "version"])]
     list: bool,
-    /// Go back to this version
+    /// Restore this version
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     version: Option<usize>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ const COLUMNS: [Column; 3] = [
         fit: Fit::Whole,
     },
     Column {
-        title: "GONE SINCE",
+        title: "REMOVED",
         fit: Fit::Whole,
     },
     Column {
@@ -50,32 +50,32 @@ const COLUMNS: [Column; 3] = [
 
 pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(), CommandError> {
     let knowledge = context.knowledge();
-    knowledge.look(context.clock().now());
+    knowledge.detect_changes(context.clock().now());
     let Some(name) = &args.name else {
-        return list(context, &knowledge.gone()?, args.format.get());
+        return list(context, &knowledge.missing()?, args.format.get());
     };
     let file = if name.ends_with(".md") {
         name.clone()
     } else {
         format!("{name}.md")
     };
-    // A deleted entry is known by its file alone; one that is there also by its title.
+    // A deleted entry can only be found by its file name, an existing one also by its title.
     let file = match Library::read(context)?.find(name) {
         Ok(entry) if knowledge.history(&file)?.is_empty() => entry.file.clone(),
         _ => file,
     };
     if knowledge.history(&file)?.is_empty() {
         let error = CommandError::new(format!("Knowledge not found: {name}"));
-        return Err(error.hint("`ralph knowledge restore --list` shows what can be restored"));
+        return Err(error.hint("list entries that can be restored with `ralph knowledge restore --list`"));
     }
     let outcome = knowledge.restore(&file, args.version, context.clock().now())?;
     let path = knowledge.path().join(&file);
     let shown = context.project.shown(&path);
     let change = match outcome {
-        PutBack::Done => "restored",
-        PutBack::Before => "unchanged",
-        PutBack::Kept => {
-            let error = CommandError::new(format!("{shown} was changed in the meantime, and was left as it is"));
+        RestoreOutcome::Done => "restored",
+        RestoreOutcome::Unchanged => "unchanged",
+        RestoreOutcome::Kept => {
+            let error = CommandError::new(format!("{shown} was changed concurrently; nothing was restored"));
             return Err(error.hint("run the command again"));
         }
     };
@@ -86,35 +86,38 @@ pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(
     }
 }
 
-fn list(context: &Context<'_>, gone: &[GoneKnowledge], format: Format) -> Result<(), CommandError> {
+fn list(context: &Context<'_>, missing: &[MissingKnowledge], format: Format) -> Result<(), CommandError> {
     match format {
         Format::Json => {
-            let gone: Vec<_> = gone
+            let entries: Vec<_> = missing
                 .iter()
-                .map(|gone| {
+                .map(|entry| {
                     json!({
-                        "file": gone.file,
-                        "at": moment_text(gone.last.at),
-                        "how": gone.last.change.action.word(),
-                        "text": gone.last.change.text,
+                        "file": entry.file,
+                        "at": format_timestamp(entry.last.at),
+                        "how": entry.last.change.action.word(),
+                        "text": entry.last.change.text,
                     })
                 })
                 .collect();
-            context.ui.json(&gone)
+            context.ui.json(&entries)
         }
-        Format::Quiet => context
-            .ui
-            .data(&gone.iter().map(|gone| format!("{}\n", gone.file)).collect::<String>()),
-        Format::Table | Format::Markdown if gone.is_empty() => context.ui.data("Nothing to restore.\n"),
+        Format::Quiet => context.ui.data(
+            &missing
+                .iter()
+                .map(|entry| format!("{}\n", entry.file))
+                .collect::<String>(),
+        ),
+        Format::Table | Format::Markdown if missing.is_empty() => context.ui.data("Nothing to restore.\n"),
         Format::Table | Format::Markdown => {
-            let row = |gone: &GoneKnowledge| {
+            let row = |entry: &MissingKnowledge| {
                 vec![
-                    gone.file.clone(),
-                    format!("{:.0}", gone.last.at),
-                    gone.last.change.action.word().replace('_', " "),
+                    entry.file.clone(),
+                    format!("{:.0}", entry.last.at),
+                    entry.last.change.action.word().replace('_', " "),
                 ]
             };
-            let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
+            let rows: Vec<Vec<String>> = missing.iter().map(row).collect();
             context
                 .ui
                 .table(&COLUMNS, &rows, &showing(rows.len(), "entry", "entries"))

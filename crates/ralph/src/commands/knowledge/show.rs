@@ -1,8 +1,8 @@
-//! `knowledge show`: a long note whole, with its links in both directions.
+//! `knowledge show`: shows a knowledge entry, with its links in both directions.
 
 use clap::Args;
-use ralph_memory::catalogue::KnowledgeOutline;
-use ralph_model::{count, moment_text};
+use ralph_memory::note_index::KnowledgeMetadata;
+use ralph_model::{count, format_timestamp};
 use ralph_notes::{Knowledge, read_file};
 use ralph_store::KnowledgeVersion;
 use serde_json::json;
@@ -14,14 +14,14 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
 
-/// Show a long note whole, and what it links to and is linked from
+/// Show a knowledge entry and its links
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph knowledge show the-test-database
   ralph knowledge show \"The test database\" --json
-  ralph knowledge show the-test --format markdown     # the file as it is")]
+  ralph knowledge show the-test --format markdown     # the file itself")]
 pub(crate) struct ShowArgs {
-    /// Its file, with or without .md, or its title, or the beginning of either
+    /// File with or without .md, title, or a unique prefix of either
     #[arg(value_name = "NAME")]
     name: String,
     /// Show every version, with its author
@@ -41,13 +41,18 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         Format::Markdown => return context.ui.text(&String::from_utf8_lossy(&text.bytes)),
         Format::Json | Format::Table => {}
     }
-    // Somebody may have saved it since it was found.
+    // The file may have changed since it was indexed.
     let body = Knowledge::parse(&text.bytes)
-        .map_err(|problem| CommandError::new(format!("{} is no note: {problem}", context.project.shown(&path))))?
+        .map_err(|problem| {
+            CommandError::new(format!(
+                "{} is not a valid entry: {problem}",
+                context.project.shown(&path)
+            ))
+        })?
         .body;
     let from = library.linking_to(note);
     let knowledge = context.knowledge();
-    knowledge.look(context.clock().now());
+    knowledge.detect_changes(context.clock().now());
     let versions = knowledge.history(&note.file)?;
     if args.format.get() == Format::Json {
         let mut object = whole(&library, note, &body, &from);
@@ -73,7 +78,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         lines.push((Some(Style::Strong), "Links to".to_owned()));
         for title in &note.links {
             let target = library.linked(title);
-            let target = target.map_or("there is no such note", |target| target.file.as_str());
+            let target = target.map_or("no such entry", |target| target.file.as_str());
             lines.push((None, format!("  {title} ({target})")));
         }
     }
@@ -92,7 +97,7 @@ fn version(version: &KnowledgeVersion) -> serde_json::Value {
     let KnowledgeVersion { number, at, change, .. } = version;
     json!({
         "version": number,
-        "at": moment_text(*at),
+        "at": format_timestamp(*at),
         "action": change.action.word(),
         "author": change.author.kind.word(),
         "run": change.author.run,
@@ -107,7 +112,7 @@ fn version_line(version: &KnowledgeVersion) -> String {
     format!("version {number}: {action} {at:.0} by {}", change.author)
 }
 
-fn head(context: &Context<'_>, path: &std::path::Path, note: &KnowledgeOutline) -> Vec<(Option<Style>, String)> {
+fn head(context: &Context<'_>, path: &std::path::Path, note: &KnowledgeMetadata) -> Vec<(Option<Style>, String)> {
     let mut lines = vec![(Some(Style::Strong), note.title.clone())];
     let mut line = |text: String| lines.push((None, text));
     line(format!("file: {}", context.project.shown(path)));
@@ -121,7 +126,7 @@ fn head(context: &Context<'_>, path: &std::path::Path, note: &KnowledgeOutline) 
     lines
 }
 
-fn whole(library: &Library, note: &KnowledgeOutline, body: &str, from: &[&KnowledgeOutline]) -> serde_json::Value {
+fn whole(library: &Library, note: &KnowledgeMetadata, body: &str, from: &[&KnowledgeMetadata]) -> serde_json::Value {
     let links: Vec<_> = note
         .links
         .iter()

@@ -1,40 +1,40 @@
-//! `learnings add`: a person says what is to be learned.
+//! `learnings add`: stores a learning that a person or an agent gives.
 
 use clap::Args;
-use ralph_memory::recall::{Said, keep_compared, retold};
+use ralph_memory::recall::{LearningInput, find_paraphrases, keep_compared};
 use ralph_model::{Actor, Learning, Tags, TaskType, first_line, preview};
-use ralph_store::{AddedLearning, NewLearning, ProposedLearning, Store};
+use ralph_store::{AddedLearning, NewLearning, Paraphrase, ProposedLearning, Store};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
-use super::foreign::MENTION_COLUMNS;
+use super::incoming::MENTION_COLUMNS;
 use super::judge::NO_REASON;
-use super::{handed_in, task_types};
+use super::{input, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Keep a learning; it holds at once
+/// Add a learning, active at once
 ///
-/// Agents see it when their task is about its tags or its words. One that is known already, in these words or in others that say
-/// nearly the same, becomes surer, and holds from now on if it did not.
+/// Agents get it when their task matches its tags or words. If the learning is already known, even in slightly
+/// different words, its confidence is raised and it becomes active.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings add \"migrate before the tests\" --category testing_strategy
   ralph learnings add \"clear the cache first\" --category pitfall --tags cache
-  ralph learnings add - --category tool_usage < lesson.txt")]
+  ralph learnings add - --category tool_usage < learning.txt")]
 pub(crate) struct AddArgs {
-    /// What is to be learned; `-` reads it from standard input
+    /// The text; `-` reads standard input
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
-    /// What it is about: `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
-    /// `debugging_technique`, `other`, or a word of your own
+    /// Category: `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`,
+    /// `debugging_technique`, `other`, or your own
     #[arg(long, value_name = "CATEGORY")]
     category: String,
-    /// Tags, separated by commas; by them it is found for a task
+    /// Tags, separated by commas; used to match tasks
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     tags: Option<Tags>,
-    /// The kind of work that it is good for; without it every kind
+    /// Task type that it applies to; all by default
     #[arg(long, value_name = "TYPE", value_parser = task_types())]
     task_type: Option<TaskType>,
     #[command(flatten)]
@@ -47,45 +47,43 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     let text = content_argument(context, args.text)?;
     let policy = args.secrets.policy();
     let new = NewLearning {
-        content: handed_in::content(&text, policy)?,
-        category: handed_in::category(&args.category, policy)?,
-        tags: handed_in::tags(&args.tags.unwrap_or_default(), policy)?,
+        content: input::content(&text, policy)?,
+        category: input::category(&args.category, policy)?,
+        tags: input::tags(&args.tags.unwrap_or_default(), policy)?,
         task_type: args.task_type,
-        retold: None,
+        paraphrase: None,
     };
-    // Beside another tool's database nothing is made, not even a folder.
+    // Fail before creating anything next to another tool's database.
     context.facts()?;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
-    let compare = |store: &Store| retold(store, [Said::from(&new)]);
+    let compare = |store: &Store| find_paraphrases(store, [LearningInput::from(&new)]);
     if context.actor != Actor::Person {
         let proposed = context.with_entropy(|entropy| {
             keep_compared(&mut store, compare, |store, found| {
-                let retold = found.into_iter().next().flatten();
-                store.propose_learning(&NewLearning { retold, ..new.clone() }, entropy, now)
+                store.propose_learning(&compared(&new, found), entropy, now)
             })
         })?;
         return acknowledge_proposed(context, &proposed, args.format.get());
     }
     let added = context.with_entropy(|entropy| {
         keep_compared(&mut store, compare, |store, found| {
-            let retold = found.into_iter().next().flatten();
-            store.add_learning(&NewLearning { retold, ..new.clone() }, entropy, now)
+            store.add_learning(&compared(&new, found), entropy, now)
         })
     })?;
-    context.tell_unreadable(&store);
+    context.warn_of_unreadable(&store);
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
     let (learning, done) = match &added {
         AddedLearning::Stored(learning) => (learning, "stored"),
         AddedLearning::Known(learning) => {
-            context.ui.status("It was known already, and is surer now.");
+            context.ui.status("Already known; confidence raised.");
             (learning, "strengthened")
         }
         AddedLearning::Widened(learning) => {
-            let told = "It was known already, for one kind of work; it is for every kind now, and surer.";
-            context.ui.status(told);
+            let message = "Already known for one task type; it now applies to all, and its confidence was raised.";
+            context.ui.status(message);
             (learning, "strengthened")
         }
         AddedLearning::Reworded(learning) => {
@@ -104,6 +102,14 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     }
 }
 
+/// The learning with what the comparison found for it.
+fn compared(new: &NewLearning, found: Vec<Option<Paraphrase>>) -> NewLearning {
+    NewLearning {
+        paraphrase: found.into_iter().next().flatten(),
+        ..new.clone()
+    }
+}
+
 fn acknowledge_proposed(
     context: &Context<'_>,
     proposed: &ProposedLearning,
@@ -113,7 +119,7 @@ fn acknowledge_proposed(
         ProposedLearning::Stored(learning) => {
             context
                 .ui
-                .status("It is proposed: it becomes active with evidence, or when a person promotes it.");
+                .status("Proposed: becomes active with evidence, or when a person promotes it.");
             (learning, "proposed")
         }
         ProposedLearning::Known(learning) => (learning, "exists"),
@@ -125,25 +131,25 @@ fn acknowledge_proposed(
     }
 }
 
-/// What is said to a person whose words are kept beside others, or are not because many others are kept there.
+/// The message for a near-duplicate: whether the new wording was kept as an example.
 fn reworded(known: &Learning, words: &str) -> String {
     let text = preview(first_line(&known.content), MENTION_COLUMNS);
     let kept = if known.examples.iter().any(|example| example == words) {
-        "has your words beside its own"
+        "your wording was added as an example"
     } else {
-        "has no room for your words beside the others that it was told in"
+        "it has too many examples to keep your wording"
     };
     format!(
-        "{} says nearly the same (\"{text}\"); it is surer now, and {kept}.",
+        "Near-duplicate of {} (\"{text}\"): confidence raised, and {kept}.",
         known.id
     )
 }
 
-/// What is said to a person who says again what they had rejected.
+/// The message for a learning that was rejected before.
 fn holds_again(rejected: &str) -> String {
     let reason = rejected.trim_end_matches('.');
     if rejected == NO_REASON || reason.is_empty() {
-        return "You had rejected it; it holds again.".to_owned();
+        return "You had rejected it; it is active again.".to_owned();
     }
-    format!("You had rejected it ({reason}); it holds again.")
+    format!("You had rejected it ({reason}); it is active again.")
 }

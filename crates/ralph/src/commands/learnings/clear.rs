@@ -1,4 +1,4 @@
-//! `learnings clear`: takes all learnings away, or all that wait.
+//! `learnings clear`: deletes all learnings, or only the staged ones.
 
 use clap::Args;
 use ralph_model::count;
@@ -11,44 +11,48 @@ use super::stats::Staging;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete all learnings for good, or with --staged all that were not promoted
+/// Delete all learnings, or only the staged ones
 ///
-/// A copy of the database is made before, and named: until you delete it, nothing is lost. What you rejected is forgotten with
-/// your reason, so a run or an import that teaches it again may bring it back.
+/// Backs up the database first and prints the path of the backup. Rejections are deleted too, so a later run or import
+/// can bring back what you rejected.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings clear --staged           # what waits, and what was rejected
-  ralph learnings clear --yes              # everything; does not ask")]
+  ralph learnings clear --staged         # pending, validated and rejected
+  ralph learnings clear --yes              # everything, without asking")]
 pub(crate) struct ClearArgs {
-    /// Only those that wait for a judgement or were rejected
+    /// Only pending, validated and rejected learnings
     #[arg(long)]
     staged: bool,
-    /// Do not ask
+    /// Delete without asking
     #[arg(long, short)]
     yes: bool,
-    /// Write what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn cmd_clear(context: &Context<'_>, args: &ClearArgs) -> Result<(), CommandError> {
-    // Where there is no database there is nothing to clear, and none is made.
+    // A missing database is not created.
     let Some(store) = context.facts()? else {
         return nothing(context, args);
     };
     let stats = store.learning_stats()?;
     drop(store);
-    let (clearing, lessons) = if args.staged {
+    let (clearing, learnings) = if args.staged {
         (Clearing::Staged, Staging::of(&stats).total)
     } else {
         (Clearing::All, stats.by_status.values().sum())
     };
-    if lessons == 0 {
+    if learnings == 0 {
         return nothing(context, args);
     }
     if !args.yes {
-        let lessons = count(usize::try_from(lessons).unwrap_or(usize::MAX), "learning", "learnings");
-        confirmed(context, &format!("Delete {lessons} for good?"))?;
+        let learnings = count(
+            usize::try_from(learnings).unwrap_or(usize::MAX),
+            "learning",
+            "learnings",
+        );
+        confirmed(context, &format!("Delete {learnings} for good?"))?;
     }
     let cleared = store_to_write(context)?.clear_learnings(clearing, context.clock().now())?;
     let Some(cleared) = cleared else {
@@ -56,11 +60,11 @@ pub(super) fn cmd_clear(context: &Context<'_>, args: &ClearArgs) -> Result<(), C
     };
     let copy = context.project.shown(&cleared.copy).to_string();
     if args.json {
-        return context.ui.json(&json!({ "deleted": cleared.lessons, "copy": copy }));
+        return context.ui.json(&json!({ "deleted": cleared.learnings, "copy": copy }));
     }
     context.ui.status(&format!("The database as it was is kept in {copy}."));
-    let lessons = count(cleared.lessons, "learning", "learnings");
-    context.ui.result("🗑️ ", &format!("{lessons} deleted"))
+    let learnings = count(cleared.learnings, "learning", "learnings");
+    context.ui.result("🗑️ ", &format!("{learnings} deleted"))
 }
 
 fn nothing(context: &Context<'_>, args: &ClearArgs) -> Result<(), CommandError> {

@@ -1,13 +1,13 @@
-//! `learnings conflicts`: which learnings contradict each other.
+//! `learnings conflicts`: lists pairs of learnings that conflict, and settles them.
 
 use clap::Args;
-use ralph_memory::inject::prompt::lesson_item;
-use ralph_memory::learn::{Conflict, conflicts, contradiction};
+use ralph_memory::inject::prompt::learning_item;
+use ralph_memory::learn::{Conflict, conflict, conflicts};
 use ralph_model::Learning;
 use ralph_store::LearningError;
 use serde_json::json;
 
-use super::super::review::drawn;
+use super::super::review::render;
 use super::{find_to_change, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -15,18 +15,18 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Line, showing};
 
-/// Show the learnings that contradict each other
+/// List learnings that conflict with each other
 ///
-/// Two do that are about the same in nearly the same words, where one says no to what the other says, or names another number.
-/// Of such two an agent sees the one that fits its task better, until you say which of them holds.
+/// Two learnings conflict if they say nearly the same but differ in a negation or a number. Until you settle the
+/// conflict, an agent gets only the one that matches its task better.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings conflicts
-  ralph learnings supersede 1a2b 3c4d  # 3c4d holds, and 1a2b does not any more
+  ralph learnings supersede 1a2b 3c4d  # 3c4d replaces 1a2b
   ralph learnings conflicts --both-hold 1a2b 3c4d
-  ralph review                         # asks about each of them")]
+  ralph review                         # asks about each conflict")]
 pub(crate) struct ConflictsArgs {
-    /// Say that both of two learnings hold; they are not shown here any more
+    /// Keep both of two learnings; they are no longer listed as a conflict
     #[arg(long, num_args = 2, value_names = ["ONE", "OTHER"])]
     both_hold: Option<Vec<String>>,
     #[command(flatten)]
@@ -34,7 +34,6 @@ pub(crate) struct ConflictsArgs {
 }
 
 impl ConflictsArgs {
-    /// Whether it changes something.
     pub(crate) fn changes(&self) -> bool {
         self.both_hold.is_some()
     }
@@ -60,7 +59,7 @@ const COLUMNS: [Column; 5] = [
     view::TEXT,
 ];
 
-/// From so many columns on a table has room for why they contradict each other.
+/// The narrowest terminal in which the table has room for the reason.
 const WIDE: usize = 120;
 
 pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Result<(), CommandError> {
@@ -70,7 +69,7 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
     let found = match context.facts()? {
         Some(store) => {
             let found = conflicts(&store)?;
-            context.tell_unreadable(&store);
+            context.warn_of_unreadable(&store);
             found
         }
         None => Vec::new(),
@@ -80,21 +79,21 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
             let found: Vec<_> = found.iter().map(as_json).collect();
             context.ui.json(&found)
         }
-        Format::Table if found.is_empty() => context.ui.data("No learnings contradict each other.\n"),
+        Format::Table if found.is_empty() => context.ui.data("No learnings conflict.\n"),
         Format::Table => {
             let closing = showing(found.len(), "conflict", "conflicts");
             if context.ui.width() >= WIDE {
                 let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
                 context.ui.table(&COLUMNS, &rows, &closing)?;
             } else {
-                let each = |conflict| drawn::conflict(conflict, context.ui.width());
+                let each = |conflict| render::conflict(conflict, context.ui.width());
                 let mut lines: Vec<Line> = found.iter().flat_map(each).collect();
                 lines.extend([(None, String::new()), (None, closing)]);
                 context.ui.lines(&lines)?;
             }
             context.ui.hint(
-                "`ralph learnings supersede OLD NEW` settles one; `ralph learnings conflicts --both-hold ONE OTHER` says that \
-                 both hold",
+                "settle one with `ralph learnings supersede OLD NEW`; keep both with \
+                `ralph learnings conflicts --both-hold ONE OTHER`",
             );
             Ok(())
         }
@@ -109,30 +108,28 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
     }
 }
 
-/// A person says that both hold.
+/// Records a person's decision to keep both.
 fn settle(context: &Context<'_>, both: &[String]) -> Result<(), CommandError> {
     let (mut store, ids) = find_to_change(context, both)?;
     let [one, other] = ids.as_slice() else {
-        // Two beginnings may be those of the same id.
+        // Two prefixes may match the same id.
         return match ids.first() {
             Some(id) => Err(LearningError::SettlesItself { id: id.clone() }.into()),
             None => Ok(()),
         };
     };
     if let (Some(first), Some(second)) = (store.learning(one)?, store.learning(other)?)
-        && contradiction(&first, &second).is_none()
+        && conflict(&first, &second).is_none()
     {
-        return Err(
-            CommandError::new(format!("{one} and {other} do not contradict each other"))
-                .hint("`ralph learnings conflicts` shows those that do"),
-        );
+        return Err(CommandError::new(format!("{one} and {other} do not conflict"))
+            .hint("list conflicts with `ralph learnings conflicts`"));
     }
     if store.settle_conflict(one, other, context.clock().now())? {
-        context.ui.result("✅", &format!("Both hold: {one} and {other}"))
+        context.ui.result("✅", &format!("Kept both: {one} and {other}"))
     } else {
         context
             .ui
-            .status(&format!("That {one} and {other} both hold was known already."));
+            .status(&format!("{one} and {other} were already marked as compatible."));
         Ok(())
     }
 }
@@ -163,5 +160,5 @@ fn as_json(conflict: &Conflict) -> serde_json::Value {
 }
 
 fn as_markdown(conflict: &Conflict) -> String {
-    format!("{}{}\n", lesson_item(&conflict.one), lesson_item(&conflict.other))
+    format!("{}{}\n", learning_item(&conflict.one), learning_item(&conflict.other))
 }

@@ -1,4 +1,4 @@
-//! `learnings delete`: takes learnings away for good.
+//! `learnings delete`: deletes learnings permanently.
 
 use clap::Args;
 use ralph_model::{LearningId, count};
@@ -10,20 +10,19 @@ use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete learnings for good
+/// Delete learnings permanently
 ///
-/// `ralph learnings reject` keeps on record that they do not hold, so that they are not learned again; `ralph learnings prune`
-/// can be taken back. This can not. A learning that a deleted one had taken the place of does not hold again: it is rejected
-/// until you promote it.
+/// To keep a learning from coming back, use `ralph learnings reject` instead; to retire it for now, `ralph learnings
+/// prune`. Deleting cannot be undone. A learning that was superseded by a deleted one is rejected until you promote it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings delete learn-1a2b3c4d
-  ralph learnings delete 1a2b 3c4d --yes   # does not ask")]
+  ralph learnings delete 1a2b 3c4d --yes   # without asking")]
 pub(crate) struct DeleteArgs {
-    /// Ids, or their beginnings
+    /// Ids, or unique prefixes
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Do not ask
+    /// Delete without asking
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -40,7 +39,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     let (mut store, ids) = find_to_change(context, &args.ids)?;
     if !args.yes {
         for id in &ids {
-            // One that cannot be read can still be deleted.
+            // An unreadable learning can still be deleted.
             let text = store.learning(id).ok().flatten();
             let text = text.map(|learning| in_short(&learning.content));
             context.ui.status(&format!("{id}  {}", text.unwrap_or_default()));
@@ -49,7 +48,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
         confirmed(context, &format!("Delete {them} for good?"))?;
     }
     let done = store.delete_learnings(&ids, context.clock().now())?;
-    tell_released(context, &done);
+    report_released(context, &done);
     let deleted = done.deleted;
     match args.format.get() {
         Format::Json => context.ui.json(&deleted),
@@ -66,23 +65,19 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     }
 }
 
-/// What became of others that one of the deleted ones stood for.
-fn tell_released(context: &Context<'_>, done: &DeletedLearnings) {
+/// Reports what happened to learnings that a deleted one had superseded or absorbed.
+fn report_released(context: &Context<'_>, done: &DeletedLearnings) {
     let named = |ids: &[LearningId]| ids.iter().map(LearningId::as_str).collect::<Vec<_>>().join(" ");
     let (rejected, freed) = (named(&done.rejected), named(&done.freed));
-    let (their, them) = match done.rejected.len() {
-        1 => ("its", "it"),
-        _ => ("their", "them"),
-    };
     if !rejected.is_empty() {
         context.ui.status(&format!(
-            "Rejected, because what took {their} place is deleted: {rejected}. `ralph learnings promote {rejected}` lets {them} \
-             hold again."
+            "Rejected, because the learning that superseded it was deleted: {rejected}. Reactivate with \
+            `ralph learnings promote {rejected}`."
         ));
     }
     if !freed.is_empty() {
         context.ui.status(&format!(
-            "Merged into what is deleted, and still taken out: {freed}. `ralph learnings restore {freed}` brings back what they said."
+            "Still retired, after being merged into a deleted learning: {freed}. Restore with `ralph learnings restore {freed}`."
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! `learnings export`: writes learnings for an earlier tool, for spreadsheets, for people.
+//! `learnings export`: writes learnings as the JSON store of another tool, as CSV or as Markdown.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,35 @@ use ralph_notes::write_new_file;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Write the learnings that hold as JSON, CSV or Markdown
+/// Export active learnings as JSON, CSV or Markdown
 ///
-/// JSON is the store of an earlier tool, with its checksum; learnings that came from there go back as they came, but for what
-/// has changed since. Such a store in the place of FILE becomes its backup, and a file that is none is kept beside it; for the
-/// other forms there must be no FILE yet.
+/// JSON is another tool's learning store, with its checksum; learnings imported from such a store keep their original
+/// fields. With JSON, an existing store at FILE becomes its backup, and any other file there is kept next to it. With
+/// the other formats FILE must not exist.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings export json --to .aiwg/knowledge/ralph-learnings.json
   ralph learnings export csv > learnings.csv
   ralph learnings export markdown --all --to LEARNINGS.md")]
 pub(crate) struct ExportArgs {
-    /// In which form
+    /// The format to write
     #[arg(value_enum, value_name = "FORM")]
     form: Form,
-    /// The file to write; without it the standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Those too that wait for a judgement or were rejected; never what was pruned, or what another one took the place of
+    /// Include pending, validated and rejected learnings; pruned and superseded ones are never exported
     #[arg(long)]
     all: bool,
 }
 
-/// In which form learnings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// The store of an earlier tool
+    /// Another tool's learning store
     Json,
-    /// A table for spreadsheets
+    /// Spreadsheet
     Csv,
-    /// A page for people
+    /// Markdown page
     Markdown,
 }
 
@@ -75,14 +74,14 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
     context.ui.result("📝", &line)
 }
 
-/// Whether a learning is wanted: what others have taken the place of, or nobody has needed for long, is not.
+/// Whether to export a learning: pruned and superseded ones are left out.
 fn is_wanted(learning: &Learning, all: bool) -> bool {
-    let is_standing = match learning.status {
+    let is_current = match learning.status {
         LearningStatus::Promoted => true,
         LearningStatus::Pending | LearningStatus::Validated | LearningStatus::Rejected => all,
         LearningStatus::Pruned => false,
     };
-    is_standing && learning.superseded_by.is_none()
+    is_current && learning.superseded_by.is_none()
 }
 
 fn write_store(context: &Context<'_>, file: &ForeignFile, path: &Path) -> Result<(), CommandError> {
@@ -90,11 +89,11 @@ fn write_store(context: &Context<'_>, file: &ForeignFile, path: &Path) -> Result
     match save(file, path, &context.patience())? {
         Kept::Nothing => {}
         Kept::AsBackup(backup) => {
-            let line = format!("The store that was there is its backup now: {}.", shown(&backup));
+            let line = format!("Moved the existing store to its backup: {}.", shown(&backup));
             context.ui.status(&line);
         }
         Kept::AsBroken(aside) => {
-            let line = format!("What was there was no good store; it is kept as {}.", shown(&aside));
+            let line = format!("The existing file was not a valid store; kept it as {}.", shown(&aside));
             context.ui.warning(&line);
         }
     }
@@ -105,8 +104,7 @@ fn write_new(context: &Context<'_>, text: &str, path: &Path) -> Result<(), Comma
     write_new_file(path, text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             let shown = context.project.shown(path);
-            CommandError::new(format!("{shown} is there already, and was left as it is"))
-                .hint("name another file, or remove this one")
+            CommandError::new(format!("{shown} already exists")).hint("choose another file, or remove this one")
         }
         _ => error.into(),
     })

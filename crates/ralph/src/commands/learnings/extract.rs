@@ -1,11 +1,11 @@
-//! `learnings extract`: what a whole run teaches, drawn once more or from a file.
+//! `learnings extract`: extracts learnings from a recorded run or from a file.
 
 use std::path::Path;
 
 use clap::Args;
 use ralph_memory::capture::read_loop_history;
-use ralph_memory::learn::{draw, learn_from};
-use ralph_model::{Candidate, DrawnLesson, Extraction, LearningContent, RunHistory, RunId, count, with_figures};
+use ralph_memory::learn::{extract_learnings, learn_from};
+use ralph_model::{Candidate, ExtractedLearning, Extraction, LearningContent, RunHistory, RunId, count, with_figures};
 use ralph_store::{Run, Store};
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::text_file::read_text;
 
-/// Draw what a whole run teaches: strategies, anti-patterns, estimates and conventions
+/// Extract strategies, anti-patterns, estimates and conventions from a run
 ///
-/// Every run does so when it ends. What a run has taught already does not grow by asking again.
+/// Every run does this when it ends. Extracting again from the same run adds no further evidence.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings extract run-1a2b3c4d --dry-run
@@ -29,16 +29,16 @@ use crate::text_file::read_text;
   ralph learnings extract --from state.json  # what `journal export` writes
   ralph learnings extract --from .aiwg/ralph-external")]
 pub(crate) struct ExtractArgs {
-    /// The run, by its id or the beginning of it
+    /// Run id, or a unique prefix
     #[arg(value_name = "RUN", required_unless_present = "from")]
     run: Option<String>,
-    /// Loop history instead of a run on record: a file, a folder with a state.json, or `-` for standard input
+    /// Loop history to read instead of a recorded run: a file, a folder with a state.json, or `-` for standard input
     #[arg(long, value_name = "PATH", conflicts_with = "run")]
     from: Option<String>,
-    /// Only say what would be drawn
+    /// Show what would be extracted without storing it
     #[arg(long)]
     dry_run: bool,
-    /// Write it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -67,16 +67,16 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     let history = match (&args.from, &args.run) {
         (Some(file), _) => read_history(context, file, args)?,
         (None, Some(run)) => history_of(context, run, args)?,
-        (None, None) => return Err(CommandError::usage("a run, or a file, says what to learn from")),
+        (None, None) => return Err(CommandError::usage("name a run, or a file with --from")),
     };
     if args.dry_run {
-        return show(context, &history, &draw(&history), args);
+        return show(context, &history, &extract_learnings(&history), args);
     }
     let promote = confirmed_config(context)?.learning.promote;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
     let done = context.with_entropy(|entropy| learn_from(&mut store, &history, promote, entropy, now))?;
-    context.tell_unreadable(&store);
+    context.warn_of_unreadable(&store);
     if args.json {
         return context.ui.json(&summary(&history, done));
     }
@@ -91,7 +91,7 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     ))
 }
 
-/// Where a folder of the earlier tool has its loop history: in itself, or below the folder of a project.
+/// Where the other tool keeps its loop history, relative to its own folder or to the project.
 const HISTORIES: [&str; 3] = [
     "state.json",
     "ralph-external/state.json",
@@ -110,100 +110,99 @@ fn read_history(context: &Context<'_>, path: &str, args: &ExtractArgs) -> Result
             .about(file)
             .hint("a loop history has a loopId, an objective and iterations; `ralph journal export` writes one")
     })?;
-    // It may be of a run on record that goes on.
+    // The history may belong to a recorded run that is still going.
     if let Some(id) = RunId::parse(&history.loop_id)
         && let Some(store) = context.facts()?
         && let Some(run) = store.run(&id)?
     {
-        refuse_one_that_goes_on(&run, args)?;
+        refuse_unfinished(&run, args)?;
     }
     Ok(history)
 }
 
-/// A run that is not over may teach more than it does now, and teaches only once.
-fn refuse_one_that_goes_on(run: &Run, args: &ExtractArgs) -> Result<(), CommandError> {
+/// Refuses an unfinished run: learnings are extracted once, so extracting too early would lose some.
+fn refuse_unfinished(run: &Run, args: &ExtractArgs) -> Result<(), CommandError> {
     if args.dry_run || run.ended.is_some() {
         return Ok(());
     }
-    Err(CommandError::new(format!("{} is not over", run.begun.id)).hint(
-        "its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them",
+    Err(CommandError::new(format!("{} has not ended", run.begun.id)).hint(
+        "learnings are extracted when the run ends, or by the next `ralph run` if it was killed; use --dry-run to preview",
     ))
 }
 
-/// A run on record.
 fn history_of(context: &Context<'_>, text: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
     let unknown = || {
         CommandError::new(format!("there is no run {text:?}"))
-            .hint("the id of a run looks like run-1a2b3c4d; `ralph journal list` shows them")
+            .hint("run ids look like run-1a2b3c4d; list them with `ralph journal list`")
     };
     let store: Store = context.facts()?.ok_or_else(unknown)?;
     let id = find_run(&store, text)?;
     let run = store.run(&id)?;
     let history = store.run_history(&id)?;
     match run {
-        // What was taken over from another tool has rows, and no run.
+        // Imported history has journal rows but no run.
         None if history.iterations.is_empty() => return Err(unknown()),
         None => {}
-        Some(run) => refuse_one_that_goes_on(&run, args)?,
+        Some(run) => refuse_unfinished(&run, args)?,
     }
     Ok(history)
 }
 
-/// Says what would be drawn.
+/// Shows what would be extracted.
 fn show(
     context: &Context<'_>,
     history: &RunHistory,
-    drawn: &[DrawnLesson],
+    drawn: &[ExtractedLearning],
     args: &ExtractArgs,
 ) -> Result<(), CommandError> {
     let store = context.facts()?;
-    let was_drawn = store.map_or(Ok(false), |store| store.was_drawn_from(&history.loop_id))?;
+    let was_drawn = store.map_or(Ok(false), |store| store.has_extraction(&history.loop_id))?;
     if args.json {
-        let lessons: Vec<Value> = drawn.iter().map(as_json).collect();
+        let learnings: Vec<Value> = drawn.iter().map(as_json).collect();
         return context
             .ui
-            .json(&json!({ "run": history.loop_id, "drawn_before": was_drawn, "lessons": lessons }));
+            .json(&json!({ "run": history.loop_id, "drawn_before": was_drawn, "learnings": learnings }));
     }
     if drawn.is_empty() {
-        return context.ui.data(&format!("{} teaches nothing.\n", history.loop_id));
+        return context.ui.data(&format!("{} has no learnings.\n", history.loop_id));
     }
     let rows: Vec<Vec<String>> = drawn.iter().map(row).collect();
     let learnings = count(drawn.len(), "learning", "learnings");
     let closing = match was_drawn {
-        true => format!("{learnings}; they were drawn before, and what is still known of them would be skipped"),
-        false => format!("{learnings} would be drawn"),
+        true => format!("{learnings}; already extracted before, so known ones would be skipped"),
+        false => format!("{learnings} would be extracted"),
     };
     context.ui.table(&COLUMNS, &rows, &closing)
 }
 
-fn row(lesson: &DrawnLesson) -> Vec<String> {
+fn row(learning: &ExtractedLearning) -> Vec<String> {
     vec![
-        lesson.kind.word().to_owned(),
-        lesson.task_type.word().to_owned(),
-        format!("{:.2}", lesson.confidence),
-        rejection(lesson).unwrap_or_default().to_owned(),
-        in_short(&with_figures(&lesson.content, Some(&lesson.facts))),
+        learning.kind.word().to_owned(),
+        learning.task_type.word().to_owned(),
+        format!("{:.2}", learning.confidence),
+        rejection(learning).unwrap_or_default().to_owned(),
+        in_short(&with_figures(&learning.content, Some(&learning.facts))),
     ]
 }
 
-fn rejection(lesson: &DrawnLesson) -> Option<&'static str> {
-    Candidate::from(lesson).rejection()
+fn rejection(learning: &ExtractedLearning) -> Option<&'static str> {
+    Candidate::from(learning).rejection()
 }
 
-/// A learning as all are written, without what it gets when it is stored.
-fn as_json(lesson: &DrawnLesson) -> Value {
+/// The JSON form of a learning, without the fields set when it is stored.
+fn as_json(learning: &ExtractedLearning) -> Value {
     json!({
-        "type": lesson.kind,
-        "taskType": lesson.task_type,
+        "type": learning.kind,
+        "taskType": learning.task_type,
         "content": LearningContent {
-            kind: lesson.kind,
-            description: &lesson.content,
-            facts: Some(&lesson.facts),
+            kind: learning.kind,
+            description: &learning.content,
+            facts: Some(&learning.facts),
         },
-        "confidence": lesson.confidence,
-        "successRate": lesson.success_rate,
-        "tags": lesson.tags,
-        "rejection": rejection(lesson),
+        "confidence": learning.confidence,
+        "successRate": learning.success_rate,
+        "tags": learning.tags,
+        "rejection": rejection(learning),
     })
 }
 

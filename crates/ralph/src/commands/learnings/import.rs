@@ -1,4 +1,4 @@
-//! `learnings import`: takes over the learnings of an earlier tool.
+//! `learnings import`: imports learnings from another tool's JSON store.
 
 use std::path::PathBuf;
 
@@ -6,31 +6,31 @@ use clap::Args;
 use ralph_model::count;
 
 use super::super::task::store_to_write;
-use super::foreign::{Incoming, Tally, Trust, copy_to_try, files_at};
+use super::incoming::{Incoming, Tally, Trust, copy_to_try, files_at};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Take over learnings from the JSON store of an earlier tool
+/// Import learnings from another tool's JSON store
 ///
-/// Reads ralph-learnings.json and staging.json; both stay as they are. What is known already is brought up to date or made
-/// surer, so it can be done again. A store whose checksum does not fit is refused, unless its backup beside it is good.
+/// Reads ralph-learnings.json and staging.json and leaves both unchanged. Learnings that are already known are updated,
+/// so importing twice is safe. A store with a wrong checksum is refused unless its backup is valid.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings import .aiwg/knowledge --dry-run
   ralph learnings import .aiwg/knowledge
   ralph learnings import ../other/ralph-export.json
-  ralph learnings import edited.json --force  # although its checksum is wrong")]
+  ralph learnings import edited.json --force  # ignores the checksum")]
 pub(crate) struct ImportArgs {
-    /// The store, the staging area, or the folder that holds them
+    /// Store file, staging file, or the folder with both
     #[arg(value_name = "FILE|FOLDER")]
     path: PathBuf,
-    /// Take a file as it stands though its checksum is wrong
+    /// Import a file even if its checksum is wrong
     #[arg(long)]
     force: bool,
-    /// Say what would be imported, and change nothing
+    /// Show what would be imported without storing it
     #[arg(long)]
     dry_run: bool,
-    /// Write what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -38,9 +38,9 @@ pub(crate) struct ImportArgs {
 pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(), CommandError> {
     let path = std::path::absolute(&args.path)
         .map_err(|error| CommandError::usage(format!("{}: {error}", args.path.display())))?;
-    let trust = if args.force { Trust::AsItStands } else { Trust::Checksum };
+    let trust = if args.force { Trust::Any } else { Trust::Checksum };
     let incoming = Incoming::read(context, &files_at(context, &path)?, trust)?;
-    // Beside another tool's database nothing is made, not even a folder, and none in the place of one that was lost.
+    // Fail before creating anything next to another tool's database, or in place of a lost one.
     context.facts()?;
     let taken = if args.dry_run {
         let (_folder, mut copy) = copy_to_try(&context.project.database())?;
@@ -51,23 +51,23 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     if args.json {
         return context.ui.json(&incoming.json(&taken));
     }
-    incoming.tell_remarks(context);
+    incoming.report_remarks(context);
     let (verb, sign) = if args.dry_run {
         ("Would import", "🔍")
     } else {
         ("Imported", "📝")
     };
     let learnings = count(taken.len(), "learning", "learnings");
-    let line = match Tally::of(&taken).told() {
-        told if told.is_empty() => format!("{verb} {learnings}"),
-        told => format!("{verb} {learnings}: {told}"),
+    let line = match Tally::of(&taken).summary() {
+        summary if summary.is_empty() => format!("{verb} {learnings}"),
+        summary => format!("{verb} {learnings}: {summary}"),
     };
     context.ui.result(sign, &line)?;
-    incoming.tell_rejected(context, &taken);
+    incoming.report_rejected(context, &taken);
     if args.dry_run {
         context
             .ui
-            .status("Nothing was changed; without --dry-run it is imported.");
+            .status("Dry run: nothing was changed. Run without --dry-run to import.");
     }
     Ok(())
 }

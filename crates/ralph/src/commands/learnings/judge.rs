@@ -1,4 +1,4 @@
-//! `learnings promote` and `learnings reject`: a person's word.
+//! `learnings promote` and `learnings reject`.
 
 use clap::Args;
 use ralph_memory::capture::accept;
@@ -12,20 +12,20 @@ use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What is kept as the reason where the person names none.
+/// The default reason of a rejection.
 pub(crate) const NO_REASON: &str = "A person rejected it.";
 
-/// Say that learnings hold: agents see them from now on
+/// Promote learnings, so that agents get them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings promote learn-1a2b3c4d
-  ralph learnings promote 1a2b 3c4d        # beginnings of ids are enough
-  ralph learnings promote --all            # all that can be true and wait")]
+  ralph learnings promote 1a2b 3c4d        # unique prefixes are enough
+  ralph learnings promote --all            # all validated learnings")]
 pub(crate) struct PromoteArgs {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All that are validated
+    /// Promote all validated learnings
     #[arg(long, conflicts_with = "ids")]
     all: bool,
     #[command(flatten)]
@@ -38,9 +38,9 @@ impl PromoteArgs {
     }
 }
 
-/// Say that learnings do not hold: no agent sees them any more
+/// Reject learnings, so that agents no longer get them
 ///
-/// They stay on record, so that the same is not learned again; `ralph learnings promote` takes it back.
+/// Rejected learnings stay on record, so that they are not learned again. Undo with `ralph learnings promote`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings reject learn-1a2b3c4d
@@ -49,7 +49,7 @@ pub(crate) struct RejectArgs {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Why
+    /// Reason for the rejection
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
@@ -69,18 +69,18 @@ pub(super) fn cmd_promote(context: &Context<'_>, args: &PromoteArgs) -> Result<(
     if !args.all {
         return judge(context, &args.ids, Judgement::Promote, format);
     }
-    // Where there is no database nothing waits, and none is made.
+    // A missing database is not created.
     let promoted = match context.facts()? {
         Some(_) => {
             let mut store = store_to_write(context)?;
             let judged = store.promote_validated(context.clock().now())?;
-            tell_passed_over(context, &store, &judged);
+            warn_skipped(context, &store, &judged);
             judged.judged
         }
         None => Vec::new(),
     };
     if promoted.is_empty() && format == Format::Table {
-        context.ui.status("Nothing waits to be promoted.");
+        context.ui.status("No validated learnings to promote.");
     }
     show(context, Judgement::Promote, &promoted, format)
 }
@@ -103,8 +103,8 @@ fn judge(context: &Context<'_>, ids: &[String], judgement: Judgement<'_>, format
     let changed = store.judge_learnings(&ids, judgement, context.clock().now())?;
     let is_unchanged = |id: &&LearningId| !changed.contains(id);
     for id in ids.iter().filter(is_unchanged) {
-        let (_, word) = said(judgement);
-        context.ui.status(&format!("{id} was {word} already."));
+        let (_, word) = sign_and_word(judgement);
+        context.ui.status(&format!("{id} is already {word}."));
     }
     let mut learnings = Vec::new();
     for id in &changed {
@@ -113,14 +113,13 @@ fn judge(context: &Context<'_>, ids: &[String], judgement: Judgement<'_>, format
     show(context, judgement, &learnings, format)
 }
 
-/// Shows the learnings that were judged, as they stand now.
 fn show(
     context: &Context<'_>,
     judgement: Judgement<'_>,
     learnings: &[Learning],
     format: Format,
 ) -> Result<(), CommandError> {
-    let (sign, word) = said(judgement);
+    let (sign, word) = sign_and_word(judgement);
     match format {
         Format::Json => context.ui.json(&learnings),
         Format::Table => {
@@ -133,22 +132,22 @@ fn show(
     }
 }
 
-/// Warns of learnings that were left as they are because something is wrong with them.
-pub(super) fn tell_passed_over(context: &Context<'_>, store: &Store, judged: &JudgedLearnings) {
-    context.tell_unreadable(store);
+/// Warns about learnings that were skipped because they are damaged or empty.
+pub(super) fn warn_skipped(context: &Context<'_>, store: &Store, judged: &JudgedLearnings) {
+    context.warn_of_unreadable(store);
     for id in &judged.damaged {
         context.ui.warning(&format!(
-            "{id} is not what was written; it was passed over, and `ralph learnings verify` tells what mends it."
+            "Skipped {id}: checksum mismatch. Run `ralph learnings verify` for details."
         ));
     }
     for id in &judged.empty {
         context.ui.warning(&format!(
-            "{id} has no text and was skipped; `ralph learnings update {id} --content TEXT` says what it teaches."
+            "Skipped {id}: it has no text. Set one with `ralph learnings update {id} --content TEXT`."
         ));
     }
 }
 
-fn said(judgement: Judgement<'_>) -> (&'static str, &'static str) {
+fn sign_and_word(judgement: Judgement<'_>) -> (&'static str, &'static str) {
     match judgement {
         Judgement::Promote => ("✅", "promoted"),
         Judgement::Reject(_) => ("❌", "rejected"),

@@ -1,4 +1,4 @@
-//! `learnings list`: those that hold, or wait to, or others that are wanted.
+//! `learnings list`: lists learnings by status and other filters.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,51 +12,51 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// List the learnings that hold, or wait to, the newest first
+/// List learnings, newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings list
-  ralph learnings list --status validated  # what waits
+  ralph learnings list --status validated  # not yet promoted
   ralph learnings list --kind antipattern --tag docker --limit 0
   ralph learnings list --task t-1a2b3c --all --json")]
 pub(crate) struct ListArgs {
-    /// Only those that have come so far
+    /// Only learnings with this status
     #[arg(long, value_name = "STATUS", value_parser = wanted(), conflicts_with = "all")]
-    status: Option<Wanted>,
-    /// Only those of this kind
+    status: Option<NoteFilter>,
+    /// Only learnings of this kind
     #[arg(long, visible_alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<LearningKind>,
-    /// Only those of this category
+    /// Only learnings of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// Only those that were learned at this kind of work
+    /// Only learnings from tasks of this type
     #[arg(long, value_name = "TYPE", value_parser = task_types())]
     task_type: Option<TaskType>,
-    /// Only those with this tag
+    /// Only learnings with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
-    /// Only those that were first learned at this task, which may have been deleted since
+    /// Only learnings first learned in this task, which may be deleted by now
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// All, those that were rejected, superseded or pruned too
+    /// Include rejected, superseded and pruned learnings
     #[arg(long)]
     all: bool,
-    /// At most so many; 0 is all
+    /// Maximum number of learnings; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     limit: u32,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// How far those have come that are wanted.
+/// The status to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum NoteFilter {
     Status(LearningStatus),
-    /// Another one has taken their place, however far they had come.
+    /// Superseded by another learning, whatever its own status.
     Superseded,
 }
 
-impl Wanted {
+impl NoteFilter {
     fn parse(word: &str) -> Option<Self> {
         match word {
             view::SUPERSEDED => Some(Self::Superseded),
@@ -65,14 +65,14 @@ impl Wanted {
     }
 }
 
-fn wanted() -> impl TypedValueParser<Value = Wanted> {
+fn wanted() -> impl TypedValueParser<Value = NoteFilter> {
     let words = LearningStatus::ALL.iter().map(|status| status.word());
     PossibleValuesParser::new(words.chain([view::SUPERSEDED]))
-        .try_map(|word| Wanted::parse(&word).ok_or_else(|| format!("there is no status {word}")))
+        .try_map(|word| NoteFilter::parse(&word).ok_or_else(|| format!("there is no status {word}")))
 }
 
-/// Those that hold, or wait to.
-pub(super) const STANDING: [LearningStatus; 3] = [
+/// Statuses of learnings that are active or may become so.
+pub(super) const CURRENT: [LearningStatus; 3] = [
     LearningStatus::Promoted,
     LearningStatus::Validated,
     LearningStatus::Pending,
@@ -85,10 +85,10 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     };
     let (statuses, place) = match args.status {
         _ if args.all => (Vec::new(), Place::Any),
-        Some(Wanted::Status(status)) if STANDING.contains(&status) => (vec![status], Place::Own),
-        Some(Wanted::Status(status)) => (vec![status], Place::Any),
-        Some(Wanted::Superseded) => (STANDING.to_vec(), Place::Taken),
-        None => (STANDING.to_vec(), Place::Own),
+        Some(NoteFilter::Status(status)) if CURRENT.contains(&status) => (vec![status], Place::Own),
+        Some(NoteFilter::Status(status)) => (vec![status], Place::Any),
+        Some(NoteFilter::Superseded) => (CURRENT.to_vec(), Place::Taken),
+        None => (CURRENT.to_vec(), Place::Own),
     };
     let filter = LearningFilter {
         statuses,
@@ -100,7 +100,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
     };
     let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
-    context.tell_unreadable(&store);
+    context.warn_of_unreadable(&store);
     let nothing = if learnings.is_empty() && !store.has_learnings()? {
         view::NONE_YET
     } else {

@@ -1,4 +1,4 @@
-//! `ralph learnings …`: what iterations teach, one file a verb.
+//! `ralph learnings …`, one file per verb.
 
 mod add;
 mod clear;
@@ -6,9 +6,9 @@ mod conflicts;
 mod delete;
 mod export;
 mod extract;
-pub(crate) mod foreign;
-mod handed_in;
 mod import;
+pub(crate) mod incoming;
+mod input;
 mod judge;
 mod list;
 mod merge;
@@ -30,7 +30,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_model::{LearningId, LearningKind, TaskId, TaskType};
 use ralph_store::{LearningError, Store};
 
-pub(crate) use handed_in::content as learning_text;
+pub(crate) use input::content as learning_text;
 pub(crate) use judge::NO_REASON;
 pub(crate) use show::iteration_as_json;
 
@@ -64,7 +64,7 @@ pub(crate) enum LearningsCommand {
 }
 
 impl LearningsCommand {
-    /// The learnings that the command names and would change.
+    /// Ids of the learnings that the command would change.
     pub(crate) fn targets(&self) -> Vec<&str> {
         match self {
             Self::Promote(args) => args.ids(),
@@ -78,7 +78,6 @@ impl LearningsCommand {
     }
 }
 
-/// Runs one of the commands about learnings.
 pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<(), CommandError> {
     match command {
         LearningsCommand::Add(args) => add::cmd_add(context, args),
@@ -105,11 +104,10 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
     }
 }
 
-/// Learnings that must be there already, each once, in a database to change them in. Where there is none, none is made for
-/// a question that has no answer.
+/// Opens the database for writing and finds existing learnings, without duplicates. A missing database is not created.
 fn find_to_change(context: &Context<'_>, ids: &[String]) -> Result<(Store, Vec<LearningId>), CommandError> {
-    if let Some(first) = ids.first().filter(|_| !Store::is_there(&context.project.database())) {
-        // What is there instead may be another tool's, which is the better answer.
+    if let Some(first) = ids.first().filter(|_| !Store::exists(&context.project.database())) {
+        // The file may be another tool's database, which is the better error.
         context.facts()?;
         return Err(LearningError::Unknown { text: first.clone() }.into());
     }
@@ -124,17 +122,19 @@ fn find_to_change(context: &Context<'_>, ids: &[String]) -> Result<(Store, Vec<L
     Ok((store, found))
 }
 
-/// Asks before something is done that cannot be taken back.
+/// Asks before an action that cannot be undone.
 fn confirmed(context: &Context<'_>, question: &str) -> Result<(), CommandError> {
     match context.ui.confirm(question)? {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new("nothing was deleted, as you said")),
-        None => Err(CommandError::new("nothing was deleted: there is no terminal to ask at")
-            .hint("--yes deletes without asking")),
+        Some(false) => Err(CommandError::new("nothing was deleted")),
+        None => {
+            Err(CommandError::new("nothing was deleted: no terminal to ask on")
+                .hint("pass --yes to delete without asking"))
+        }
     }
 }
 
-/// A task that learnings may be of. They outlive their tasks, so a whole id is taken as it is.
+/// Resolves a task id. Learnings outlive their tasks, so a full id need not exist.
 fn task_of(store: &Store, text: &str) -> Result<TaskId, CommandError> {
     match TaskId::parse(text) {
         Some(task) => Ok(task),
@@ -149,10 +149,10 @@ fn kinds() -> impl TypedValueParser<Value = LearningKind> {
 
 fn task_types() -> impl TypedValueParser<Value = TaskType> {
     PossibleValuesParser::new(TaskType::ALL.iter().map(|kind| kind.word()))
-        .try_map(|word| TaskType::parse(&word).ok_or_else(|| format!("there is no kind of work {word}")))
+        .try_map(|word| TaskType::parse(&word).ok_or_else(|| format!("there is no task type {word}")))
 }
 
-/// How the categories of learnings are compared: agents write them in any case.
+/// Normalises a category for comparison: agents write them in any case.
 fn category(text: &str) -> String {
     text.trim().to_lowercase()
 }

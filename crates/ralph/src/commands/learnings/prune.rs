@@ -1,4 +1,4 @@
-//! `learnings prune`: takes out what is old and unused, now, or what a person wants out.
+//! `learnings prune`: retires old and unused learnings, or those that match given conditions.
 
 use std::time::Duration;
 
@@ -18,31 +18,31 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
 
-/// How many go in one piece of work.
-const PIECE: u32 = 1000;
+/// Learnings pruned per transaction.
+const BATCH: u32 = 1000;
 
-/// Take out the learnings that are old and unused, or that another has taken the place of
+/// Retire learnings that are old and unused, or superseded
 ///
-/// Every run does so at its end. With --below, --older-than or --unused those go that fit all of these instead. Nothing is
-/// deleted: `ralph learnings restore` brings them back, and so does a run that teaches them again. What is never to come back is
-/// for `ralph learnings reject`.
+/// Every run does this when it ends. With --below, --older-than or --unused, retires learnings that match all given
+/// conditions instead. Nothing is deleted: undo with `ralph learnings restore`. A later run can also bring a learning
+/// back; use `ralph learnings reject` to prevent that.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings prune --dry-run
   ralph learnings prune
   ralph learnings prune --below 0.4 --older-than 90d --unused --dry-run
-  ralph learnings restore --list           # what was taken out")]
+  ralph learnings restore --list           # retired learnings")]
 pub(crate) struct PruneArgs {
-    /// Only those whose confidence is below this, or, unless they are anti-patterns, whose success rate is
+    /// Only learnings with a confidence below X, or, except for anti-patterns, a success rate below X
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
     below: Option<f64>,
-    /// Only those that have not changed for so long: `90d`, `12h`
+    /// Only learnings unchanged for this long, as in `90d` or `12h`
     #[arg(long, value_name = "TIME", value_parser = time)]
     older_than: Option<Duration>,
-    /// Only those that were never shown to an agent
+    /// Only learnings that no agent got
     #[arg(long)]
     unused: bool,
-    /// Only say which would go, and why
+    /// Show what would be pruned, and why
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ const COLUMNS: [Column; 4] = [
 
 pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), CommandError> {
     let now = context.clock().now();
-    // Where there is no database there is nothing to prune, and none is made.
+    // A missing database is not created.
     let found = match (context.facts()?, args.filter(now)) {
         (None, _) => Vec::new(),
         (Some(store), None) if args.dry_run => store.learnings_to_prune(&prune_rules(now))?,
@@ -76,9 +76,9 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
             let reasons = args.reasons();
             let pruned = format!("A person pruned it: {reasons}.");
             let (found, why) = if args.dry_run {
-                (store.learnings_fitting(&filter)?, format!("It fits: {reasons}."))
+                (store.learnings_matching(&filter)?, format!("Matches: {reasons}."))
             } else {
-                (store_to_write(context)?.prune_fitting(&filter, &pruned, now)?, pruned)
+                (store_to_write(context)?.prune_matching(&filter, &pruned, now)?, pruned)
             };
             found.into_iter().map(|learning| (learning, why.clone())).collect()
         }
@@ -103,10 +103,7 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
             let closing = if args.dry_run {
                 format!("{learnings} would be pruned")
             } else {
-                let them = if found.len() == 1 { "it" } else { "them" };
-                format!(
-                    "{learnings} pruned; `ralph learnings restore --list` shows {them}, and how to bring {them} back"
-                )
+                format!("{learnings} pruned; see `ralph learnings restore --list`")
             };
             context.ui.table(&COLUMNS, &rows, &closing)
         }
@@ -115,7 +112,7 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
 }
 
 impl PruneArgs {
-    /// Which learnings go; none where nothing is said, and the rules of every run hold.
+    /// The filter from the flags; none if the usual rules apply.
     fn filter(&self, now: Timestamp) -> Option<PruneFilter> {
         let filter = PruneFilter {
             below: self.below,
@@ -127,35 +124,32 @@ impl PruneArgs {
         (filter != PruneFilter::default()).then_some(filter)
     }
 
-    /// Why they go.
     fn reasons(&self) -> String {
         let below = self
             .below
-            .map(|below| format!("its confidence or its success rate is below {below}"));
+            .map(|below| format!("confidence or success rate below {below}"));
         let old = self
             .older_than
-            .map(|time| format!("it did not change for {}", duration_text(time)));
-        let unused = self.unused.then(|| "no agent has seen it".to_owned());
+            .map(|time| format!("unchanged for {}", duration_text(time)));
+        let unused = self.unused.then(|| "no agent got it".to_owned());
         let reasons: Vec<String> = [below, old, unused].into_iter().flatten().collect();
         reasons.join(", ")
     }
 }
 
-/// A time as people write it.
 fn time(text: &str) -> Result<Duration, String> {
-    parse_time_with_unit(text)
-        .ok_or_else(|| "allowed is a time with its unit, such as `90d`, `12h` or `1d12h`".to_owned())
+    parse_time_with_unit(text).ok_or_else(|| "expected a time with a unit, as in `90d`, `12h` or `1d12h`".to_owned())
 }
 
-/// Prunes all that is to go, piece by piece.
+/// Prunes in batches, so that no transaction is long.
 fn pruned(store: &mut Store, context: &Context<'_>) -> Result<Vec<(Learning, String)>, CommandError> {
     let now = context.clock().now();
     let rules = prune_rules(now);
     let mut all = Vec::new();
     loop {
-        let piece = store.prune_learnings(&rules, PIECE, now)?;
-        let is_last = piece.len() < PIECE as usize;
-        all.extend(piece);
+        let batch = store.prune_learnings(&rules, BATCH, now)?;
+        let is_last = batch.len() < BATCH as usize;
+        all.extend(batch);
         if is_last {
             return Ok(all);
         }

@@ -1,16 +1,16 @@
-//! `learnings query`: the best learnings for a question, with what makes them so.
+//! `learnings query`: finds the best-supported learnings, with their scores.
 
 use clap::Args;
 use ralph_memory::inject::prompt::knowledge_summary;
 use ralph_memory::recall::{
-    ErrorPattern, FilePatterns, Found, KnownLesson, Reach, Work, best_supported, known_lessons, recall_learnings,
+    ErrorPattern, FilePatterns, Found, Reach, RunLearning, Work, best_supported, recall_learnings, run_learnings,
     warnings_of,
 };
 use ralph_model::{Learning, LearningKind, TaskType};
 use ralph_notes::cleaned_tags;
 use ralph_store::{LearningFilter, LearningQuery, Store, task_type_of};
 
-use super::super::notes::found::say_what_was_forgiven;
+use super::super::notes::found::report_fuzzy_matches;
 use super::ranked::{Context as Asked, Ranked, show};
 use super::{category, kinds, task_types};
 use crate::cli::{Format, FormatArgs};
@@ -18,14 +18,13 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// Find the learnings that are best supported
+/// Find the best-supported learnings
 ///
-/// The order is that of confidence × rate × log10(uses + 10). The rate is how often what was learned succeeds, for
-/// anti-patterns how often it does not.
+/// Sorted by confidence × rate × log10(uses + 10). The rate is the success rate, or for anti-patterns the failure rate.
 ///
-/// With --for they are what a prompt for such work would hold of earlier runs, the most relevant of each kind: confidence ×
-/// 0.4, + 0.3 when learned at the same kind of work, + rate × 0.2, + up to 0.1 when new, + 0.3 for each --error that an
-/// anti-pattern warns of, where several that name one failure count once; 1 at most.
+/// With --for, shows what a prompt for such a task would contain, the most relevant of each kind: confidence × 0.4, +
+/// 0.3 for the same task type, + rate × 0.2, + up to 0.1 for new ones, + 0.3 for each --error that an anti-pattern
+/// mentions (several that name the same failure count once); at most 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings query
@@ -35,34 +34,34 @@ use crate::numbers::from_zero;
   ralph learnings query --file '.test.ts' --file 'src/auth/*.ts'
   ralph learnings query --for \"Fix the login tests\" --format markdown")]
 pub(crate) struct QueryArgs {
-    /// Only those that `ralph recall` finds for this text, and that match about as much of it as the best does
+    /// Only learnings that match this text about as well as the best match
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
-    /// Only those of this kind
+    /// Only learnings of this kind
     #[arg(long = "type", visible_alias = "kind", value_name = "KIND", value_parser = kinds())]
     kind: Option<LearningKind>,
-    /// Only those that were learned at this kind of work; with --for, what kind of work it is
+    /// Only learnings from tasks of this type; with --for, the type of the task
     #[arg(long, value_name = "TYPE", value_parser = task_types())]
     task_type: Option<TaskType>,
-    /// Only those of this category
+    /// Only learnings of this category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// Only those with this tag
+    /// Only learnings with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
-    /// Only those that are at least so sure, from 0 to 1
+    /// Minimum confidence, from 0 to 1
     #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = share)]
     min_confidence: f64,
-    /// Only those that succeed at least so often, from 0 to 1
+    /// Minimum success rate, from 0 to 1
     #[arg(long, visible_alias = "min-success", value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = share)]
     min_success_rate: f64,
-    /// Only anti-patterns that warn of this error; may be given several times
+    /// Only anti-patterns that mention this error; repeatable
     #[arg(long = "error", value_name = "PATTERN")]
     errors: Vec<String>,
-    /// Only conventions that name a file whose path holds this, where * is anything within a name; may be given several times
+    /// Only conventions about files whose path contains this; * matches within a name; repeatable
     #[arg(long = "file", value_name = "PATTERN", conflicts_with = "errors")]
     files: Vec<String>,
-    /// What a prompt for this work would hold of earlier runs; errors and files say more about the work
+    /// Show what a prompt for this task would contain; combine with --error and --file
     #[arg(
         long = "for",
         visible_alias = "objective",
@@ -70,10 +69,10 @@ pub(crate) struct QueryArgs {
         conflicts_with_all = ["text", "category", "tag", "min_confidence", "min_success_rate"]
     )]
     objective: Option<String>,
-    /// At most N, 0 for all; 10 by default, and with --for as many as a prompt would hold
+    /// Maximum number of learnings, 0 for all; 10 by default, with --for as many as a prompt would contain
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     limit: Option<usize>,
-    /// Show what each score is made of
+    /// Show how each score is computed
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -83,7 +82,7 @@ pub(crate) struct QueryArgs {
 pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("allowed is a number from 0 to 1".to_owned()),
+        _ => Err("expected a number from 0 to 1".to_owned()),
     }
 }
 
@@ -109,20 +108,20 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
     let mut ranked: Vec<Ranked> = match &store {
         Some(store) => {
             let found = args.found(context, store, &asked, &files)?;
-            context.tell_unreadable(store);
+            context.warn_of_unreadable(store);
             found
         }
         None => Vec::new(),
     };
-    // They come with the newest first, which decides where the scores do not.
+    // The sort is stable, so of equal scores the newest stays first.
     ranked.sort_by(|one, other| other.score().total_cmp(&one.score()));
-    if let Some(limit) = args.most() {
+    if let Some(limit) = args.max_shown() {
         ranked.truncate(limit);
     }
     show(context, &ranked, args.format.get(), args.explain)
 }
 
-/// Shows what a prompt for some work would hold of earlier runs.
+/// Shows what a prompt for this work would contain.
 fn for_work(
     context: &Context<'_>,
     store: Option<&Store>,
@@ -131,13 +130,13 @@ fn for_work(
 ) -> Result<(), CommandError> {
     let (mut known, settled) = match store {
         Some(store) => {
-            let known = known_lessons(store, work, context.clock().now())?;
-            context.tell_unreadable(store);
+            let known = run_learnings(store, work, context.clock().now())?;
+            context.warn_of_unreadable(store);
             (known, store.settled_conflicts()?)
         }
         None => (Vec::new(), Vec::new()),
     };
-    known.retain(|lesson| args.kind.is_none_or(|kind| lesson.learning.kind == kind));
+    known.retain(|learning| args.kind.is_none_or(|kind| learning.learning.kind == kind));
     if let Some(limit) = args.limit.filter(|limit| *limit > 0) {
         known.truncate(limit);
     }
@@ -145,25 +144,25 @@ fn for_work(
     if args.format.get() == Format::Markdown {
         return context.ui.text(&summary.text);
     }
-    let is_shown = |lesson: &KnownLesson| summary.shown.iter().any(|id| id == lesson.learning.id.as_str());
-    let ranked: Vec<Ranked> = known.into_iter().filter(is_shown).map(Ranked::known).collect();
+    let is_injected = |learning: &RunLearning| summary.shown.iter().any(|id| id == learning.learning.id.as_str());
+    let ranked: Vec<Ranked> = known.into_iter().filter(is_injected).map(Ranked::known).collect();
     show(context, &ranked, args.format.get(), args.explain)
 }
 
-/// How many are shown unless a person says how many.
-const USUAL_LIMIT: usize = 10;
+/// Results shown without `--limit`.
+const DEFAULT_LIMIT: usize = 10;
 
 impl QueryArgs {
-    /// At most how many are shown; none for all.
-    fn most(&self) -> Option<usize> {
-        Some(self.limit.unwrap_or(USUAL_LIMIT)).filter(|limit| *limit > 0)
+    /// The limit on results; none for all.
+    fn max_shown(&self) -> Option<usize> {
+        Some(self.limit.unwrap_or(DEFAULT_LIMIT)).filter(|limit| *limit > 0)
     }
 
     fn errors(&self) -> Result<Vec<ErrorPattern>, CommandError> {
         let pattern = |text: &String| {
             ErrorPattern::of(text).ok_or_else(|| {
-                let message = format!("the error {text:?} holds no word that could be looked for");
-                CommandError::usage(message).hint("give words of its message, as in --error \"cannot find module\"")
+                let message = format!("the error {text:?} has no searchable word");
+                CommandError::usage(message).hint("quote words of its message, as in --error \"cannot find module\"")
             })
         };
         self.errors.iter().map(pattern).collect()
@@ -175,13 +174,13 @@ impl QueryArgs {
             .iter()
             .any(|pattern| pattern.trim_matches(['*', ' ']).is_empty())
         {
-            let message = "a pattern for files has to hold a part of a path";
+            let message = "a file pattern needs a part of a path";
             return Err(CommandError::usage(message).hint("as in --file .test.ts or --file 'src/*.rs'"));
         }
         Ok(FilePatterns::of(&self.files))
     }
 
-    /// What is asked for, the newest first where scores do not decide.
+    /// The matching learnings, newest first among equal scores.
     fn found(
         &self,
         context: &Context<'_>,
@@ -192,19 +191,19 @@ impl QueryArgs {
         let wanted = self.wanted(files);
         let question = self.text.join(" ");
         let is_asked = !question.trim().is_empty();
-        // What is looked at more closely afterwards must not be cut before.
-        let is_looked_at = !files.is_empty() || is_asked && !asked.errors.is_empty();
-        let reach = match self.most() {
-            Some(limit) if !is_looked_at => Reach::Best(limit),
+        // Do not limit a list that is filtered further below.
+        let is_filtered = !files.is_empty() || is_asked && !asked.errors.is_empty();
+        let reach = match self.max_shown() {
+            Some(limit) if !is_filtered => Reach::Best(limit),
             _ => Reach::All,
         };
         let mut found: Vec<Learning> = if is_asked {
             let mut answer = recall_learnings(store, &question, &wanted, reach)?;
             answer.hits.sort_by(|one, other| other.age.cmp(&one.age));
-            say_what_was_forgiven(context.ui, &answer);
+            report_fuzzy_matches(context.ui, &answer);
             let learning = |found| match found {
                 Found::Learning(learning) => Some(*learning),
-                Found::OnShelf { .. } | Found::Knowledge(_) => None,
+                Found::Note { .. } | Found::Knowledge(_) => None,
             };
             answer.hits.into_iter().filter_map(|hit| learning(hit.item)).collect()
         } else if asked.errors.is_empty() {
@@ -213,8 +212,8 @@ impl QueryArgs {
             warnings_of(store, asked.errors, &wanted, reach)?
         };
         found.retain(|learning| {
-            let warns = asked.errors.is_empty() || asked.errors.iter().any(|error| error.is_in(learning));
-            warns && (files.is_empty() || files.match_lesson(learning))
+            let mentions_error = asked.errors.is_empty() || asked.errors.iter().any(|error| error.is_in(learning));
+            mentions_error && (files.is_empty() || files.match_learning(learning))
         });
         Ok(found
             .into_iter()

@@ -1,7 +1,7 @@
-//! Learnings with what they are worth, and what that is made of.
+//! Learnings with their scores, and how to show them.
 
 use jiff::Timestamp;
-use ralph_memory::recall::{ErrorPattern, KnownLesson, Relevance, Support};
+use ralph_memory::recall::{ErrorPattern, Relevance, RunLearning, Support};
 use ralph_model::{Learning, TaskType, preview};
 use serde_json::{Value, json};
 
@@ -12,25 +12,22 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Line, Style, showing};
 
-/// What a question says about the work that learnings are asked for.
+/// What a query says about the work.
 pub(super) struct Context<'a> {
-    /// What kind of work it is.
     pub(super) task_type: Option<TaskType>,
-    /// The errors that were met.
     pub(super) errors: &'a [ErrorPattern],
     pub(super) now: Timestamp,
 }
 
-/// A learning with what it is worth.
+/// A learning with its score.
 pub(super) struct Ranked {
     learning: Learning,
     support: Support,
-    /// How well it fits the work; none where nothing was said about any.
+    /// Relevance to the work; none if the query names no work.
     relevance: Option<Relevance>,
     order: Order,
 }
 
-/// What decides the order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     BySupport,
@@ -38,7 +35,7 @@ enum Order {
 }
 
 impl Ranked {
-    /// A learning that was asked for, by what it is.
+    /// A query result, scored by support.
     pub(super) fn asked(learning: Learning, asked: &Context<'_>) -> Self {
         let errors = ErrorPattern::count_in(asked.errors, &learning);
         let has_context = asked.task_type.is_some() || !asked.errors.is_empty();
@@ -51,17 +48,17 @@ impl Ranked {
         }
     }
 
-    /// A learning that belongs to a piece of work.
-    pub(super) fn known(lesson: KnownLesson) -> Self {
+    /// A learning for a task, scored by relevance.
+    pub(super) fn known(learning: RunLearning) -> Self {
         Self {
-            support: Support::of(&lesson.learning),
-            relevance: lesson.relevance,
-            learning: lesson.learning,
+            support: Support::of(&learning.learning),
+            relevance: learning.relevance,
+            learning: learning.learning,
             order: Order::ByRelevance,
         }
     }
 
-    /// By which they are in order.
+    /// The score to sort by.
     pub(super) fn score(&self) -> f64 {
         match self.order {
             Order::BySupport => self.support.total(),
@@ -92,7 +89,7 @@ impl Ranked {
         ]
     }
 
-    /// The same with what the score is made of.
+    /// The row with the terms of the score.
     fn explained(&self, with_relevance: bool) -> Vec<String> {
         let Support { confidence, rate, uses } = self.support;
         let mut row = vec![self.learning.id.to_string(), format!("{:.3}", self.score())];
@@ -107,7 +104,7 @@ impl Ranked {
 }
 
 impl Ranked {
-    /// The same below one another, where there is no room beside, without what adds nothing.
+    /// The terms on lines below the learning, for narrow terminals; zero terms are left out.
     fn below(&self, width: usize) -> Vec<Line> {
         const INDENT: &str = "    ";
         let Support { confidence, rate, uses } = self.support;
@@ -129,7 +126,7 @@ impl Ranked {
     }
 }
 
-/// What the terms of a relevance are called.
+/// Names of the terms of a relevance.
 const TERMS: [&str; 5] = ["confidence", "type", "success", "new", "errors"];
 
 fn terms(relevance: &Relevance) -> [f64; 5] {
@@ -143,23 +140,21 @@ fn terms(relevance: &Relevance) -> [f64; 5] {
     [confidence, task_type, success, recency, errors]
 }
 
-/// The terms of a relevance, and their sum.
 fn sum(relevance: &Relevance) -> String {
     let terms = terms(relevance).map(|term| format!("{term:.3}"));
     format!("{} = {}", terms.join(" + "), total(relevance))
 }
 
-/// What the terms make together, and what counts of it where that is less.
+/// The sum of the terms, and the score if it is capped below that.
 fn total(relevance: &Relevance) -> String {
     let (sum, counts): (f64, f64) = (terms(relevance).iter().sum(), relevance.total());
     let [sum, counts] = [sum, counts].map(|number| format!("{number:.3}"));
     match sum == counts {
         true => sum,
-        false => format!("{sum}, of which {counts} counts"),
+        false => format!("{sum}, capped at {counts}"),
     }
 }
 
-/// Shows learnings, the best first.
 pub(super) fn show(
     context: &CommandContext<'_>,
     ranked: &[Ranked],
@@ -198,7 +193,7 @@ pub(super) fn show(
     }
 }
 
-/// From so many columns on a table has room for what a score is made of.
+/// The narrowest terminal in which the table has room for the terms.
 const WIDE: usize = 76;
 const WIDE_WITH_RELEVANCE: usize = 120;
 

@@ -1,4 +1,4 @@
-//! `learnings restore`: brings back what was pruned or merged.
+//! `learnings restore`: restores pruned or merged learnings.
 
 use clap::Args;
 use ralph_model::{Learning, LearningStatus};
@@ -10,19 +10,19 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
 
-/// Bring learnings back that were pruned or merged
+/// Restore learnings that were pruned or merged
 ///
-/// They are again what they were before. One that was merged stands on its own again, and is not merged by itself any more.
-/// One that another had taken the place of is in no prompt until `ralph learnings promote` says that it holds.
+/// Restored learnings get their earlier status back. A merged one is separate again and is not merged automatically any
+/// more. A superseded one stays out of prompts until `ralph learnings promote`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings restore --list
   ralph learnings restore learn-1a2b3c4d 3c4d")]
 pub(crate) struct RestoreArgs {
-    /// Ids, or their beginnings
+    /// Ids, or unique prefixes
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
-    /// List what can be brought back
+    /// List learnings that can be restored
     #[arg(long, conflicts_with = "ids")]
     list: bool,
     #[command(flatten)]
@@ -41,7 +41,7 @@ const COLUMNS: [Column; 4] = [
         fit: Fit::Whole,
     },
     Column {
-        title: "GONE SINCE",
+        title: "REMOVED",
         fit: Fit::Optional,
     },
     Column {
@@ -73,7 +73,7 @@ fn restored_line(learning: &Learning) -> String {
     let Learning { id, status, .. } = learning;
     match &learning.superseded_by {
         Some(other) => format!(
-            "Learning restored: {id} ({status}); {other} still stands in its place, `ralph learnings promote {id}` ends that"
+            "Learning restored: {id} ({status}); still superseded by {other}, `ralph learnings promote {id}` reactivates it"
         ),
         None => format!("Learning restored: {id} ({status})"),
     }
@@ -84,19 +84,19 @@ fn list(context: &Context<'_>, format: Format) -> Result<(), CommandError> {
         statuses: vec![LearningStatus::Pruned],
         ..LearningFilter::default()
     };
-    let mut gone = match context.facts()? {
+    let mut retired = match context.facts()? {
         Some(store) => store.learning_list(&filter, None)?,
         None => Vec::new(),
     };
-    gone.sort_by_key(|learning| std::cmp::Reverse(learning.updated_at));
+    retired.sort_by_key(|learning| std::cmp::Reverse(learning.updated_at));
     match format {
-        Format::Json => context.ui.json(&gone),
-        Format::Table if gone.is_empty() => context.ui.data("Nothing is gone.\n"),
+        Format::Json => context.ui.json(&retired),
+        Format::Table if retired.is_empty() => context.ui.data("Nothing to restore.\n"),
         Format::Table => {
-            let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
+            let rows: Vec<Vec<String>> = retired.iter().map(row).collect();
             view::table(context, &COLUMNS, &rows)
         }
-        other => view::plain(context, gone.iter(), other),
+        other => view::plain(context, retired.iter(), other),
     }
 }
 

@@ -1,7 +1,9 @@
-//! `learnings show`: all that is known of a learning, and what speaks for it.
+//! `learnings show`: shows one learning with its evidence and earlier versions.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, moment_text, whole_percent, with_figures};
+use ralph_model::{
+    JournalRow, Learning, LearningKind, count, display_width, format_timestamp, whole_percent, with_figures,
+};
 use ralph_store::{LearningError, LearningEvidence, LearningVersion, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,33 +16,33 @@ use crate::error::CommandError;
 use crate::ui::Style;
 use crate::wrap::wrapped;
 
-/// How many iterations are listed of those that saw it, the last ones; JSON has all.
+/// How many of the latest iterations that got it are listed; JSON has all.
 const LISTED: usize = 10;
-/// How wide the labels are.
+/// Width of the labels.
 const LABEL: usize = 12;
-/// So much room there is beside them however narrow the terminal is.
-const LEAST_ROOM: usize = 20;
+/// The least width of the values, however narrow the terminal is.
+const MIN_VALUE_WIDTH: usize = 20;
 
-/// Show all of a learning, with the iterations that taught it and those that saw it
+/// Show a learning with its evidence and uses
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings show learn-1a2b3c4d
   ralph learnings show 1a2b --json")]
 pub(crate) struct ShowArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A learning with its evidence.
+/// The JSON form: a learning with its evidence.
 #[derive(Serialize)]
 struct Whole {
     #[serde(flatten)]
     learning: Learning,
-    /// Nothing where it may stand there.
+    /// None if it can be injected.
     why_in_no_prompt: Option<String>,
     taught_in: Vec<Value>,
     shown_in: Vec<Value>,
@@ -63,30 +65,34 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             earlier,
         });
     }
-    let standing = match &learning.superseded_by {
+    let status = match &learning.superseded_by {
         Some(other) if learning.is_superseded() => format!("superseded by {other}"),
         _ => learning.status.to_string(),
     };
-    let title = format!("{} [{standing}]", learning.id);
+    let title = format!("{} [{status}]", learning.id);
     let mut lines = vec![(Some(Style::Strong), title)];
     for (label, value) in details(&learning).into_iter().filter(|(_, value)| !value.is_empty()) {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
-        for (label, line) in labels.zip(value.trim_end().lines().flat_map(|line| within(context, line))) {
+        for (label, line) in labels.zip(value.trim_end().lines().flat_map(|line| fit_value(context, line))) {
             lines.push((None, format!("{label:<LABEL$}{line}").trim_end().to_owned()));
         }
     }
-    lines.extend(told(&evidence));
+    lines.extend(evidence_lines(&evidence));
     if !earlier.is_empty() {
         lines.push((None, String::new()));
         lines.push((Some(Style::Strong), "Earlier".to_owned()));
-        lines.extend(earlier.iter().map(|version| (None, format!("  {}", said(version)))));
+        lines.extend(
+            earlier
+                .iter()
+                .map(|version| (None, format!("  {}", version_line(version)))),
+        );
     }
     context.ui.lines(&lines)
 }
 
-/// A line of a value as lines that fit beside the labels of a terminal; other programs get it whole.
-fn within(context: &Context<'_>, line: &str) -> Vec<String> {
-    let room = context.ui.width().saturating_sub(LABEL).max(LEAST_ROOM);
+/// Wraps a line of a value next to the labels on a terminal; other output gets it whole.
+fn fit_value(context: &Context<'_>, line: &str) -> Vec<String> {
+    let room = context.ui.width().saturating_sub(LABEL).max(MIN_VALUE_WIDTH);
     if !context.ui.is_terminal() || display_width(line) <= room {
         return vec![line.to_owned()];
     }
@@ -135,48 +141,46 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
     details
 }
 
-/// How often what it says succeeds. What it warns of does not, which is no figure about those who were warned.
+/// The success rate. For an anti-pattern it is the rate of the practice it warns against, not of the tasks that were
+/// warned.
 fn success(learning: &Learning) -> String {
     let rate = format!("{:.2}", whole_percent(learning.success_rate) / 100.0);
     match learning.kind {
-        LearningKind::Antipattern => format!("{rate} (of what it warns of)"),
+        LearningKind::Antipattern => format!("{rate} (of what it warns against)"),
         LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => rate,
     }
 }
 
-/// Why it stands in no prompt; nothing where it may.
+/// Why it is not injected; empty if it can be.
 fn in_prompts(learning: &Learning) -> String {
     why_in_no_prompt(learning)
         .map(|why| {
-            let gives = match learning.is_superseded() {
-                true => "gives it its place back",
-                false => "gives it another chance",
-            };
-            let again = format!("`ralph learnings promote {}` {gives}", learning.id);
+            let again = format!("reactivate with `ralph learnings promote {}`", learning.id);
             format!("none: {why}; {again}")
         })
         .unwrap_or_default()
 }
 
-/// How many iterations saw it, and how they ended.
+/// How many iterations got it, and how they ended.
 fn uses(learning: &Learning) -> String {
     let (here, before) = (learning.uses_here(), learning.first_use_count);
     let iterations = |uses: u32| count(uses as usize, "iteration", "iterations");
-    let told_here = (here > 0).then(|| format!("to {}, {} of them done", iterations(here), learning.successes));
+    let uses_here = (here > 0).then(|| format!("to {}, {} of them done", iterations(here), learning.successes));
     let uses_before = match here {
         0 => iterations(before),
         _ => format!("{before} more"),
     };
-    let told_before = (before > 0).then(|| format!("to {uses_before} elsewhere, or before it was last rated"));
-    let parts: Vec<String> = told_here.into_iter().chain(told_before).collect();
+    let earlier_uses =
+        (before > 0).then(|| format!("to {uses_before} elsewhere, or before the success rate was last set"));
+    let parts: Vec<String> = uses_here.into_iter().chain(earlier_uses).collect();
     match parts.as_slice() {
         [] => "never".to_owned(),
         parts => parts.join("; "),
     }
 }
 
-/// What speaks for it, as lines.
-fn told(evidence: &LearningEvidence) -> Vec<(Option<Style>, String)> {
+/// The iterations that taught it and that got it.
+fn evidence_lines(evidence: &LearningEvidence) -> Vec<(Option<Style>, String)> {
     let mut lines = Vec::new();
     let mut part = |title: String, rows: Vec<String>| {
         if !rows.is_empty() {
@@ -199,8 +203,8 @@ fn told(evidence: &LearningEvidence) -> Vec<(Option<Style>, String)> {
     lines
 }
 
-/// What it said once, on a line.
-fn said(version: &LearningVersion) -> String {
+/// An earlier version on one line.
+fn version_line(version: &LearningVersion) -> String {
     let LearningVersion {
         kind,
         category,
@@ -217,7 +221,7 @@ fn said(version: &LearningVersion) -> String {
     format!("until {until:.0}  {kind}  {}{tags}", in_short(content))
 }
 
-/// The category with the kind, unless that says no more.
+/// The category with the kind, unless both are the same word.
 fn kind_of(category: &str, kind: LearningKind) -> String {
     match category == kind.word() {
         true => category.to_owned(),
@@ -230,7 +234,7 @@ fn line(row: &JournalRow) -> String {
     format!("{}/{}  {}  {}", row.run, row.iteration, row.outcome, what(row))
 }
 
-/// An iteration that taught a learning, for programs.
+/// The JSON form of an iteration that taught a learning.
 pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
     let JournalRow { id, row, .. } = row;
     json!({
@@ -240,7 +244,7 @@ pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
         "task": row.task,
         "task_title": row.task_title,
         "outcome": row.outcome,
-        "created_at": moment_text(row.created_at),
+        "created_at": format_timestamp(row.created_at),
     })
 }
 

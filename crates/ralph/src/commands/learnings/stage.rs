@@ -1,10 +1,10 @@
-//! `learnings stage`: hands in candidates to be judged, and shows what waits.
+//! `learnings stage`: adds candidate learnings for validation, and shows the staging area.
 
 use clap::Args;
-use ralph_memory::exchange::{ReadLessons, read_candidates};
+use ralph_memory::exchange::{ReadLearnings, read_candidates};
 use ralph_memory::recall::keep_foreign;
 use ralph_model::{Learning, LearningStatus, count};
-use ralph_store::{LearningFilter, LearningStats, Taken, TakenLearning};
+use ralph_store::{ImportOutcome, ImportedLearning, LearningFilter, LearningStats};
 use serde_json::{Value, json};
 
 use super::super::task::{in_short, store_to_write};
@@ -15,24 +15,23 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::text_file::read_text;
 
-/// Hand in learnings to be judged, or show those that wait
+/// Stage learnings for validation, or show the staging area
 ///
-/// A file holds one object or a list of objects as JSON, in the form of the earlier tool:
-/// {"type": "strategy", "taskType": "test-fix", "content": {"description": "…"}, "confidence": 0.85, "successRate": 0.85,
-/// "sourceLoops": ["ralph-001"]}. What is handed in is pending: `ralph learnings validate` judges it, and `ralph learnings
-/// promote` says that it holds. What is known already is left as it is. An entry that is no learning is rejected with the reason,
-/// and the others go on.
+/// The file has one JSON object or a list of them: {"type": "strategy", "taskType": "test-fix", "content":
+/// {"description": "…"}, "confidence": 0.85, "successRate": 0.85, "sourceLoops": ["ralph-001"]}. Staged learnings are
+/// pending: `ralph learnings validate` checks them and `ralph learnings promote` activates them. Known learnings stay
+/// unchanged. Invalid entries are rejected with a reason; the others are still staged.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings stage                    # what waits, and what was rejected
+  ralph learnings stage                  # pending, validated and rejected
   ralph learnings stage candidates.json
   jq .learnings other.json | ralph learnings stage -
   ralph learnings validate && ralph learnings promote --all    # what was staged")]
 pub(crate) struct StageArgs {
-    /// The file; `-` reads standard input. Without one the staging area is shown
+    /// File with candidates; `-` reads standard input. Without it, shows the staging area
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
@@ -57,11 +56,11 @@ const COLUMNS: [Column; 5] = [
     view::TEXT,
 ];
 
-/// What an entry has to be.
+/// The required form of an entry.
 const FORM: &str =
     "an entry is an object with \"type\" (strategy, antipattern, estimate or convention), \"taskType\" and \"content\"";
 
-/// What is in the staging area.
+/// Statuses in the staging area.
 const STAGED: [LearningStatus; 3] = [
     LearningStatus::Pending,
     LearningStatus::Validated,
@@ -81,39 +80,40 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
     let read = read_candidates(&read_text(context, file)?, now)
         .map_err(|why| CommandError::new(format!("{named} cannot be read: {why}")))?;
     refuse_useless(named, &read)?;
-    // Beside another tool's database nothing is made, not even a folder.
+    // Fail before creating anything next to another tool's database.
     context.facts()?;
     let mut store = store_to_write(context)?;
     let staged = context.with_entropy(|entropy| {
-        keep_foreign(&mut store, &read.lessons, |store, lessons| {
-            store.stage_learnings(lessons, entropy, now)
+        keep_foreign(&mut store, &read.learnings, |store, learnings| {
+            store.stage_learnings(learnings, entropy, now)
         })
     })?;
-    context.tell_unreadable(&store);
+    context.warn_of_unreadable(&store);
     if read.masked > 0 {
-        let lessons = count(read.masked, "learning holds", "learnings hold");
-        context
-            .ui
-            .warning(&format!("{lessons} what looks like a secret; it is kept without it."));
+        let learnings = count(read.masked, "learning", "learnings");
+        context.ui.warning(&format!("Masked a likely secret in {learnings}."));
     }
-    tell_staged(context, args, &staged, &read)
+    report_staged(context, args, &staged, &read)
 }
 
-fn tell_staged(
+fn report_staged(
     context: &Context<'_>,
     args: &StageArgs,
-    staged: &[TakenLearning],
-    read: &ReadLessons,
+    staged: &[ImportedLearning],
+    read: &ReadLearnings,
 ) -> Result<(), CommandError> {
-    let (new, known): (Vec<_>, Vec<_>) = staged.iter().partition(|lesson| lesson.taken == Taken::Added);
+    let (new, known): (Vec<_>, Vec<_>) = staged
+        .iter()
+        .partition(|learning| learning.taken == ImportOutcome::Added);
     if args.json {
         let rejected: Vec<Value> = read
             .problems
             .iter()
             .map(|problem| json!({ "entry": problem.number, "reason": problem.why }))
             .collect();
-        let ids =
-            |lessons: &[&TakenLearning]| -> Vec<Value> { lessons.iter().map(|lesson| json!(lesson.id)).collect() };
+        let ids = |learnings: &[&ImportedLearning]| -> Vec<Value> {
+            learnings.iter().map(|learning| json!(learning.id)).collect()
+        };
         return context.ui.json(&json!({
             "staged": new.len(),
             "skipped": known.len(),
@@ -122,17 +122,17 @@ fn tell_staged(
             "rejected": rejected,
         }));
     }
-    for lesson in &known {
+    for learning in &known {
         context
             .ui
-            .status(&format!("{} says it already, and is {}.", lesson.id, lesson.status));
+            .status(&format!("Already known as {} ({}).", learning.id, learning.status));
     }
-    for lesson in &new {
-        match &lesson.reason {
+    for learning in &new {
+        match &learning.reason {
             Some(reason) => context
                 .ui
-                .result("❌", &format!("Learning rejected: {}: {reason}", lesson.id))?,
-            None => context.ui.result("📝", &format!("Learning staged: {}", lesson.id))?,
+                .result("❌", &format!("Learning rejected: {}: {reason}", learning.id))?,
+            None => context.ui.result("📝", &format!("Learning staged: {}", learning.id))?,
         }
     }
     for problem in &read.problems {
@@ -140,26 +140,28 @@ fn tell_staged(
         context.ui.result("❌", &line)?;
     }
     if !read.problems.is_empty() {
-        let entries = count(read.problems.len(), "entry is", "entries are");
-        context.ui.hint(&format!("{entries} not on record: {FORM}."));
+        let entries = count(read.problems.len(), "entry", "entries");
+        context.ui.hint(&format!("{entries} not stored: {FORM}"));
     }
     if !new.is_empty() {
-        context.ui.hint("`ralph learnings validate` judges what is pending.");
+        context
+            .ui
+            .hint("validate pending learnings with `ralph learnings validate`");
     }
     Ok(())
 }
 
-/// A file of which nothing can be staged is refused; of any other the rest is staged, and what is wrong with an entry is told.
-fn refuse_useless(named: &str, read: &ReadLessons) -> Result<(), CommandError> {
+/// Fails if no entry can be staged. Otherwise the valid entries are staged and the others are reported.
+fn refuse_useless(named: &str, read: &ReadLearnings) -> Result<(), CommandError> {
     let [first, others @ ..] = read.problems.as_slice() else {
         return Ok(());
     };
-    if !read.lessons.is_empty() {
+    if !read.learnings.is_empty() {
         return Ok(());
     }
     let more = match others.len() {
         0 => String::new(),
-        more => format!("; so it is with {}", count(more, "other entry", "other entries")),
+        more => format!("; {} rejected too", count(more, "other entry", "other entries")),
     };
     let number = first.number;
     let error = CommandError::new(format!("{named}: entry {number}: {}{more}", first.why));
@@ -174,7 +176,7 @@ fn show(context: &Context<'_>, args: &StageArgs) -> Result<(), CommandError> {
     let (stats, staged) = match context.facts()? {
         Some(store) => {
             let staged = (store.learning_stats()?, store.learning_list(&filter, None)?);
-            context.tell_unreadable(&store);
+            context.warn_of_unreadable(&store);
             staged
         }
         None => (LearningStats::default(), Vec::new()),

@@ -1,8 +1,8 @@
-//! `learnings stats`: what is known, in figures.
+//! `learnings stats`: counts and averages of learnings.
 
 use clap::Args;
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType, count, serialize_moment};
+use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType, count, serialize_timestamp};
 use ralph_store::LearningStats;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,30 +12,31 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::{Line, Style};
 
-/// How wide the labels are.
+/// Width of the labels.
 const LABEL: usize = 16;
-/// What stands for the learnings that are good for every kind of work.
+/// The word for learnings that apply to every task type.
 const ANY_WORK: &str = "any";
 
-/// Show the learnings in figures: how many there are, of which kind, how sure they are
+/// Show counts and averages of learnings
 ///
-/// What is counted are those that hold; those that another one has taken the place of are counted apart. Those that wait or were rejected are in the staging area, as other tools call it.
+/// Counts active learnings; superseded ones are counted separately. Pending, validated and rejected ones are in the
+/// staging area.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings stats
   ralph learnings stats --json | jq .byType")]
 pub(crate) struct StatsArgs {
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The figures under the names that other tools know.
+/// The JSON form, with the keys that other tools use.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Figures {
     total_size: u64,
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     last_updated: Option<Timestamp>,
     average_confidence: f64,
     average_success_rate: f64,
@@ -49,7 +50,7 @@ struct Figures {
     unreadable: u64,
 }
 
-/// What waits for a judgement, or has had a bad one.
+/// Counts of pending, validated and rejected learnings.
 #[derive(Debug, Serialize)]
 pub(super) struct Staging {
     pub(super) total: u64,
@@ -74,7 +75,6 @@ impl Staging {
         }
     }
 
-    /// How many there are, and in which state.
     pub(super) fn sentence(&self) -> String {
         let Self {
             total,
@@ -90,7 +90,7 @@ pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     let stats = match context.facts()? {
         Some(store) => {
             let stats = store.learning_stats()?;
-            context.tell_unreadable(&store);
+            context.warn_of_unreadable(&store);
             stats
         }
         None => LearningStats::default(),
@@ -118,7 +118,7 @@ fn figures(stats: &LearningStats) -> Figures {
         by_task_type: stats
             .by_task_type
             .iter()
-            .map(|(kind, lessons)| (kind_of_work(*kind).to_owned(), json!(lessons)))
+            .map(|(kind, learnings)| (kind_of_work(*kind).to_owned(), json!(learnings)))
             .collect(),
         by_source: named(LearningSource::ALL, LearningSource::word, |source| {
             stats.by_source.get(&source).copied()
@@ -132,14 +132,14 @@ fn figures(stats: &LearningStats) -> Figures {
     }
 }
 
-/// How many there are of each, also where there is none.
+/// A count for every value, including zeros.
 fn named<T: Copy>(all: &[T], word: fn(T) -> &'static str, of: impl Fn(T) -> Option<u64>) -> Map<String, Value> {
     all.iter()
         .map(|value| (word(*value).to_owned(), json!(of(*value).unwrap_or_default())))
         .collect()
 }
 
-/// A learning under the names that other tools know.
+/// A learning with the keys that other tools use.
 fn most_used(learning: &Learning) -> Value {
     json!({
         "id": learning.id,
@@ -192,7 +192,7 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
     lines
 }
 
-/// Figures below a title; nothing where there are none.
+/// A titled list of counts; nothing if there are none.
 fn part(lines: &mut Vec<Line>, title: &str, figures: impl Iterator<Item = (&'static str, u64)>) {
     let mut figures = figures.peekable();
     if figures.peek().is_none() {

@@ -1,4 +1,4 @@
-//! `learnings supersede`: a learning takes the place of another.
+//! `learnings supersede`: marks a learning as superseded by another.
 
 use clap::Args;
 
@@ -6,19 +6,19 @@ use super::find_to_change;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Say that a learning has taken the place of another one, which no agent sees any more
+/// Supersede a learning with another one
 ///
-/// The old one stays on record, and `ralph learnings promote` gives it its place back. The new one holds from now on, if it was
-/// still waiting.
+/// Agents no longer get the old one. It stays on record; undo with `ralph learnings promote`. The new one becomes
+/// active if it was not.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings conflicts            # which ones contradict each other
-  ralph learnings supersede 1a2b 3c4d  # 3c4d holds, and 1a2b does not any more")]
+  ralph learnings conflicts            # lists conflicts
+  ralph learnings supersede 1a2b 3c4d  # 3c4d replaces 1a2b")]
 pub(crate) struct SupersedeArgs {
-    /// The one that goes: its id, or the beginning of it
+    /// Learning to supersede: id, or a unique prefix
     #[arg(value_name = "OLD")]
     old: String,
-    /// The one that takes its place
+    /// Learning that replaces it
     #[arg(value_name = "NEW")]
     new: String,
 }
@@ -38,9 +38,7 @@ pub(super) fn cmd_supersede(context: &Context<'_>, args: &SupersedeArgs) -> Resu
                 .ui
                 .result("🔁", &format!("Learning superseded: {old} by {new}"))?;
         } else {
-            context
-                .ui
-                .status(&format!("{new} had taken the place of {old} already."));
+            context.ui.status(&format!("{old} is already superseded by {new}."));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `learnings update`: a person changes a learning.
+//! `learnings update`: changes fields of a learning.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use ralph_store::LearningUpdate;
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::query::share;
-use super::{find_to_change, handed_in, kinds, task_types};
+use super::{find_to_change, input, kinds, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 
-/// Change a learning; what is not named stays
+/// Change a learning
 ///
-/// Its id, when it was learned and the runs that taught it never change. What it said before is kept: `ralph learnings show`
-/// tells it.
+/// Only the given fields change; the id, creation time and source runs never do. Earlier versions are kept: see `ralph
+/// learnings show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings update 1a2b --content \"migrate before the integration tests\"
   ralph learnings update 1a2b --category pitfall --tags postgres,ci
   ralph learnings update 1a2b --confidence 0.9 --success-rate 0.88
   ralph learnings update 1a2b --iterations 9 --seconds 30
-  ralph learnings update 1a2b --content - < lesson.txt")]
+  ralph learnings update 1a2b --content - < learning.txt")]
 pub(crate) struct UpdateArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
@@ -46,31 +46,31 @@ impl UpdateArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 struct ChangeArgs {
-    /// What it says, an estimate with its figures; `-` reads it from standard input
+    /// Text, for an estimate with its figures; `-` reads standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
-    /// How many iterations a task takes, by an estimate; what later runs take is averaged with it
+    /// Estimated iterations per task; later runs are averaged with it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
     iterations: Option<u32>,
-    /// How many seconds an iteration takes, by an estimate
+    /// Estimated seconds per iteration
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = from_one::<u32>)]
     seconds: Option<u32>,
-    /// What it is about
+    /// Category
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// What kind of learning it is; without it that of its category, if it had that of the old one
+    /// Kind; by default it follows the category, unless it already differed from it
     #[arg(long = "type", visible_alias = "kind", value_name = "KIND", value_parser = kinds())]
     kind: Option<LearningKind>,
-    /// Tags, separated by commas, instead of those that it has; "" for none
+    /// New tags, separated by commas; "" for none
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     tags: Option<Tags>,
-    /// The kind of work that it is good for
+    /// Task type that it applies to
     #[arg(long, value_name = "TYPE", value_parser = task_types())]
     task_type: Option<TaskType>,
-    /// How sure it is, from 0 to 1
+    /// Confidence, from 0 to 1
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
     confidence: Option<f64>,
-    /// How often what it says succeeds, from 0 to 1; ralph counts anew from there
+    /// Success rate, from 0 to 1; restarts the count of uses
     #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
     success_rate: Option<f64>,
 }
@@ -83,17 +83,17 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         .transpose()?;
     let has_other_breaks = text.as_ref().is_some_and(|text| text.contains('\r'));
     let update = LearningUpdate {
-        content: text.map(|text| handed_in::content(&text, policy)).transpose()?,
+        content: text.map(|text| input::content(&text, policy)).transpose()?,
         figures: EstimateFigures {
             iterations: changes.iterations,
             time: changes.seconds.map(|seconds| Duration::from_secs(seconds.into())),
         },
         category: changes
             .category
-            .map(|text| handed_in::category(&text, policy))
+            .map(|text| input::category(&text, policy))
             .transpose()?,
         kind: changes.kind,
-        tags: changes.tags.map(|tags| handed_in::tags(&tags, policy)).transpose()?,
+        tags: changes.tags.map(|tags| input::tags(&tags, policy)).transpose()?,
         task_type: changes.task_type,
         confidence: changes.confidence,
         success_rate: changes.success_rate,

@@ -1,4 +1,4 @@
-//! `learnings validate`: judges what waits.
+//! `learnings validate`: checks pending learnings.
 
 use clap::Args;
 use ralph_model::{Learning, LearningStatus, count};
@@ -6,23 +6,23 @@ use serde_json::json;
 
 use super::super::task::store_to_write;
 use super::find_to_change;
-use super::judge::tell_passed_over;
+use super::judge::warn_skipped;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Judge pending learnings: each can be true, or is rejected for a reason
+/// Validate pending learnings, or reject them with a reason
 ///
-/// What can be true is validated, and waits: `ralph learnings promote` says that it holds.
+/// Validated learnings become active with `ralph learnings promote`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings validate                 # all that are pending
+  ralph learnings validate                 # all pending ones
   ralph learnings validate 1a2b 3c4d
   ralph learnings validate --json | jq .rejected")]
 pub(crate) struct ValidateArgs {
-    /// Ids, or their beginnings; without one all that are pending
+    /// Ids, or unique prefixes; all pending learnings by default
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Write what became of them as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +35,7 @@ pub(super) fn cmd_validate(context: &Context<'_>, args: &ValidateArgs) -> Result
     } else if context.facts()?.is_some() {
         let mut store = store_to_write(context)?;
         let judged = store.validate_learnings(&[], now)?;
-        tell_passed_over(context, &store, &judged);
+        warn_skipped(context, &store, &judged);
         judged.judged
     } else {
         Vec::new()
@@ -57,13 +57,13 @@ pub(super) fn cmd_validate(context: &Context<'_>, args: &ValidateArgs) -> Result
         }
     }
     let judged = count(judged.len(), "learning", "learnings");
-    context
-        .ui
-        .status(&format!("{judged} judged: {validated} validated, {rejected} rejected."));
+    context.ui.status(&format!(
+        "Checked {judged}: {validated} validated, {rejected} rejected."
+    ));
     if validated > 0 {
         context
             .ui
-            .hint("`ralph learnings promote --all` says that what is validated holds.");
+            .hint("activate validated learnings with `ralph learnings promote --all`");
     }
     Ok(())
 }

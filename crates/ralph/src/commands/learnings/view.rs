@@ -1,6 +1,6 @@
-//! How learnings are shown.
+//! How learnings are shown in lists and tables.
 
-use ralph_memory::inject::prompt::lesson_item;
+use ralph_memory::inject::prompt::learning_item;
 use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::super::task::in_short;
@@ -10,9 +10,7 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// Said when there is none at all.
 pub(super) const NONE_YET: &str = "No learnings yet.";
-/// Said when there are learnings, and none is wanted.
 pub(super) const NONE_MATCH: &str = "No matching learnings found";
 
 const COLUMNS: [Column; 7] = [
@@ -43,17 +41,17 @@ const COLUMNS: [Column; 7] = [
     TEXT,
 ];
 
-/// What a learning says, which takes the room that is left.
+/// The text of a learning, which takes the remaining width.
 pub(super) const TEXT: Column = Column {
     title: "LEARNING",
     fit: Fit::Cut,
 };
 
-/// What is said of those that stand in no prompt: they fail too often, or another one has taken their place.
+/// Marks learnings that are not injected: ineligible by their success rate, or superseded.
 const OUT: &str = "out";
 pub(super) const SUPERSEDED: &str = "superseded";
 
-/// Shows learnings in a list; `nothing` is said when there are none.
+/// Shows learnings in a list, or the message `nothing` if there are none.
 pub(super) fn list(
     context: &Context<'_>,
     learnings: &[Learning],
@@ -66,14 +64,15 @@ pub(super) fn list(
         Format::Table => {
             let rows: Vec<Vec<String>> = learnings.iter().map(row).collect();
             let mut closing = showing(rows.len(), "learning", "learnings");
-            let out = [OUT, SUPERSEDED].map(|word| learnings.iter().any(|learning| standing(learning).ends_with(word)));
+            let out =
+                [OUT, SUPERSEDED].map(|word| learnings.iter().any(|learning| status_text(learning).ends_with(word)));
             let what = match out {
                 [true, true] => format!("{OUT} or {SUPERSEDED}"),
                 [false, true] => SUPERSEDED.to_owned(),
                 _ => OUT.to_owned(),
             };
             if out.contains(&true) {
-                let legend = format!("; what is {what} stands in no prompt, and `ralph learnings show ID` says why");
+                let legend = format!("; {what}: not in prompts, see `ralph learnings show ID`");
                 closing.push_str(&legend);
             }
             context.ui.table(&COLUMNS, &rows, &closing)
@@ -82,7 +81,7 @@ pub(super) fn list(
     }
 }
 
-/// Shows learnings as ids, or as they stand in prompts, with their tags.
+/// Shows learnings as ids, or in their prompt form with tags.
 pub(super) fn plain<'l>(
     context: &Context<'_>,
     learnings: impl Iterator<Item = &'l Learning>,
@@ -99,9 +98,9 @@ pub(super) fn plain<'l>(
     }
 }
 
-/// A learning as it stands in prompts, with the tags that it is chosen by.
+/// A learning in its prompt form, with its tags.
 fn with_tags(learning: &Learning) -> String {
-    let item = lesson_item(learning);
+    let item = learning_item(learning);
     match learning.tags.as_slice() {
         [] => item,
         tags => format!("{item}  <!-- tags: {} -->\n", tags.join(", ")),
@@ -113,7 +112,7 @@ pub(super) fn table(context: &Context<'_>, columns: &[Column], rows: &[Vec<Strin
     context.ui.table(columns, rows, &closing)
 }
 
-/// What a learning says, on a line.
+/// The text of a learning on one line.
 pub(super) fn text(learning: &Learning) -> String {
     let line = in_short(&with_figures(&learning.content, learning.facts.as_ref()));
     match learning.examples.len() {
@@ -122,7 +121,7 @@ pub(super) fn text(learning: &Learning) -> String {
     }
 }
 
-/// How often it stood in a prompt here, and how often that ended well; and how often before, elsewhere or by an earlier rating.
+/// Successes and uses in this project, and uses before: elsewhere, or by an earlier rating.
 pub(super) fn uses(learning: &Learning) -> String {
     let here = format!("{}/{}", learning.successes, learning.uses_here());
     match (learning.uses_here(), learning.first_use_count) {
@@ -132,17 +131,17 @@ pub(super) fn uses(learning: &Learning) -> String {
     }
 }
 
-/// Why a learning that holds, or waits to, stands in no prompt; none where it may stand there.
+/// Why a promoted or validated learning is not injected; none if it can be.
 pub(super) fn why_in_no_prompt(learning: &Learning) -> Option<String> {
     if let Some(other) = learning.superseded_by.as_ref().filter(|_| learning.is_superseded()) {
-        return Some(format!("{other} has taken its place"));
+        return Some(format!("superseded by {other}"));
     }
-    let may_hold = matches!(learning.status, LearningStatus::Promoted | LearningStatus::Validated);
-    learning.why_not_shown().filter(|_| may_hold)
+    let may_be_active = matches!(learning.status, LearningStatus::Promoted | LearningStatus::Validated);
+    learning.ineligible_reason().filter(|_| may_be_active)
 }
 
-/// How far it has come, and that it is in no prompt all the same.
-fn standing(learning: &Learning) -> String {
+/// The status, marked if the learning is not injected.
+fn status_text(learning: &Learning) -> String {
     match why_in_no_prompt(learning) {
         Some(_) if learning.is_superseded() => SUPERSEDED.to_owned(),
         Some(_) => format!("{}, {OUT}", learning.status),
@@ -153,7 +152,7 @@ fn standing(learning: &Learning) -> String {
 fn row(learning: &Learning) -> Vec<String> {
     vec![
         learning.id.to_string(),
-        standing(learning),
+        status_text(learning),
         learning.category.clone(),
         format!("{:.2}", learning.confidence),
         uses(learning),

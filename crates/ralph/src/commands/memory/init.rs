@@ -1,34 +1,38 @@
 //! `ralph memory init`.
 
 use clap::Args;
-use ralph_memory::capture::{Notebook, Start};
+use ralph_memory::capture::{NoteRepository, Start};
 
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Make an empty memories file
+/// Create an empty memories file
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph memory init --force      # keeps the old file as memories.md.bak")]
 pub(crate) struct InitArgs {
-    /// Put an existing file aside as .bak and start anew
+    /// Replace an existing file, keeping it as .bak
     #[arg(long)]
     force: bool,
 }
 
-pub(super) fn cmd_init(context: &Context<'_>, notebook: &Notebook<'_>, args: &InitArgs) -> Result<(), CommandError> {
-    let shown = context.project.shown(&notebook.path);
+pub(super) fn cmd_init(
+    context: &Context<'_>,
+    note_repository: &NoteRepository<'_>,
+    args: &InitArgs,
+) -> Result<(), CommandError> {
+    let shown = context.project.shown(&note_repository.path);
     let start = if args.force {
-        Start::PutOldAside
+        Start::KeepBackup
     } else {
         Start::OnlyIfMissing
     };
-    let (stored, backup) = notebook.start_anew(start)?;
-    context.report_stored(notebook, &stored);
+    let (stored, backup) = note_repository.start_over(start)?;
+    context.report_stored(note_repository, &stored);
     if let Some(backup) = backup {
         context
             .ui
-            .status(&format!("The old file is kept as {}.", context.project.shown(&backup)));
+            .status(&format!("Kept the old file as {}.", context.project.shown(&backup)));
     }
     context
         .ui

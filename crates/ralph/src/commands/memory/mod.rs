@@ -1,4 +1,4 @@
-//! `ralph memory …`: the verbs of every shelf, and those that only memories have.
+//! `ralph memory …`: the shared note commands, and those that only memories have.
 
 mod init;
 mod prime;
@@ -6,7 +6,7 @@ mod prime;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 
 use super::notes::{self, Memories, NotesCommand};
 use crate::context::Context;
@@ -22,7 +22,7 @@ pub(crate) enum MemoryCommand {
 }
 
 impl MemoryCommand {
-    /// The memories that the command would change or supersede, as they are named.
+    /// Ids of the memories that the command would change or supersede, as given.
     pub(crate) fn targets(&self) -> Vec<&str> {
         match self {
             Self::Notes(command) => command.targets(),
@@ -30,19 +30,18 @@ impl MemoryCommand {
         }
     }
 
-    /// The description of a verb that only memories have, for whoever does not need all of them.
+    /// Describes a verb that only memories have, without building all of them.
     pub(crate) fn describe(verb: &str) -> Option<clap::Command> {
         (verb == "prime").then(|| prime::PrimeArgs::augment_args(clap::Command::new("prime")))
     }
 }
 
-/// Runs one of the memory commands.
 pub(crate) fn run(context: &Context<'_>, command: MemoryCommand, spelling: Spelling) -> Result<ExitCode, CommandError> {
-    let notebook = &context.notebook(Shelf::Memories, spelling);
+    let note_repository = &context.note_repository(NoteFileKind::Memories, spelling);
     match command {
-        MemoryCommand::Notes(command) => return notes::run(context, notebook, command),
-        MemoryCommand::Prime(args) => prime::cmd_prime(context, notebook, &args)?,
-        MemoryCommand::Init(args) => init::cmd_init(context, notebook, &args)?,
+        MemoryCommand::Notes(command) => return notes::run(context, note_repository, command),
+        MemoryCommand::Prime(args) => prime::cmd_prime(context, note_repository, &args)?,
+        MemoryCommand::Init(args) => init::cmd_init(context, note_repository, &args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

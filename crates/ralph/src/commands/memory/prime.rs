@@ -1,8 +1,8 @@
 //! `ralph memory prime`.
 
 use clap::{Args, ValueEnum};
-use ralph_memory::capture::Notebook;
-use ralph_memory::inject::{Occasion, PrimeFormat, prime};
+use ralph_memory::capture::NoteRepository;
+use ralph_memory::inject::{PrimeFormat, PrimeRequest, prime};
 use ralph_memory::recall::first_day;
 use ralph_model::{Budget, Tokens, count};
 
@@ -11,25 +11,25 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// Write the notes for the beginning of a session, within a budget
+/// Print memories for the start of a session, within a budget
 ///
-/// Whole notes only: the newest of each kind first or, with --for, those that fit the text. A note that another one
-/// supersedes is never written. Filters of the configuration hold where no flag is given.
+/// Prints whole notes: the newest of each kind first, or with --for those relevant to the text. Superseded notes are
+/// left out. The filters in the configuration apply unless a flag overrides them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph memory prime                                 # all notes
   ralph memory prime --budget 2000 --type fix,pattern
-  ralph memory prime --budget 1000 --for \"mend the login page\"")]
+  ralph memory prime --budget 1000 --for \"fix the login page\"")]
 pub(crate) struct PrimeArgs {
-    /// The most tokens to write, of four characters each; 0 is unlimited
+    /// Maximum tokens, of four characters each; 0 is unlimited
     #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     budget: u32,
     #[command(flatten)]
     filter: FilterArgs<Memories>,
-    /// Prefer notes that fit this text
+    /// Prefer notes relevant to this text
     #[arg(long = "for", value_name = "TEXT", allow_hyphen_values = true)]
     about: Option<String>,
-    /// How to write them
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
     /// Short for --format json
@@ -37,16 +37,19 @@ pub(crate) struct PrimeArgs {
     json: bool,
 }
 
-/// How notes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// As they stand in their file
+    /// As in the file
     Markdown,
-    /// As an array
+    /// JSON array
     Json,
 }
 
-pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &PrimeArgs) -> Result<(), CommandError> {
+pub(super) fn cmd_prime(
+    context: &Context<'_>,
+    note_repository: &NoteRepository<'_>,
+    args: &PrimeArgs,
+) -> Result<(), CommandError> {
     let configured = &context.config.memories.filter;
     let mut wanted = args.filter.wanted(context);
     if wanted.kinds.is_empty() {
@@ -64,20 +67,22 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
         PrimeFormat::Markdown
     };
     let origins = context.origins();
-    let occasion = Occasion {
-        shelf: notebook.shelf,
+    let occasion = PrimeRequest {
+        file_kind: note_repository.file_kind,
         wanted: &wanted,
         about: args.about.as_deref(),
         budget: Budget::of(Tokens(args.budget)),
         format,
         origins: &origins,
     };
-    let primed = context.ask(notebook, |catalogue| prime(catalogue, &occasion))?;
+    let primed = context.ask(note_repository, |note_index| prime(note_index, &occasion))?;
     if primed.left_out > 0 {
-        let left_out = count(primed.left_out, "note did", "notes did");
+        let left_out = count(primed.left_out, "note", "notes");
         let budget = usize::try_from(args.budget).unwrap_or(usize::MAX);
         let budget = count(budget, "token", "tokens");
-        context.ui.status(&format!("{left_out} not fit into {budget}."));
+        context
+            .ui
+            .status(&format!("Left out {left_out} that did not fit into {budget}."));
     }
     context.ui.text(&primed.text)
 }

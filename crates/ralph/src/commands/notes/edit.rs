@@ -1,57 +1,56 @@
-//! `edit`: changes a note.
+//! `edit`: changes a note, by flags or in an editor.
 
 use std::marker::PhantomData;
 
 use clap::Args;
-use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored};
+use ralph_memory::capture::{NoteRepository, NoteRepositoryError, SecretPolicy, Stored};
 use ralph_model::{Note, NoteKind, Tags};
 
-use super::{LINE_BREAKS_CHANGED, OnShelf, SecretArgs, text_argument, view};
-use crate::by_hand::{chosen_editor, edited, keep};
+use super::{LINE_BREAKS_CHANGED, NoteFamily, SecretArgs, text_argument, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::text_editor::{chosen_editor, edited, keep};
 
-/// Change a note, in your editor or by flags
+/// Edit a note, in your editor or with flags
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
   {ralph} edit {id}                   # opens $EDITOR
   {ralph} edit {id} --tags docker,ci --type fix"))]
-pub(crate) struct EditArgs<S: OnShelf> {
-    /// The id, or its beginning
+pub(crate) struct EditArgs<S: NoteFamily> {
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// The new text; `-` reads it from standard input
+    /// New text; `-` reads standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
-    /// The new tags, separated by commas; an empty list removes them
+    /// New tags, separated by commas; "" removes all
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     tags: Option<Tags>,
     #[arg(short = 't', long = "type", value_name = "KIND")]
-    #[arg(help = S::kinds("The new kind"), value_parser = S::parse_kind)]
+    #[arg(help = S::kinds("New kind"), value_parser = S::parse_kind)]
     kind: Option<NoteKind>,
     #[command(flatten)]
     secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
     #[arg(skip)]
-    shelf: PhantomData<S>,
+    family: PhantomData<S>,
 }
 
-impl<S: OnShelf> EditArgs<S> {
+impl<S: NoteFamily> EditArgs<S> {
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether the flags name a change.
     pub(super) fn names_change(&self) -> bool {
         self.content.is_some() || self.tags.is_some() || self.kind.is_some()
     }
 }
 
-pub(super) fn cmd_edit<S: OnShelf>(
+pub(super) fn cmd_edit<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: EditArgs<S>,
 ) -> Result<(), CommandError> {
     let edited = if args.names_change() {
@@ -61,7 +60,7 @@ pub(super) fn cmd_edit<S: OnShelf>(
             .transpose()?;
         Edited { text, before: None }
     } else {
-        let edited = edit_by_hand(notebook, &args.id)?;
+        let edited = edit_in_editor(note_repository, &args.id)?;
         context.ui.warn_of_invisible(edited.text.as_deref().unwrap_or_default());
         edited
     };
@@ -73,26 +72,31 @@ pub(super) fn cmd_edit<S: OnShelf>(
         kind: args.kind,
         secrets: args.secrets.policy(),
     };
-    let stored = apply(notebook, &args.id, &edited, &change).map_err(|error| edited.keep_text(error))?;
-    context.report_stored(notebook, &stored);
-    view::acknowledge(context, notebook.shelf, ("updated", &stored.notes), args.format.get())
+    let stored = apply(note_repository, &args.id, &edited, &change).map_err(|error| edited.keep_text(error))?;
+    context.report_stored(note_repository, &stored);
+    view::acknowledge(
+        context,
+        note_repository.file_kind,
+        ("updated", &stored.notes),
+        args.format.get(),
+    )
 }
 
-/// What is to change beside the text.
+/// Changes besides the text.
 struct Change {
     tags: Option<Tags>,
     kind: Option<NoteKind>,
     secrets: SecretPolicy,
 }
 
-/// A text from the person; from the editor also what the note said when they began.
+/// The new text; from the editor also the text it started from, to detect concurrent changes.
 struct Edited {
     text: Option<String>,
     before: Option<String>,
 }
 
 impl Edited {
-    /// The error when a text from the editor could not be stored: it says where the text is kept.
+    /// Saves a text from the editor that could not be stored, and adds its path to the error.
     fn keep_text(&self, error: CommandError) -> CommandError {
         match (&self.text, &self.before) {
             (Some(text), Some(_)) if !text.trim().is_empty() => keep(text.as_bytes(), error),
@@ -101,10 +105,15 @@ impl Edited {
     }
 }
 
-fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) -> Result<Stored, CommandError> {
-    let stored = notebook.edit(id, change.secrets, |note| {
+fn apply(
+    note_repository: &NoteRepository<'_>,
+    id: &str,
+    edited: &Edited,
+    change: &Change,
+) -> Result<Stored, CommandError> {
+    let stored = note_repository.edit(id, change.secrets, |note| {
         if edited.before.as_ref().is_some_and(|before| *before != note.content) {
-            return Err(NotebookError::ChangedMeanwhile {
+            return Err(NoteRepositoryError::ChangedMeanwhile {
                 id: note.id.to_string(),
             });
         }
@@ -118,10 +127,10 @@ fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) ->
     Ok(stored)
 }
 
-fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandError> {
-    let reading = notebook.read()?;
+fn edit_in_editor(note_repository: &NoteRepository<'_>, id: &str) -> Result<Edited, CommandError> {
+    let reading = note_repository.read()?;
     let document = reading.document();
-    let before = document.content(notebook.select(&document, id)?);
+    let before = document.content(note_repository.select(&document, id)?);
     Ok(Edited {
         text: edited(&chosen_editor()?, &before)?,
         before: Some(before),

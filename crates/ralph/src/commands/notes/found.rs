@@ -1,4 +1,4 @@
-//! How what was found is shown: the line that holds most of what was looked for, matches set apart, the parts of a score.
+//! How search results are shown: the best-matching line, highlighted matches, and the terms of a score.
 
 use clap::Args;
 use ralph_memory::recall::{Answer, Found, Hit, Reach};
@@ -13,27 +13,28 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit, Shape};
 use crate::ui::{Style, Ui, showing};
 
-/// How many results are shown unless all are asked for.
+/// Results shown without `--all`.
 const SHOWN: usize = 10;
-/// The least that is shown of a long note's text beside its title, in columns.
-const LEAST_LINE: usize = 12;
-/// How many words that were taken for others are named.
-const FORGIVEN_NAMED: usize = 3;
+/// Least columns for the matching line next to the title of a knowledge entry.
+const MIN_LINE_COLUMNS: usize = 12;
+/// How many fuzzily matched words are listed.
+const FUZZY_NAMED: usize = 3;
 
-/// How much is shown of what was found, and how.
+/// Options for showing search results.
 #[derive(Debug, Args)]
 pub(crate) struct FoundArgs {
-    /// Show all results, not only the best 10
+    /// Show all results instead of the best 10
     #[arg(long)]
     all: bool,
-    /// Show what each result's score is made of
+    /// Show how each score is computed
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// The rest of a question that was typed without quotes. Its first word may begin with a hyphen, these are told from flags.
+/// The rest of a query typed without quotes. The first word may begin with a hyphen; these may not, so flags still
+/// work.
 #[derive(Debug, Args)]
 pub(crate) struct MoreWords {
     #[arg(value_name = "WORD", hide = true)]
@@ -41,44 +42,40 @@ pub(crate) struct MoreWords {
 }
 
 impl MoreWords {
-    /// The whole question.
+    /// The whole query.
     pub(crate) fn after(&self, first: &str) -> String {
         let words = std::iter::once(first).chain(self.more.iter().map(String::as_str));
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// What the results are called, and the columns they are shown in.
+/// Names and columns for the results.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nouns {
     pub(crate) one: &'static str,
     pub(crate) many: &'static str,
-    /// The title of the column with their texts.
+    /// Title of the text column.
     pub(crate) column: &'static str,
-    /// What stands before the texts, their ids first.
+    /// The columns before the text, the id first.
     pub(crate) head: [Column; 4],
 }
 
 impl FoundArgs {
-    /// How far to look.
     pub(crate) fn reach(&self) -> Reach {
         if self.all { Reach::All } else { Reach::Best(SHOWN) }
     }
 
-    /// How many are shown at most.
-    pub(crate) fn most(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         if self.all { usize::MAX } else { SHOWN }
     }
 
-    /// How the results are written.
     pub(crate) fn format(&self) -> Format {
         self.format.get()
     }
 
-    /// Shows what was found.
     pub(crate) fn show(&self, context: &Context<'_>, answer: &Answer, nouns: Nouns) -> Result<(), CommandError> {
         let ui = context.ui;
-        say_what_was_forgiven(ui, answer);
+        report_fuzzy_matches(ui, answer);
         match self.format() {
             Format::Json => ui.json(&answer.hits.iter().map(|hit| self.object(hit)).collect::<Vec<_>>()),
             Format::Quiet => ui.data(
@@ -112,7 +109,7 @@ impl FoundArgs {
             for (name, part) in hit.score.parts() {
                 score.insert(name.to_owned(), rounded(part));
             }
-            object.insert("shelf".to_owned(), json!(hit.item.shelf_word()));
+            object.insert("shelf".to_owned(), json!(hit.item.source_word()));
             object.insert("score".to_owned(), Value::Object(score));
         }
         object
@@ -136,9 +133,9 @@ impl FoundArgs {
         } else {
             view::head(&hit.item)
         };
-        let line = telling_line(answer, hit.item.content());
+        let line = best_line(answer, hit.item.content());
         row.push(match &hit.item {
-            Found::OnShelf { .. } => line.to_owned(),
+            Found::Note { .. } => line.to_owned(),
             Found::Knowledge(note) => format!("{}: {line}", note.outline.title),
             Found::Learning(learning) => format!("[{}] {line}", learning.category),
         });
@@ -146,8 +143,8 @@ impl FoundArgs {
     }
 }
 
-/// The line of a text that holds most of what was looked for; the first one where none holds anything.
-fn telling_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
+/// The line with the most matches; the first line if none matches.
+fn best_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
     let mut best = (0, first_line(text));
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     if lines().nth(1).is_none() {
@@ -162,20 +159,20 @@ fn telling_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
     best.1
 }
 
-/// A text in which what was looked for is in sight, and set apart.
+/// Cuts texts around the first match and highlights matches.
 struct Matches<'a> {
     ui: &'a Ui,
     answer: &'a Answer,
 }
 
 impl Shape for Matches<'_> {
-    /// Of a long note the title comes first, whatever its text says: that is what a person looks for.
+    /// A knowledge entry keeps its title, then the matching part: people look for the title.
     fn cut(&self, text: &str, columns: usize) -> String {
         let Some((title, line)) = self.title_and_line(text).filter(|_| display_width(text) > columns) else {
             return self.around_match(text, columns);
         };
         let least = columns / 3;
-        if least < LEAST_LINE {
+        if least < MIN_LINE_COLUMNS {
             return preview(title, columns);
         }
         let title = format!("{}: ", preview(title, columns - least));
@@ -200,7 +197,7 @@ impl Shape for Matches<'_> {
 }
 
 impl Matches<'_> {
-    /// The parts of the text of a row, where it is that of a long note.
+    /// Splits the text of a row into title and line, if it shows a knowledge entry.
     fn title_and_line<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
         self.answer.hits.iter().find_map(|hit| {
             let Found::Knowledge(note) = &hit.item else { return None };
@@ -209,7 +206,7 @@ impl Matches<'_> {
         })
     }
 
-    /// The part of a text that what was looked for stands in.
+    /// The part of a text around its first match.
     fn around_match(&self, text: &str, columns: usize) -> String {
         if display_width(text) <= columns {
             return preview(text, columns);
@@ -221,22 +218,22 @@ impl Matches<'_> {
         if display_width(text.get(..first.end).unwrap_or_default()) < columns {
             return preview(text, columns);
         }
-        // As many words before the match as a quarter of the room holds.
-        let room = columns / 4;
-        let near = before.char_indices().rev().take(room);
+        // Keep up to a quarter of the width for words before the match.
+        let lead = columns / 4;
+        let near = before.char_indices().rev().take(lead);
         let start = near
             .filter(|(_, c)| c.is_whitespace())
             .map(|(at, c)| at + c.len_utf8())
-            .take_while(|at| display_width(before.get(*at..).unwrap_or_default()) <= room)
+            .take_while(|at| display_width(before.get(*at..).unwrap_or_default()) <= lead)
             .last()
             .unwrap_or(first.start);
         preview(&format!("…{}", text.get(start..).unwrap_or_default()), columns)
     }
 }
 
-/// Says which words of the notes were taken for those of the question. They are shown as the notes spell them.
-pub(crate) fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
-    if answer.forgiven.is_empty() || answer.hits.is_empty() {
+/// Reports fuzzy matches, with the words as the notes spell them.
+pub(crate) fn report_fuzzy_matches(ui: &Ui, answer: &Answer) {
+    if answer.fuzzy.is_empty() || answer.hits.is_empty() {
         return;
     }
     let mut words: Vec<String> = Vec::new();
@@ -244,20 +241,18 @@ pub(crate) fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
         for text in [Listed::content(&hit.item), hit.item.tags()] {
             for place in answer.places_in(&text) {
                 let word = text.get(place).unwrap_or_default().to_lowercase();
-                if words.len() < FORGIVEN_NAMED && !words.contains(&word) {
+                if words.len() < FUZZY_NAMED && !words.contains(&word) {
                     words.push(word);
                 }
             }
         }
     }
-    // A likeness may have been found in what is not shown, such as the category of a learning.
+    // The match may be in a field that is not shown, such as the category of a learning.
     let words = match words.as_slice() {
         [] => String::new(),
         words => format!(": {}", words.join(", ")),
     };
-    ui.status(&format!(
-        "Nothing holds these words as they are spelled; looked for words like them{words}."
-    ));
+    ui.status(&format!("No exact matches; showing results for similar words{words}."));
 }
 
 fn rounded(number: f64) -> Value {

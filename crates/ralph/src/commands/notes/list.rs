@@ -1,11 +1,11 @@
-//! `list`: all notes, or those that are wanted.
+//! `list`: lists notes.
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
+use ralph_memory::capture::NoteRepository;
 use ralph_memory::recall::{Newest, Superseded};
 
 use super::{
-    FilterArgs, OnShelf,
+    FilterArgs, NoteFamily,
     view::{self, Nothing},
 };
 use crate::cli::FormatArgs;
@@ -13,29 +13,29 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// List the notes, oldest first
+/// List notes, oldest first
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
   {ralph} list --last 20
   {ralph} list --type fix --tags docker --json"))]
-pub(crate) struct ListArgs<S: OnShelf> {
+pub(crate) struct ListArgs<S: NoteFamily> {
     #[command(flatten)]
     filter: FilterArgs<S>,
-    /// Only the newest so many
+    /// Only the newest N
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     last: Option<usize>,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-pub(super) fn cmd_list<S: OnShelf>(
+pub(super) fn cmd_list<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &ListArgs<S>,
 ) -> Result<(), CommandError> {
     let wanted = args.filter.wanted(context);
     let newest = Newest {
-        shelf: notebook.shelf,
+        file_kind: note_repository.file_kind,
         kind: match wanted.kinds.as_slice() {
             [kind] => Some(kind.word()),
             _ => None,
@@ -43,15 +43,14 @@ pub(super) fn cmd_list<S: OnShelf>(
         wanted: &wanted,
         superseded: Superseded::Shown,
     };
-    let most = args.last.unwrap_or(usize::MAX);
-    let (mut notes, there_are_some) = context.ask(notebook, |catalogue| {
-        Ok((catalogue.newest(&newest, most)?, catalogue.has_any(notebook.shelf)?))
+    let limit = args.last.unwrap_or(usize::MAX);
+    let (mut notes, has_any) = context.ask(note_repository, |note_index| {
+        Ok((
+            note_index.newest(&newest, limit)?,
+            note_index.has_any(note_repository.file_kind)?,
+        ))
     })?;
     notes.reverse();
-    let nothing = if there_are_some {
-        Nothing::Matching
-    } else {
-        Nothing::Yet
-    };
-    view::list(context, notebook.shelf, (&notes, nothing), args.format.get())
+    let nothing = if has_any { Nothing::Matching } else { Nothing::Yet };
+    view::list(context, note_repository.file_kind, (&notes, nothing), args.format.get())
 }

@@ -1,25 +1,20 @@
-//! What can stand in a list: a note, a guardrail in the old form, a long note, or a lesson.
+//! The common interface of list entries: notes, Signs, knowledge entries and learnings.
 
 use ralph_memory::recall::{Found, day_of};
 use ralph_model::{Note, NoteOrSign, preview};
 use ralph_notes::{entry_text, item_text};
 use serde::Serialize;
 
-/// Something that can be listed and shown.
 pub(crate) trait Listed: Serialize {
-    /// The id it is named by.
     fn id(&self) -> &str;
-    /// The word for what it is about.
     fn kind(&self) -> &str;
-    /// The day it was made; nothing where nobody knows.
+    /// The creation day; empty if unknown.
     fn created(&self) -> String;
-    /// Its tags, with commas.
     fn tags(&self) -> String;
-    /// Everything else that is recorded about it.
+    /// Further fields as key and value.
     fn details(&self) -> Vec<(String, String)>;
-    /// What it says.
     fn content(&self) -> String;
-    /// Its lines in the file.
+    /// The entry as Markdown, as in its file.
     fn markdown(&self) -> String;
 }
 
@@ -103,7 +98,7 @@ impl Listed for Found {
 
     fn kind(&self) -> &str {
         match self {
-            Self::OnShelf { item, .. } => item.kind(),
+            Self::Note { item, .. } => item.kind(),
             Self::Knowledge(_) => Self::KNOWLEDGE,
             Self::Learning(_) => Self::LEARNING,
         }
@@ -111,7 +106,7 @@ impl Listed for Found {
 
     fn created(&self) -> String {
         match self {
-            Self::OnShelf { item, .. } => Listed::created(item),
+            Self::Note { item, .. } => Listed::created(item),
             Self::Knowledge(note) => note.day.clone(),
             Self::Learning(learning) => day_of(learning),
         }
@@ -119,7 +114,7 @@ impl Listed for Found {
 
     fn tags(&self) -> String {
         match self {
-            Self::OnShelf { item, .. } => Listed::tags(item),
+            Self::Note { item, .. } => Listed::tags(item),
             Self::Knowledge(note) => note.outline.tags.join(", "),
             Self::Learning(learning) => learning.tags.join(", "),
         }
@@ -127,7 +122,7 @@ impl Listed for Found {
 
     fn details(&self) -> Vec<(String, String)> {
         match self {
-            Self::OnShelf { item, .. } => item.details(),
+            Self::Note { item, .. } => item.details(),
             Self::Knowledge(note) => {
                 let feature = note.outline.feature.iter();
                 feature.map(|name| ("feature".to_owned(), name.clone())).collect()
@@ -141,10 +136,10 @@ impl Listed for Found {
         }
     }
 
-    /// The title of a long note stands in its first line.
+    /// For knowledge, the title is the first line.
     fn content(&self) -> String {
         match self {
-            Self::OnShelf { item, .. } => item.content().to_owned(),
+            Self::Note { item, .. } => item.content().to_owned(),
             Self::Knowledge(note) => format!("{}\n{}", note.outline.title, note.body),
             Self::Learning(learning) => learning.content.clone(),
         }
@@ -152,7 +147,7 @@ impl Listed for Found {
 
     fn markdown(&self) -> String {
         match self {
-            Self::OnShelf { item, .. } => item_text(item),
+            Self::Note { item, .. } => item_text(item),
             Self::Knowledge(note) => {
                 let outline = &note.outline;
                 let title = preview(&outline.title, usize::MAX);

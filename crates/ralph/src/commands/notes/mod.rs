@@ -1,4 +1,4 @@
-//! The verbs that every shelf of notes has, one file each: `ralph memory …`, `ralph guardrails …`.
+//! The commands that `ralph memory` and `ralph guardrails` share, one file per verb.
 
 mod add;
 mod delete;
@@ -16,9 +16,9 @@ use std::marker::PhantomData;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy, accept};
-use ralph_memory::recall::{Wanted, first_day};
-use ralph_model::{Actor, Extra, NoteKind, Shelf, Tags, without_invisible};
+use ralph_memory::capture::{MAX_NOTE_BYTES, NoteRepository, SecretPolicy, accept};
+use ralph_memory::recall::{NoteFilter, first_day};
+use ralph_model::{Actor, Extra, NoteFileKind, NoteKind, Tags, without_invisible};
 
 pub(crate) use add::{DetailArgs, Kept, content_argument, store};
 
@@ -26,42 +26,38 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// Said when a text came with other line breaks than notes have.
-pub(crate) const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
+pub(crate) const LINE_BREAKS_CHANGED: &str = "Converted line breaks to LF.";
 
-/// A shelf, as a type: arguments that are the same for every shelf are described in its words.
-pub(crate) trait OnShelf: std::fmt::Debug + 'static {
-    /// The shelf.
-    const SHELF: Shelf;
+/// A note file kind as a type, so that shared arguments can be described in its words.
+pub(crate) trait NoteFamily: std::fmt::Debug + 'static {
+    const FILE_KIND: NoteFileKind;
 
-    /// What else an entry of it may carry.
+    /// Arguments for a rule attached to an entry.
     type Rule: Args + EntryRule;
 
-    /// Examples in which `{ralph}` stands for the shelf's command and `{id}` for an id.
+    /// Fills in `{ralph}` with the family's command and `{id}` with an example id.
     fn examples(template: &str) -> String {
-        let words = Self::SHELF.words();
+        let words = Self::FILE_KIND.words();
         template
             .replace("{ralph}", words.command)
             .replace("{id}", words.example_id)
     }
 
-    /// A help text that ends with the kinds of the shelf.
+    /// A help text that ends with the allowed kinds.
     fn kinds(about: &str) -> String {
-        format!("{about}: {}", Self::SHELF.list_of_kinds(", "))
+        format!("{about}: {}", Self::FILE_KIND.list_of_kinds(", "))
     }
 
-    /// Reads the word for a kind of the shelf.
     fn parse_kind(word: &str) -> Result<NoteKind, String> {
-        Self::SHELF.parse_kind(word)
+        Self::FILE_KIND.parse_kind(word)
     }
 }
 
-/// A rule beside the text of an entry.
+/// A rule attached to an entry.
 pub(crate) trait EntryRule: std::fmt::Debug {
-    /// Whether there is one.
     fn is_given(&self) -> bool;
 
-    /// Adds it to what an entry carries.
+    /// Adds the rule to the metadata of an entry.
     fn put(&self, extra: &mut Extra) -> Result<(), CommandError>;
 }
 
@@ -116,8 +112,8 @@ impl EntryRule for GuardrailRule {
 #[derive(Debug)]
 pub(crate) struct Memories;
 
-impl OnShelf for Memories {
-    const SHELF: Shelf = Shelf::Memories;
+impl NoteFamily for Memories {
+    const FILE_KIND: NoteFileKind = NoteFileKind::Memories;
     type Rule = NoRule;
 }
 
@@ -125,13 +121,13 @@ impl OnShelf for Memories {
 #[derive(Debug)]
 pub(crate) struct Guardrails;
 
-impl OnShelf for Guardrails {
-    const SHELF: Shelf = Shelf::Guardrails;
+impl NoteFamily for Guardrails {
+    const FILE_KIND: NoteFileKind = NoteFileKind::Guardrails;
     type Rule = GuardrailRule;
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum NotesCommand<S: OnShelf> {
+pub(crate) enum NotesCommand<S: NoteFamily> {
     Add(add::AddArgs<S>),
     Search(search::SearchArgs<S>),
     List(list::ListArgs<S>),
@@ -142,8 +138,8 @@ pub(crate) enum NotesCommand<S: OnShelf> {
     Validate(validate::ValidateArgs<S>),
 }
 
-impl<S: OnShelf> NotesCommand<S> {
-    /// The notes that the command would change or supersede, as they are named.
+impl<S: NoteFamily> NotesCommand<S> {
+    /// Ids of the notes that the command would change or supersede, as given.
     pub(crate) fn targets(&self) -> Vec<&str> {
         match self {
             Self::Add(args) => args.supersedes().into_iter().collect(),
@@ -154,19 +150,19 @@ impl<S: OnShelf> NotesCommand<S> {
         }
     }
 
-    /// Whether it adds an entry with a rule, which only a person decides.
+    /// Whether it adds an entry with a rule, which only a person may do.
     pub(crate) fn adds_rule(&self) -> bool {
         matches!(self, Self::Add(args) if args.has_rule())
     }
 
-    /// Whether it is an edit that does not say what to change: a person does that in an editor.
+    /// Whether it is an edit without flags, which opens an editor.
     pub(crate) fn asks_for_editor(&self) -> bool {
         matches!(self, Self::Edit(args) if !args.names_change())
     }
 }
 
-/// The description of one verb, for whoever does not need all of them.
-pub(crate) fn describe<S: OnShelf>(verb: &str) -> Option<clap::Command> {
+/// Describes a single verb, without building all of them.
+pub(crate) fn describe<S: NoteFamily>(verb: &str) -> Option<clap::Command> {
     let command = |name: &'static str| clap::Command::new(name);
     Some(match verb {
         "add" => add::AddArgs::<S>::augment_args(command("add")),
@@ -179,56 +175,54 @@ pub(crate) fn describe<S: OnShelf>(verb: &str) -> Option<clap::Command> {
     })
 }
 
-/// Runs a verb on a shelf.
-pub(crate) fn run<S: OnShelf>(
+pub(crate) fn run<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     command: NotesCommand<S>,
 ) -> Result<ExitCode, CommandError> {
     match command {
-        NotesCommand::Add(args) => add::cmd_add(context, notebook, args)?,
-        NotesCommand::Search(args) => search::cmd_search(context, notebook, &args)?,
-        NotesCommand::List(args) => list::cmd_list(context, notebook, &args)?,
-        NotesCommand::Show(args) => show::cmd_show(context, notebook, &args)?,
-        NotesCommand::Edit(args) => edit::cmd_edit(context, notebook, args)?,
-        NotesCommand::Delete(args) => delete::cmd_delete(context, notebook, &args)?,
-        NotesCommand::Restore(args) => restore::cmd_restore(context, notebook, &args)?,
-        NotesCommand::Validate(args) => return validate::cmd_validate(context, notebook, &args),
+        NotesCommand::Add(args) => add::cmd_add(context, note_repository, args)?,
+        NotesCommand::Search(args) => search::cmd_search(context, note_repository, &args)?,
+        NotesCommand::List(args) => list::cmd_list(context, note_repository, &args)?,
+        NotesCommand::Show(args) => show::cmd_show(context, note_repository, &args)?,
+        NotesCommand::Edit(args) => edit::cmd_edit(context, note_repository, args)?,
+        NotesCommand::Delete(args) => delete::cmd_delete(context, note_repository, &args)?,
+        NotesCommand::Restore(args) => restore::cmd_restore(context, note_repository, &args)?,
+        NotesCommand::Validate(args) => return validate::cmd_validate(context, note_repository, &args),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which notes are wanted.
+/// Filters for notes.
 #[derive(Debug, Args)]
-pub(crate) struct FilterArgs<S: OnShelf> {
+pub(crate) struct FilterArgs<S: NoteFamily> {
     #[arg(short = 't', long = "type", value_name = "KINDS", value_delimiter = ',')]
     #[arg(help = S::kinds("Only these kinds, separated by commas"), value_parser = S::parse_kind)]
     kinds: Vec<NoteKind>,
     /// Only notes with one of these tags, separated by commas
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     pub(crate) tags: Option<Tags>,
-    /// Only notes of the last so many days
+    /// Only notes of the last DAYS days
     #[arg(long, value_name = "DAYS", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     recent: Option<u32>,
     #[arg(skip)]
-    shelf: PhantomData<S>,
+    family: PhantomData<S>,
 }
 
-impl<S: OnShelf> FilterArgs<S> {
-    pub(crate) fn wanted(&self, context: &Context<'_>) -> Wanted {
-        Wanted {
+impl<S: NoteFamily> FilterArgs<S> {
+    pub(crate) fn wanted(&self, context: &Context<'_>) -> NoteFilter {
+        NoteFilter {
             kinds: self.kinds.clone(),
             tags: self.tags.clone().unwrap_or_default(),
             since: self.recent.map(|days| first_day(context.today(), days)),
-            ..Wanted::default()
+            ..NoteFilter::default()
         }
     }
 }
 
-/// Whether a text may hold what looks like a secret.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArgs {
-    /// Store the text although it looks like it holds a secret
+    /// Store the text even if it looks like it contains a secret
     #[arg(long)]
     allow_secret: bool,
 }
@@ -243,7 +237,7 @@ impl SecretArgs {
     }
 }
 
-/// The text of an argument; `-` stands for standard input.
+/// The text of an argument; `-` reads standard input.
 pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
     let text = match argument.as_str() {
         "-" => without_last_break(&context.read_input(MAX_NOTE_BYTES)?),
@@ -252,14 +246,13 @@ pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<S
     Ok(visible_argument(context, text))
 }
 
-/// Standard input without the line break that programs put at the end of it.
+/// Removes one final line break, which programs add to their output.
 fn without_last_break(text: &str) -> String {
     let kept = text.strip_suffix("\r\n").or_else(|| text.strip_suffix('\n'));
     kept.unwrap_or(text).to_owned()
 }
 
-/// A text as it is stored: what people wrote is kept, with a warning of invisible characters; they are removed from what
-/// agents wrote.
+/// Handles invisible characters: a person gets a warning, and an agent's are removed.
 pub(crate) fn visible_argument(context: &Context<'_>, text: String) -> String {
     match context.actor {
         Actor::Person => {
@@ -270,22 +263,22 @@ pub(crate) fn visible_argument(context: &Context<'_>, text: String) -> String {
     }
 }
 
-/// A text may begin with a dash, as a bullet does. A single word that does is a mistyped flag, unless `--` stands before.
+/// A text may begin with a dash, like a list item. A single word that does is a mistyped flag, unless `--` precedes it.
 pub(crate) fn refuse_mistyped_flag(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
     let like_a_flag = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
     if like_a_flag && !context.text_after_dashes {
         return Err(CommandError::usage(format!("unexpected argument '{text}'"))
-            .hint(format!("if it is meant as a text, use `-- {text}`")));
+            .hint(format!("to pass it as text, use `-- {text}`")));
     }
     Ok(())
 }
 
-/// Reads the file, says what happened to it, and hands it on.
+/// Reads the file and reports changes made outside of ralph.
 pub(crate) fn read(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
 ) -> Result<ralph_memory::capture::Reading, CommandError> {
-    let reading = notebook.read()?;
-    context.report_findings(notebook, &notebook.look(reading.stamp()));
+    let reading = note_repository.read()?;
+    context.report_findings(note_repository, &note_repository.detect_changes(reading.stamp()));
     Ok(reading)
 }

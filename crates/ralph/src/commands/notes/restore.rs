@@ -1,14 +1,14 @@
-//! `restore`: brings notes back.
+//! `restore`: restores deleted notes, or earlier versions.
 
 use std::marker::PhantomData;
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
-use ralph_model::{Note, first_line, moment_text};
+use ralph_memory::capture::NoteRepository;
+use ralph_model::{Note, first_line, format_timestamp};
 use ralph_store::KnownNote;
 use serde_json::json;
 
-use super::{OnShelf, read, view};
+use super::{NoteFamily, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -16,49 +16,54 @@ use crate::numbers::from_zero;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// Bring notes back that are gone, or an earlier version of one
+/// Restore deleted notes, or an earlier version of one
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
   {ralph} restore --list
   {ralph} restore {id}
-  {ralph} restore {id} --version 2  # of show --history"))]
-pub(crate) struct RestoreArgs<S: OnShelf> {
-    /// Ids, or their beginnings
+  {ralph} restore {id} --version 2  # see show --history"))]
+pub(crate) struct RestoreArgs<S: NoteFamily> {
+    /// Ids, or unique prefixes
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
-    /// List what can be brought back
+    /// List notes that can be restored
     #[arg(long, conflicts_with_all = ["ids", "version"])]
     list: bool,
-    /// Go back to this version
+    /// Restore this version
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     version: Option<usize>,
     #[command(flatten)]
     format: FormatArgs,
     #[arg(skip)]
-    shelf: PhantomData<S>,
+    family: PhantomData<S>,
 }
 
-impl<S: OnShelf> RestoreArgs<S> {
+impl<S: NoteFamily> RestoreArgs<S> {
     pub(super) fn ids(&self) -> Vec<&str> {
         self.ids.iter().map(String::as_str).collect()
     }
 }
 
-pub(super) fn cmd_restore<S: OnShelf>(
+pub(super) fn cmd_restore<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &RestoreArgs<S>,
 ) -> Result<(), CommandError> {
     if args.list {
-        return list(context, notebook, args.format.get());
+        return list(context, note_repository, args.format.get());
     }
     let stored = match (args.version, args.ids.as_slice()) {
-        (None, ids) => notebook.restore(ids)?,
-        (Some(version), [id]) => notebook.go_back(id, version)?,
-        (Some(_), _) => return Err(CommandError::usage("--version goes with a single id")),
+        (None, ids) => note_repository.restore(ids)?,
+        (Some(version), [id]) => note_repository.revert_to(id, version)?,
+        (Some(_), _) => return Err(CommandError::usage("--version takes a single id")),
     };
-    context.report_stored(notebook, &stored);
-    view::acknowledge(context, notebook.shelf, ("restored", &stored.notes), args.format.get())
+    context.report_stored(note_repository, &stored);
+    view::acknowledge(
+        context,
+        note_repository.file_kind,
+        ("restored", &stored.notes),
+        args.format.get(),
+    )
 }
 
 const COLUMNS: [Column; 3] = [
@@ -67,7 +72,7 @@ const COLUMNS: [Column; 3] = [
         fit: Fit::Whole,
     },
     Column {
-        title: "GONE SINCE",
+        title: "REMOVED",
         fit: Fit::Optional,
     },
     Column {
@@ -76,29 +81,31 @@ const COLUMNS: [Column; 3] = [
     },
 ];
 
-fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Result<(), CommandError> {
-    read(context, notebook)?;
-    let gone = notebook.gone()?;
+fn list(context: &Context<'_>, note_repository: &NoteRepository<'_>, format: Format) -> Result<(), CommandError> {
+    read(context, note_repository)?;
+    let missing = note_repository.missing()?;
     match format {
         Format::Json => {
-            let gone: Vec<_> = gone
+            let missing: Vec<_> = missing
                 .iter()
-                .map(|known| json!({"at": moment_text(known.at), "how": known.action.word(), "memory": known.note}))
+                .map(
+                    |known| json!({"at": format_timestamp(known.at), "how": known.action.word(), "memory": known.note}),
+                )
                 .collect();
-            context.ui.json(&gone)
+            context.ui.json(&missing)
         }
-        Format::Table if gone.is_empty() => context.ui.data("Nothing is gone.\n"),
+        Format::Table if missing.is_empty() => context.ui.data("Nothing to restore.\n"),
         Format::Table => {
-            let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
-            let words = notebook.shelf.words();
-            let columns = view::with_text(&COLUMNS, view::text_column(notebook.shelf));
+            let rows: Vec<Vec<String>> = missing.iter().map(row).collect();
+            let words = note_repository.file_kind.words();
+            let columns = view::with_text(&COLUMNS, view::text_column(note_repository.file_kind));
             context
                 .ui
                 .table(&columns, &rows, &showing(rows.len(), words.one, words.many))
         }
         other => {
-            let notes: Vec<Note> = gone.into_iter().map(|known| known.note).collect();
-            view::whole(context, notebook.shelf, &notes, other)
+            let notes: Vec<Note> = missing.into_iter().map(|known| known.note).collect();
+            view::whole(context, note_repository.file_kind, &notes, other)
         }
     }
 }

@@ -1,12 +1,12 @@
-//! `search`: finds notes by words.
+//! `search`: finds notes by their text.
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
-use ralph_memory::recall::{LongNotes, Newest, Question, Superseded, recall};
+use ralph_memory::capture::NoteRepository;
+use ralph_memory::recall::{KnowledgeSearch, Newest, Question, Superseded, recall};
 
 use super::found::{FoundArgs, MoreWords, Nouns};
 use super::{
-    FilterArgs, OnShelf,
+    FilterArgs, NoteFamily,
     view::{self, Nothing},
 };
 use crate::context::Context;
@@ -18,8 +18,8 @@ use crate::error::CommandError;
   {ralph} search \"database migration\"
   {ralph} search \"ECONNREFUSED 5432\" --explain
   {ralph} search --type fix --tags docker"))]
-pub(crate) struct SearchArgs<S: OnShelf> {
-    /// Words to look for in texts and tags; any text is fine
+pub(crate) struct SearchArgs<S: NoteFamily> {
+    /// Any text; matched against texts and tags
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: Option<String>,
     #[command(flatten)]
@@ -30,23 +30,25 @@ pub(crate) struct SearchArgs<S: OnShelf> {
     found: FoundArgs,
 }
 
-pub(super) fn cmd_search<S: OnShelf>(
+pub(super) fn cmd_search<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &SearchArgs<S>,
 ) -> Result<(), CommandError> {
     let wanted = args.filter.wanted(context);
     let Some(text) = args.query.as_deref() else {
         let newest = Newest {
-            shelf: notebook.shelf,
+            file_kind: note_repository.file_kind,
             kind: None,
             wanted: &wanted,
             superseded: Superseded::Hidden,
         };
-        let notes = context.ask(notebook, |catalogue| catalogue.newest(&newest, args.found.most()))?;
+        let notes = context.ask(note_repository, |note_index| {
+            note_index.newest(&newest, args.found.limit())
+        })?;
         return view::list(
             context,
-            notebook.shelf,
+            note_repository.file_kind,
             (&notes, Nothing::Matching),
             args.found.format(),
         );
@@ -54,17 +56,17 @@ pub(super) fn cmd_search<S: OnShelf>(
     let text = args.more.after(text);
     let question = Question {
         text: &text,
-        shelves: &[notebook.shelf],
-        knowledge: LongNotes::Left,
+        file_kinds: &[note_repository.file_kind],
+        knowledge: KnowledgeSearch::Exclude,
         wanted: &wanted,
         reach: args.found.reach(),
     };
-    let answer = context.ask(notebook, |catalogue| recall(catalogue, &question))?;
-    let words = notebook.shelf.words();
+    let answer = context.ask(note_repository, |note_index| recall(note_index, &question))?;
+    let words = note_repository.file_kind.words();
     let nouns = Nouns {
         one: words.one,
         many: words.many,
-        column: view::text_column(notebook.shelf),
+        column: view::text_column(note_repository.file_kind),
         head: view::COLUMNS,
     };
     args.found.show(context, &answer, nouns)

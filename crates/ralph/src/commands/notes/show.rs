@@ -1,68 +1,68 @@
-//! `show`: notes whole, or their histories.
+//! `show`: shows whole notes, or their history.
 
 use std::marker::PhantomData;
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
-use ralph_model::{Note, NoteOrSign, first_line, moment_text};
+use ralph_memory::capture::NoteRepository;
+use ralph_model::{Note, NoteOrSign, first_line, format_timestamp};
 use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
 
-use super::{OnShelf, read, view};
+use super::{NoteFamily, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// Show notes whole
+/// Show notes in full
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
   {ralph} show {id}
   {ralph} show {id} --history"))]
-pub(crate) struct ShowArgs<S: OnShelf> {
-    /// Ids, or their beginnings
+pub(crate) struct ShowArgs<S: NoteFamily> {
+    /// Ids, or unique prefixes
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Show every version that is on record, also of a note that is gone
+    /// Show all recorded versions, including those of deleted notes
     #[arg(long)]
     history: bool,
     #[command(flatten)]
     format: FormatArgs,
     #[arg(skip)]
-    shelf: PhantomData<S>,
+    family: PhantomData<S>,
 }
 
-pub(super) fn cmd_show<S: OnShelf>(
+pub(super) fn cmd_show<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     args: &ShowArgs<S>,
 ) -> Result<(), CommandError> {
     if args.history {
-        let reading = read(context, notebook)?;
-        return show_history(context, notebook, &reading.document(), args);
+        let reading = read(context, note_repository)?;
+        return show_history(context, note_repository, &reading.document(), args);
     }
-    let found = context.ask(notebook, |catalogue| {
-        let find = |id: &String| catalogue.find(notebook.shelf, id);
+    let found = context.ask(note_repository, |note_index| {
+        let find = |id: &String| note_index.find(note_repository.file_kind, id);
         args.ids.iter().map(find).collect::<Result<Option<Vec<_>>, _>>()
     })?;
-    // The file tells best what is not clear about an id.
+    // Reading the file gives the best error for an unknown or ambiguous id.
     let notes = match found {
         Some(notes) => notes,
-        None => find_in_file(notebook, &args.ids)?,
+        None => find_in_file(note_repository, &args.ids)?,
     };
-    view::whole(context, notebook.shelf, &notes, args.format.get())
+    view::whole(context, note_repository.file_kind, &notes, args.format.get())
 }
 
-fn find_in_file(notebook: &Notebook<'_>, ids: &[String]) -> Result<Vec<NoteOrSign>, CommandError> {
-    let reading = notebook.read()?;
+fn find_in_file(note_repository: &NoteRepository<'_>, ids: &[String]) -> Result<Vec<NoteOrSign>, CommandError> {
+    let reading = note_repository.read()?;
     let document = reading.document();
-    let signs = notebook.find_signs(&document, ids)?;
+    let signs = note_repository.find_signs(&document, ids)?;
     let others: Vec<&String> = (ids.iter().zip(&signs))
         .filter_map(|(id, sign)| sign.is_none().then_some(id))
         .collect();
-    let mut entries = notebook.select_all(&document, &others)?.into_iter();
+    let mut entries = note_repository.select_all(&document, &others)?.into_iter();
     let found = signs.into_iter().filter_map(|sign| match sign {
         Some(sign) => Some(document.item_of(sign)),
         None => entries
@@ -92,18 +92,18 @@ const COLUMNS: [Column; 4] = [
     },
 ];
 
-fn show_history<S: OnShelf>(
+fn show_history<S: NoteFamily>(
     context: &Context<'_>,
-    notebook: &Notebook<'_>,
+    note_repository: &NoteRepository<'_>,
     document: &Document<'_>,
     args: &ShowArgs<S>,
 ) -> Result<(), CommandError> {
     let mut versions: Vec<NoteVersion> = Vec::new();
     for id in &args.ids {
-        let found = notebook.history(id)?;
+        let found = note_repository.history(id)?;
         if found.is_empty() {
-            let standing = document.id(notebook.select(document, id)?);
-            return Err(CommandError::new(format!("no change of {standing} is on record yet")));
+            let current = document.id(note_repository.select(document, id)?);
+            return Err(CommandError::new(format!("no recorded changes of {current} yet")));
         }
         versions.extend(found);
     }
@@ -114,7 +114,7 @@ fn show_history<S: OnShelf>(
                 .map(|version| {
                     json!({
                         "version": version.number,
-                        "at": moment_text(version.at),
+                        "at": format_timestamp(version.at),
                         "change": version.action.word(),
                         "file": version.file.path,
                         "worktree": version.file.worktree,
@@ -126,14 +126,14 @@ fn show_history<S: OnShelf>(
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
-            let columns = view::with_text(&COLUMNS, view::text_column(notebook.shelf));
+            let columns = view::with_text(&COLUMNS, view::text_column(note_repository.file_kind));
             context
                 .ui
                 .table(&columns, &rows, &showing(rows.len(), "version", "versions"))
         }
         other => {
             let notes: Vec<Note> = versions.into_iter().map(|version| version.note).collect();
-            view::whole(context, notebook.shelf, &notes, other)
+            view::whole(context, note_repository.file_kind, &notes, other)
         }
     }
 }

@@ -1,6 +1,6 @@
-//! How notes are shown.
+//! How notes are shown in lists and in full.
 
-use ralph_model::Shelf;
+use ralph_model::NoteFileKind;
 
 use super::listed::Listed;
 use crate::cli::Format;
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Style, showing};
 
-/// What stands before the text of a note.
+/// The columns before the text of a note.
 pub(super) const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
@@ -28,7 +28,7 @@ pub(super) const COLUMNS: [Column; 4] = [
         fit: Fit::Optional,
     },
 ];
-/// The same where long notes stand beside others: the names of their files are longer than any id.
+/// The same for results that include knowledge entries, whose file names are longer than any id.
 pub(crate) const COLUMNS_OF_ALL: [Column; 4] = [
     Column {
         title: "ID",
@@ -38,8 +38,8 @@ pub(crate) const COLUMNS_OF_ALL: [Column; 4] = [
     COLUMNS[2],
     COLUMNS[3],
 ];
-/// The same for long notes alone. They are found by their titles, and all are of one type.
-pub(crate) const COLUMNS_OF_LONG_NOTES: [Column; 4] = [
+/// The same for knowledge entries alone: they are found by title, and all have the same type.
+pub(crate) const KNOWLEDGE_COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
         fit: Fit::Wide,
@@ -55,49 +55,47 @@ pub(crate) const COLUMNS_OF_LONG_NOTES: [Column; 4] = [
     },
 ];
 
-/// As wide as the id of a memory.
+/// Width of a memory id.
 const ID_COLUMNS: usize = 19;
-/// What the tags of a long note get beside its title on a narrow screen.
+/// Width of a knowledge entry's tags next to its title on a narrow screen.
 pub(crate) const FEW_TAGS_COLUMNS: usize = 16;
 
-/// The widest that the tags of a note are shown in a table.
+/// The greatest width of the tags in a table.
 const TAGS_COLUMNS: usize = 24;
 
-/// Says what was done with notes.
+/// Reports changed notes.
 pub(crate) fn acknowledge(
     context: &Context<'_>,
-    shelf: Shelf,
+    file_kind: NoteFileKind,
     (done, notes): (&str, &[impl Listed]),
     format: Format,
 ) -> Result<(), CommandError> {
     match format {
         Format::Table if notes.is_empty() => context.ui.data("Nothing changed.\n"),
         Format::Table => notes.iter().try_for_each(|note| {
-            let title = shelf.words().title;
+            let title = file_kind.words().title;
             context.ui.result("📝", &format!("{title} {done}: {}", note.id()))
         }),
-        other => whole(context, shelf, notes, other),
+        other => whole(context, file_kind, notes, other),
     }
 }
 
 /// Why there is nothing to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nothing {
-    /// The shelf is empty.
     Yet,
-    /// Nothing on it is what was asked for.
+    /// There are notes, but none matches.
     Matching,
 }
 
-/// Shows notes in a list, or says why there are none.
 pub(super) fn list(
     context: &Context<'_>,
-    shelf: Shelf,
+    file_kind: NoteFileKind,
     (notes, nothing): (&[impl Listed], Nothing),
     format: Format,
 ) -> Result<(), CommandError> {
     let ui = context.ui;
-    let words = shelf.words();
+    let words = file_kind.words();
     match format {
         Format::Json => ui.json(&notes),
         Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id())).collect::<String>()),
@@ -108,16 +106,16 @@ pub(super) fn list(
         },
         Format::Table => {
             let rows: Vec<Vec<String>> = notes.iter().map(row).collect();
-            let columns = with_text(&COLUMNS, text_column(shelf));
+            let columns = with_text(&COLUMNS, text_column(file_kind));
             ui.table(&columns, &rows, &showing(notes.len(), words.one, words.many))
         }
     }
 }
 
-/// Shows notes whole, one after the other.
+/// Shows notes in full.
 pub(super) fn whole(
     context: &Context<'_>,
-    shelf: Shelf,
+    file_kind: NoteFileKind,
     notes: &[impl Listed],
     format: Format,
 ) -> Result<(), CommandError> {
@@ -127,7 +125,7 @@ pub(super) fn whole(
             [one] => ui.json(one),
             several => ui.json(&several),
         },
-        Format::Quiet | Format::Markdown => list(context, shelf, (notes, Nothing::Matching), format),
+        Format::Quiet | Format::Markdown => list(context, file_kind, (notes, Nothing::Matching), format),
         Format::Table => {
             for (index, note) in notes.iter().enumerate() {
                 if index > 0 {
@@ -149,21 +147,19 @@ pub(super) fn whole(
     }
 }
 
-/// The title of the column for the texts of a shelf.
-pub(super) fn text_column(shelf: Shelf) -> &'static str {
-    match shelf {
-        Shelf::Memories => "MEMORY",
-        Shelf::Guardrails => "GUARDRAIL",
+pub(super) fn text_column(file_kind: NoteFileKind) -> &'static str {
+    match file_kind {
+        NoteFileKind::Memories => "MEMORY",
+        NoteFileKind::Guardrails => "GUARDRAIL",
     }
 }
 
-/// The columns with a last one for the text.
 pub(super) fn with_text(columns: &[Column], title: &'static str) -> Vec<Column> {
     let text = Column { title, fit: Fit::Cut };
     columns.iter().copied().chain([text]).collect()
 }
 
-/// What stands in a row before the text.
+/// The cells before the text.
 pub(super) fn head(note: &impl Listed) -> Vec<String> {
     vec![
         note.id().to_owned(),

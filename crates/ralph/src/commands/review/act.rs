@@ -1,7 +1,7 @@
-//! What an answer does. Before it is done, it is looked whether what was shown still stands so.
+//! Carries out the answers of a review, after checking that the item has not changed since it was shown.
 
 use ralph_memory::capture::{Draft, SecretPolicy, accept};
-use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteKind, Shelf, Tags, with_figures};
+use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteFileKind, NoteKind, Tags, with_figures};
 use ralph_store::{Decision, FailedTask, FinishedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::diff;
@@ -9,35 +9,37 @@ use super::super::learnings::{NO_REASON, learning_text};
 use super::super::rollback::undo_task;
 use super::super::task::store_to_write;
 use super::conflicts::choose;
-use super::inbox::{GoneNote, Proposed, vanished_from};
+use super::inbox::{MissingNote, Proposed, vanished_from};
 use super::proposals::{decide_proposal, decide_task};
 use super::session::Item;
-use super::tally::Deed;
-use crate::by_hand::{edited, keep};
+use super::summary::Action;
+use crate::accept_task;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
 use crate::paths::Spelling;
-use crate::ui::{Asker, Ending, Heard, Pressed, stage};
-use crate::waiting_work;
+use crate::text_editor::{edited, keep};
+use crate::ui::{Answer, Asker, Pressed, TextEnd, shared_terminal};
 
-/// What came of an answer.
+/// The result of an answer.
 pub(super) enum Acted {
-    /// It is done.
-    Done(Deed),
-    /// Of two lessons that contradict each other the new one has taken the place of the old one.
-    Chosen { old: LearningId, new: LearningId },
-    /// Nothing was done, and the question stands.
+    Done(Action),
+    /// Of two conflicting learnings, the new one supersedes the old one.
+    Chosen {
+        old: LearningId,
+        new: LearningId,
+    },
+    /// Nothing was done; ask again.
     NotYet,
-    /// Nothing was done, because somebody else has changed it; it stands so now.
+    /// Nothing was done, because someone else changed the item; this is its current state.
     Changed(Item),
 }
 
-/// Does what a key says about an item.
+/// Applies a key to an item.
 pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: char) -> Result<Acted, CommandError> {
     match (item, key) {
-        (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
-        (Item::Failed(task), 'y') => try_again(context, task),
+        (Item::Failed(_), 'n') => Ok(Acted::Done(Action::Left)),
+        (Item::Failed(task), 'y') => retry(context, task),
         (Item::Finished(task), 'y') => decide_finished(context, task, Decision::Accepted),
         (Item::Finished(task), 'n') => send_back(context, asker, task),
         (Item::Finished(task), 'u') => undo(context, asker, task),
@@ -45,49 +47,48 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
         (Item::Conflict(conflict), '1') => choose(context, conflict, Holds::One),
         (Item::Conflict(conflict), '2') => choose(context, conflict, Holds::Other),
         (Item::Conflict(conflict), 'b') => choose(context, conflict, Holds::Both),
-        (Item::Lesson(lesson), 'y') => judge(context, lesson, Verdict::Promote),
-        (Item::Lesson(lesson), 'n') => reject(context, asker, lesson),
-        (Item::Lesson(lesson), 'e') => reword(context, asker, lesson),
+        (Item::Learning(learning), 'y') => judge(context, learning, Verdict::Promote),
+        (Item::Learning(learning), 'n') => reject(context, asker, learning),
+        (Item::Learning(learning), 'e') => reword(context, asker, learning),
         (Item::Task(task), 'y') => decide_task(context, task, Decision::Accepted),
         (Item::Task(task), 'n') => decide_task(context, task, Decision::Rejected),
         (Item::Proposal(proposal), 'y') => decide_proposal(context, proposal, Decision::Accepted),
         (Item::Proposal(proposal), 'n') => decide_proposal(context, proposal, Decision::Rejected),
-        (Item::Vanished(gone), 'y' | 'n') => bring_back_or_let_go(context, gone, key),
+        (Item::Vanished(missing), 'y' | 'n') => restore_or_delete(context, missing, key),
         _ => Ok(Acted::NotYet),
     }
 }
 
-/// Says that somebody else was faster.
-pub(super) fn overtaken(context: &Context<'_>, sentence: &str) -> Acted {
+/// Reports that someone else settled the item first.
+pub(super) fn settled_elsewhere(context: &Context<'_>, sentence: &str) -> Acted {
     context.ui.status(sentence);
-    Acted::Done(Deed::Overtaken)
+    Acted::Done(Action::SettledElsewhere)
 }
 
-fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandError> {
+fn retry(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
-    let gone = || {
-        overtaken(
+    let settled = || {
+        settled_elsewhere(
             context,
-            &format!("{} has not failed any more: somebody else has seen to it.", task.id),
+            &format!("{} is no longer failed: someone else has handled it.", task.id),
         )
     };
     match store.failed_task(&task.id)? {
-        None => return Ok(gone()),
+        None => return Ok(settled()),
         Some(now) if now != *task => return Ok(Acted::Changed(Item::Failed(Box::new(now)))),
         Some(_) => {}
     }
-    // Only what has failed: it may be in a run's hands by now.
+    // Reset only failed tasks: a run may have claimed it by now.
     if store
         .reset_task(&task.id, Reach::FailedBelow, context.clock().now())?
         .is_empty()
     {
-        return Ok(gone());
+        return Ok(settled());
     }
     context.ui.result("🔄", &format!("Task reset: {}", task.id))?;
-    Ok(Acted::Done(Deed::Reset))
+    Ok(Acted::Done(Action::Reset))
 }
 
-/// Accepts a finished task, or reopens it.
 pub(super) fn decide_finished(
     context: &Context<'_>,
     task: &FinishedTask,
@@ -99,33 +100,30 @@ pub(super) fn decide_finished(
     }
     let id = &task.id;
     if decision == Decision::Accepted {
-        waiting_work::accept(context, &mut store, id)?;
+        accept_task::accept(context, &mut store, id)?;
         context.ui.result("✅", &format!("Task accepted: {id}"))?;
-        return Ok(Acted::Done(Deed::Accepted));
+        return Ok(Acted::Done(Action::Accepted));
     }
     store.reset_task(id, Reach::Itself, context.clock().now())?;
     context.ui.result("🔄", &format!("Task reset: {id}"))?;
-    Ok(Acted::Done(Deed::Reset))
+    Ok(Acted::Done(Action::Reset))
 }
 
-/// What to do where a finished task is not as it was shown.
+/// What to do if a finished task changed since it was shown.
 fn changed_meanwhile(context: &Context<'_>, store: &Store, task: &FinishedTask) -> Result<Option<Acted>, CommandError> {
     Ok(match store.finished_task(&task.id)? {
         Some(now) if now == *task => None,
         Some(now) => Some(Acted::Changed(Item::Finished(Box::new(now)))),
         None => {
-            let sentence = format!(
-                "{} does not need review any more: somebody else has reviewed it.",
-                task.id
-            );
-            Some(overtaken(context, &sentence))
+            let sentence = format!("{} no longer needs review: someone else has reviewed it.", task.id);
+            Some(settled_elsewhere(context, &sentence))
         }
     })
 }
 
-/// Reopens a finished task with a comment, which guides the next attempt. The code stays.
+/// Reopens a finished task with a comment that guides the next attempt, and keeps the code.
 fn send_back(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result<Acted, CommandError> {
-    let Heard::Line(comment) = asker.line("What should be different? (Enter: no comment) ") else {
+    let Answer::Line(comment) = asker.line("What should be different? (Enter: no comment) ") else {
         return Ok(Acted::NotYet);
     };
     if comment.trim().is_empty() {
@@ -142,11 +140,11 @@ fn send_back(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> R
     if asker.ask(&[('y', "add it"), ('n', "only for this task")]) == Pressed::Key('y') {
         add_guardrail(context, &comment)?;
     }
-    Ok(Acted::Done(Deed::Reset))
+    Ok(Acted::Done(Action::Reset))
 }
 
 fn add_guardrail(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
-    let notebook = context.notebook(Shelf::Guardrails, Spelling::Own);
+    let note_repository = context.note_repository(NoteFileKind::Guardrails, Spelling::Own);
     let draft = Draft {
         kind: NoteKind::Pattern,
         content: text.to_owned(),
@@ -155,15 +153,15 @@ fn add_guardrail(context: &Context<'_>, text: &str) -> Result<(), CommandError> 
         secrets: SecretPolicy::Refuse,
         at: None,
     };
-    let stored = context.with_entropy(|entropy| notebook.add(&[draft], entropy))?;
-    context.report_stored(&notebook, &stored);
+    let stored = context.with_entropy(|entropy| note_repository.add(&[draft], entropy))?;
+    context.report_stored(&note_repository, &stored);
     let ids: Vec<String> = stored.notes.iter().map(|note| note.id.to_string()).collect();
     context
         .ui
         .result("📝", &format!("Guardrail stored: {}", ids.join(", ")))
 }
 
-/// Shows what undoing a finished task would do, and does it after a question.
+/// Shows what undoing a finished task would do, and does it after confirmation.
 fn undo(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result<Acted, CommandError> {
     undo_task(context, &task.id, true)?;
     if asker.ask(&[('y', "undo it"), ('n', "leave it")]) != Pressed::Key('y') {
@@ -173,29 +171,29 @@ fn undo(context: &Context<'_>, asker: &mut Asker, task: &FinishedTask) -> Result
         return Ok(acted);
     }
     undo_task(context, &task.id, false)?;
-    Ok(Acted::Done(Deed::Undone))
+    Ok(Acted::Done(Action::Undone))
 }
 
-/// Shows the changes of a finished task in the user's pager; nothing where git has none.
+/// Shows the changes of a finished task in the user's pager, if git has any.
 pub(super) fn show_changes(context: &Context<'_>, task: &FinishedTask) -> Result<(), CommandError> {
     let range = context
         .facts()?
         .map(|store| diff::range_of(context, &store, &task.id))
         .transpose()?;
     match range.flatten() {
-        Some(range) => stage::lend(|| diff::show(context, &range)).unwrap_or(Ok(())),
+        Some(range) => shared_terminal::lend(|| diff::show(context, &range)).unwrap_or(Ok(())),
         None => Ok(()),
     }
 }
 
-fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {
+fn judge(context: &Context<'_>, learning: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
-    let id = &lesson.learning.id;
-    let judged = match store.judge_as_seen(&lesson.learning, verdict, context.clock().now()) {
+    let id = &learning.learning.id;
+    let judged = match store.judge_as_seen(&learning.learning, verdict, context.clock().now()) {
         Err(LearningError::Unknown { .. }) => {
-            return Ok(overtaken(
+            return Ok(settled_elsewhere(
                 context,
-                &format!("{id} is not there any more: somebody else has deleted it."),
+                &format!("{id} no longer exists: someone else has deleted it."),
             ));
         }
         judged => judged?,
@@ -203,105 +201,100 @@ fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Resu
     match judged {
         Judged::ChangedMeanwhile(now) => changed(context, &store, now),
         Judged::AsSaid(_) => {
-            let (sign, word, deed) = match verdict {
-                Verdict::Promote | Verdict::Reword(_) => ("✅", "promoted", Deed::Promoted),
-                Verdict::Reject(_) => ("❌", "rejected", Deed::Rejected),
+            let (sign, word, action) = match verdict {
+                Verdict::Promote | Verdict::Reword(_) => ("✅", "promoted", Action::Promoted),
+                Verdict::Reject(_) => ("❌", "rejected", Action::Rejected),
             };
             context.ui.result(sign, &format!("Learning {word}: {id}"))?;
-            Ok(Acted::Done(deed))
+            Ok(Acted::Done(action))
         }
     }
 }
 
-/// A lesson that somebody else has changed: one that still waits is asked about again.
+/// Handles a learning that someone else changed: ask again if it still needs review.
 fn changed(context: &Context<'_>, store: &Store, now: Learning) -> Result<Acted, CommandError> {
     match now.status {
         LearningStatus::Pending | LearningStatus::Validated => {
-            let lesson = Proposed::with_evidence(store, now)?;
-            Ok(Acted::Changed(Item::Lesson(Box::new(lesson))))
+            let learning = Proposed::with_evidence(store, now)?;
+            Ok(Acted::Changed(Item::Learning(Box::new(learning))))
         }
-        status => Ok(overtaken(
+        status => Ok(settled_elsewhere(
             context,
-            &format!("{} was {status} by somebody else meanwhile.", now.id),
+            &format!("{} was {status} by someone else in the meantime.", now.id),
         )),
     }
 }
 
-fn reject(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result<Acted, CommandError> {
-    let Heard::Line(reason) = asker.line("Why not? (Enter: no reason) ") else {
+fn reject(context: &Context<'_>, asker: &mut Asker, learning: &Proposed) -> Result<Acted, CommandError> {
+    let Answer::Line(reason) = asker.line("Why not? (Enter: no reason) ") else {
         return Ok(Acted::NotYet);
     };
     let reason = match reason.trim() {
         "" => NO_REASON.into(),
         reason => accept(reason, SecretPolicy::Refuse)?,
     };
-    judge(context, lesson, Verdict::Reject(&reason))
+    judge(context, learning, Verdict::Reject(&reason))
 }
 
-fn reword(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result<Acted, CommandError> {
-    let Learning { content, facts, .. } = &lesson.learning;
-    let Some(text) = other_words(context, asker, &with_figures(content, facts.as_ref()))? else {
-        context.ui.status("The text is as it was, and nothing has changed.");
+fn reword(context: &Context<'_>, asker: &mut Asker, learning: &Proposed) -> Result<Acted, CommandError> {
+    let Learning { content, facts, .. } = &learning.learning;
+    let Some(text) = edit_text(context, asker, &with_figures(content, facts.as_ref()))? else {
+        context.ui.status("The text is unchanged; nothing was saved.");
         return Ok(Acted::NotYet);
     };
     if text.trim().is_empty() {
         context
             .ui
-            .status("Nothing is left of the text, so nothing has changed; n rejects the lesson.");
+            .status("The text is empty, so nothing was saved; press n to reject the learning.");
         return Ok(Acted::NotYet);
     }
     let kept = |error| keep(text.as_bytes(), error);
     let words = learning_text(&text, SecretPolicy::Refuse).map_err(kept)?;
-    let acted = judge(context, lesson, Verdict::Reword(&words)).map_err(kept)?;
-    if !matches!(acted, Acted::Done(Deed::Promoted)) {
-        let error = CommandError::new(format!("what you wrote of {} was not stored", lesson.learning.id));
+    let acted = judge(context, learning, Verdict::Reword(&words)).map_err(kept)?;
+    if !matches!(acted, Acted::Done(Action::Promoted)) {
+        let error = CommandError::new(format!("your text for {} was not saved", learning.learning.id));
         context.ui.error(&kept(error));
     }
     Ok(acted)
 }
 
-/// What a person makes of a text, in their editor if they have named one, else in lines that they type; none where they leave
-/// it as it is.
-fn other_words(context: &Context<'_>, asker: &mut Asker, before: &str) -> Result<Option<String>, CommandError> {
+/// Lets the user edit a text in their editor or, without one, type a new text; none if it is unchanged.
+fn edit_text(context: &Context<'_>, asker: &mut Asker, before: &str) -> Result<Option<String>, CommandError> {
     if let Some(editor) = env::editor() {
-        return stage::lend(|| edited(&editor, before)).unwrap_or(Ok(None));
+        return shared_terminal::lend(|| edited(&editor, before)).unwrap_or(Ok(None));
     }
-    context
-        .ui
-        .status("Type the new text (VISUAL and EDITOR name no editor).");
-    context.ui.status("Several lines; an empty one ends them.");
-    context.ui.status("No line at all leaves it as it is.");
+    context.ui.status("Type the new text (VISUAL and EDITOR are not set).");
+    context.ui.status("Finish with an empty line.");
+    context.ui.status("Enter nothing to leave it as it is.");
     let (text, ending) = asker.text();
-    let is_said = ending == Ending::Said && !text.trim().is_empty();
+    let is_said = ending == TextEnd::Complete && !text.trim().is_empty();
     Ok(is_said.then(|| text.trim_end().to_owned()))
 }
 
-fn bring_back_or_let_go(context: &Context<'_>, gone: &GoneNote, key: char) -> Result<Acted, CommandError> {
-    let GoneNote { shelf, note, .. } = gone;
+fn restore_or_delete(context: &Context<'_>, missing: &MissingNote, key: char) -> Result<Acted, CommandError> {
+    let MissingNote { kind, note, .. } = missing;
     let store = context.facts()?;
-    let mut vanished = vanished_from(context, store.as_ref(), *shelf)?.into_iter();
+    let mut vanished = vanished_from(context, store.as_ref(), *kind)?.into_iter();
     if !vanished.any(|other| other.note.id == note.id) {
-        return Ok(overtaken(
+        return Ok(settled_elsewhere(
             context,
-            &format!("{} is not gone any more: somebody else has seen to it.", note.id),
+            &format!("{} is no longer missing: someone else has handled it.", note.id),
         ));
     }
-    let notebook = context.notebook(*shelf, Spelling::Own);
+    let note_repository = context.note_repository(*kind, Spelling::Own);
     let ids = [note.id.to_string()];
-    let title = shelf.words().title;
-    let (stored, sign, done, deed) = if key == 'y' {
-        (notebook.restore(&ids)?, "📝", "restored", Deed::Restored)
+    let title = kind.words().title;
+    let (stored, sign, done, action) = if key == 'y' {
+        (note_repository.restore(&ids)?, "📝", "restored", Action::Restored)
     } else {
-        (notebook.delete(&ids)?, "🗑️ ", "deleted", Deed::LetGo)
+        (note_repository.delete(&ids)?, "🗑️ ", "deleted", Action::Deleted)
     };
     if let ralph_memory::capture::History::NotRecorded(error) = &stored.history
-        && deed == Deed::LetGo
+        && action == Action::Deleted
     {
-        return Err(CommandError::new(format!(
-            "that it may stay gone could not be written down: {error}"
-        )));
+        return Err(CommandError::new(format!("cannot record the deletion: {error}")));
     }
-    context.report_stored(&notebook, &stored);
+    context.report_stored(&note_repository, &stored);
     context.ui.result(sign, &format!("{title} {done}: {}", note.id))?;
-    Ok(Acted::Done(deed))
+    Ok(Acted::Done(action))
 }

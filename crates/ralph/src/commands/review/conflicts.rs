@@ -1,44 +1,43 @@
-//! Which of two lessons that contradict each other holds.
+//! Settles a conflict between two learnings.
 
-use ralph_memory::learn::{Conflict, contradiction};
+use ralph_memory::learn::{Conflict, conflict};
 use ralph_model::{Learning, LearningStatus};
-use ralph_store::{Holds, LearningError, Weighed};
+use ralph_store::{ConflictDecision, Holds, LearningError};
 
 use super::super::task::store_to_write;
-use super::act::{Acted, overtaken};
+use super::act::{Acted, settled_elsewhere};
 use super::session::Item;
-use super::tally::Deed;
+use super::summary::Action;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What is said where the two have nothing to do with each other any more.
-const SETTLED_BEFORE: &str = "They do not contradict each other any more: somebody else has seen to it.";
+const SETTLED_BEFORE: &str = "They no longer conflict: someone else has handled it.";
 
-/// Says which one holds, if both still stand as they were shown.
+/// Records which one to keep, if neither has changed since it was shown.
 pub(super) fn choose(context: &Context<'_>, shown: &Conflict, holds: Holds) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
     let (one, other) = (&shown.one, &shown.other);
     let settled = match store.settle_as_seen([one, other], holds, context.clock().now()) {
-        Err(LearningError::Unknown { .. }) => return Ok(overtaken(context, SETTLED_BEFORE)),
+        Err(LearningError::Unknown { .. }) => return Ok(settled_elsewhere(context, SETTLED_BEFORE)),
         settled => settled?,
     };
     match settled {
-        Weighed::BothHold => return Ok(overtaken(context, SETTLED_BEFORE)),
-        Weighed::ChangedMeanwhile(now) => return Ok(changed(context, *now)),
-        Weighed::AsSaid => {}
+        ConflictDecision::BothHold => return Ok(settled_elsewhere(context, SETTLED_BEFORE)),
+        ConflictDecision::ChangedMeanwhile(now) => return Ok(changed(context, *now)),
+        ConflictDecision::AsSaid => {}
     }
     let (old, new) = match holds {
         Holds::One => (other, one),
         Holds::Other => (one, other),
         Holds::Both => {
-            let done = format!("Both hold: {} and {}", one.id, other.id);
+            let done = format!("Kept both: {} and {}", one.id, other.id);
             context.ui.result("✅", &done)?;
-            return Ok(Acted::Done(Deed::Settled));
+            return Ok(Acted::Done(Action::Settled));
         }
     };
     let promoted = match new.status {
         LearningStatus::Promoted => "",
-        _ => ", which is promoted",
+        _ => ", which was promoted",
     };
     let done = format!("Learning superseded: {} by {}{promoted}", old.id, new.id);
     context.ui.result("✅", &done)?;
@@ -48,14 +47,14 @@ pub(super) fn choose(context: &Context<'_>, shown: &Conflict, holds: Holds) -> R
     })
 }
 
-/// Two of which somebody else has changed one: where they still contradict each other, they are asked about again.
+/// Handles a pair of which someone else changed one: ask again if they still conflict.
 fn changed(context: &Context<'_>, [one, other]: [Learning; 2]) -> Acted {
     let is_out = |learning: &Learning| {
         matches!(learning.status, LearningStatus::Rejected | LearningStatus::Pruned) || learning.superseded_by.is_some()
     };
-    let why = contradiction(&one, &other).filter(|_| !is_out(&one) && !is_out(&other));
+    let why = conflict(&one, &other).filter(|_| !is_out(&one) && !is_out(&other));
     match why {
         Some(why) => Acted::Changed(Item::Conflict(Box::new(Conflict { one, other, why }))),
-        None => overtaken(context, SETTLED_BEFORE),
+        None => settled_elsewhere(context, SETTLED_BEFORE),
     }
 }

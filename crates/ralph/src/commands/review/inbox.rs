@@ -1,8 +1,8 @@
-//! What waits for a person, gathered from the database and the files of notes.
+//! Collects what needs review from the database and the note files.
 
 use clap::ValueEnum;
 use ralph_memory::learn::{Conflict, conflicts};
-use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf, Task};
+use ralph_model::{FailedGate, JournalRow, Learning, Note, NoteFileKind, Task};
 use ralph_store::{FailedTask, FinishedTask, Proposal, Review, Store};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -13,49 +13,48 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// What there may be in the inbox.
+/// The groups of items in the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Group {
-    /// Tasks that have failed
+    /// Failed tasks
     Failed,
-    /// Done tasks that nothing confirmed
+    /// Done tasks that no gate or verifier confirmed
     Unverified,
     /// Done and verified tasks that you have not reviewed
     Finished,
-    /// Lessons that contradict each other
+    /// Conflicting learnings
     Conflicts,
-    /// Lessons that nobody has confirmed
+    /// Proposed learnings
     Notes,
-    /// Tasks and changes that agents propose
+    /// Tasks and changes proposed by agents
     Proposals,
-    /// Notes that are gone without having been deleted
+    /// Notes missing from their files without being deleted
     Vanished,
-    /// Entries of note files that cannot be read
+    /// Unreadable entries in note files
     Problems,
 }
 
-/// The groups that are read from the database together.
+/// The groups read from the database together.
 const FROM_STORE: [Group; 4] = [Group::Failed, Group::Unverified, Group::Finished, Group::Notes];
 
-/// A lesson that waits to be judged, with what speaks for it.
+/// A proposed learning with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Proposed {
     pub(super) learning: Learning,
-    /// The iterations that told it, the oldest first, each with the gate that refused its work; none before they are read.
-    pub(super) told: Vec<(JournalRow, Option<FailedGate>)>,
+    /// The iterations that taught it, oldest first, each with the gate it failed; empty until the evidence is read.
+    pub(super) taught_in: Vec<(JournalRow, Option<FailedGate>)>,
 }
 
-/// A note that is gone from its file without having been deleted.
+/// A note that is missing from its file without being deleted.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct GoneNote {
-    pub(super) shelf: Shelf,
-    /// The file as it is shown.
+pub(super) struct MissingNote {
+    pub(super) kind: NoteFileKind,
     pub(super) file: String,
-    /// What it last said.
+    /// Its last known content.
     pub(super) note: Note,
 }
 
-/// An entry of a file of notes that cannot be read, or that contradicts another one since a merge.
+/// An entry in a note file that cannot be read, or that conflicts with another one since a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct FileProblem {
     pub(super) file: String,
@@ -63,7 +62,7 @@ pub(super) struct FileProblem {
     pub(super) problem: String,
 }
 
-/// Everything that waits, in the order in which it is shown. What was not asked for is none.
+/// Everything that needs review, in display order. Groups that were not requested are none.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Inbox {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,14 +80,14 @@ pub(super) struct Inbox {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) proposals: Option<Vec<Proposal>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) vanished: Option<Vec<GoneNote>>,
+    pub(super) vanished: Option<Vec<MissingNote>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problems: Option<Vec<FileProblem>>,
 }
 
 impl Inbox {
-    /// Looks for what waits; with a group only for that.
-    pub(super) fn look(context: &Context<'_>, only: Option<Group>) -> Result<Self, CommandError> {
+    /// Collects all groups, or only one.
+    pub(super) fn read(context: &Context<'_>, only: Option<Group>) -> Result<Self, CommandError> {
         let wants = |group: Group| only.is_none_or(|only| only == group);
         let store = context.facts()?;
         let review = match &store {
@@ -99,7 +98,7 @@ impl Inbox {
             .finished_tasks
             .into_iter()
             .partition(|task| task.unverified.is_some());
-        // What speaks for each is read when it is shown: there may be many.
+        // The evidence is read when a learning is shown: there may be many.
         let learnings = review.learnings.into_iter().map(Proposed::without_evidence).collect();
         let conflicts = match &store {
             Some(store) if wants(Group::Conflicts) => conflicts(store)?,
@@ -110,15 +109,15 @@ impl Inbox {
             _ => (Vec::new(), Vec::new()),
         };
         if let Some(store) = &store {
-            context.tell_unreadable(store);
+            context.warn_of_unreadable(store);
         }
         let (mut vanished, mut problems) = (Vec::new(), Vec::new());
-        for shelf in [Shelf::Memories, Shelf::Guardrails] {
+        for kind in [NoteFileKind::Memories, NoteFileKind::Guardrails] {
             if wants(Group::Vanished) {
-                vanished.extend(vanished_from(context, store.as_ref(), shelf)?);
+                vanished.extend(vanished_from(context, store.as_ref(), kind)?);
             }
             if wants(Group::Problems) {
-                problems.extend(wrong_in(context, shelf)?);
+                problems.extend(problems_in(context, kind)?);
             }
         }
         Ok(Self {
@@ -134,7 +133,6 @@ impl Inbox {
         })
     }
 
-    /// Reads the evidence for the learnings.
     pub(super) fn read_evidence(&mut self, context: &Context<'_>) -> Result<(), CommandError> {
         let learnings = self.learnings.iter_mut().flatten();
         let Some(store) = context.facts()? else {
@@ -150,7 +148,7 @@ impl Inbox {
         !self.has_questions() && self.problems().is_empty()
     }
 
-    /// Whether a person can be asked about any of it.
+    /// Whether the user can be asked about any item.
     pub(super) fn has_questions(&self) -> bool {
         !(self.failed().is_empty()
             && self.unverified().is_empty()
@@ -190,7 +188,7 @@ impl Inbox {
         self.proposals.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn vanished(&self) -> &[GoneNote] {
+    pub(super) fn vanished(&self) -> &[MissingNote] {
         self.vanished.as_deref().unwrap_or_default()
     }
 
@@ -201,60 +199,61 @@ impl Inbox {
 
 impl Proposed {
     fn without_evidence(learning: Learning) -> Self {
-        let told = Vec::new();
-        Self { learning, told }
+        let taught_in = Vec::new();
+        Self { learning, taught_in }
     }
 
-    /// A lesson with what speaks for it.
     pub(super) fn with_evidence(store: &Store, learning: Learning) -> Result<Self, CommandError> {
         let mut proposed = Self::without_evidence(learning);
         proposed.read_evidence(store)?;
         Ok(proposed)
     }
 
-    /// Reads what speaks for it.
     pub(super) fn read_evidence(&mut self, store: &Store) -> Result<(), CommandError> {
-        self.told.clear();
+        self.taught_in.clear();
         for row in store.learning_evidence(&self.learning.id)?.taught {
             let gate = store.report_of(row.id)?.and_then(|report| report.report.gate);
-            self.told.push((row, gate));
+            self.taught_in.push((row, gate));
         }
         Ok(())
     }
 }
 
-/// What is gone from a shelf without having been deleted. The file is only read.
+/// Notes that are missing from a file without being deleted.
 pub(super) fn vanished_from(
     context: &Context<'_>,
     store: Option<&Store>,
-    shelf: Shelf,
-) -> Result<Vec<GoneNote>, CommandError> {
-    let notebook = context.notebook(shelf, Spelling::Own);
-    let file = context.project.shown(&notebook.path).to_string();
+    kind: NoteFileKind,
+) -> Result<Vec<MissingNote>, CommandError> {
+    let note_repository = context.note_repository(kind, Spelling::Own);
+    let file = context.project.shown(&note_repository.path).to_string();
     let Some(log) = store else { return Ok(Vec::new()) };
-    let vanished = notebook.vanished(log, &notebook.read()?.document())?;
-    let gone = vanished.before.into_iter().chain(vanished.since).map(|note| GoneNote {
-        shelf,
-        file: file.clone(),
-        note,
-    });
-    Ok(gone.collect())
+    let vanished = note_repository.vanished(log, &note_repository.read()?.document())?;
+    let missing = vanished
+        .before
+        .into_iter()
+        .chain(vanished.since)
+        .map(|note| MissingNote {
+            kind,
+            file: file.clone(),
+            note,
+        });
+    Ok(missing.collect())
 }
 
-/// What is wrong in the file of a shelf.
-fn wrong_in(context: &Context<'_>, shelf: Shelf) -> Result<Vec<FileProblem>, CommandError> {
-    let notebook = context.notebook(shelf, Spelling::Own);
-    let file = context.project.shown(&notebook.path).to_string();
-    let reading = notebook.read()?;
+fn problems_in(context: &Context<'_>, kind: NoteFileKind) -> Result<Vec<FileProblem>, CommandError> {
+    let note_repository = context.note_repository(kind, Spelling::Own);
+    let file = context.project.shown(&note_repository.path).to_string();
+    let reading = note_repository.read()?;
     let document = reading.document();
-    let wrong = document.validate();
-    let lines = document.line_numbers(wrong.iter().map(|problem| problem.at));
-    let wrong = lines.zip(&wrong).map(|(line, problem)| FileProblem {
+    let problems = document.validate();
+    let lines = document.line_numbers(problems.iter().map(|problem| problem.at));
+    let problems = lines.zip(&problems).map(|(line, problem)| FileProblem {
         file: file.clone(),
         line,
         problem: problem.kind.to_string(),
     });
-    Ok(wrong.collect())
+    Ok(problems.collect())
 }
 
 impl Serialize for Proposed {
@@ -265,7 +264,7 @@ impl Serialize for Proposed {
             learning: &'a Learning,
             taught_in: Vec<Value>,
         }
-        let taught_in = self.told.iter().map(|(row, gate)| {
+        let taught_in = self.taught_in.iter().map(|(row, gate)| {
             let mut iteration = iteration_as_json(row);
             if let Some(object) = iteration.as_object_mut() {
                 object.insert("gate".to_owned(), json!(gate));
@@ -280,7 +279,7 @@ impl Serialize for Proposed {
     }
 }
 
-impl Serialize for GoneNote {
+impl Serialize for MissingNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         json!({"file": self.file, "memory": self.note}).serialize(serializer)
     }

@@ -1,37 +1,36 @@
-//! The inbox as a list, with the commands that do something about what is in it.
+//! The inbox as a list, with the commands that settle its items.
 
 use ralph_memory::learn::Conflict;
 use ralph_model::{Task, count};
 use ralph_store::{FailedTask, FinishedTask, Proposal};
 
-use super::drawn;
-use super::inbox::{GoneNote, Inbox, Proposed};
+use super::inbox::{Inbox, MissingNote, Proposed};
+use super::render;
 use crate::ui::{Line, Style, commands};
 
-/// What stands before a command, beside the columns that every command stands behind.
+/// The extra indent of commands.
 const INDENT: &str = "  ";
 
-/// A group of things that wait: its head and its things.
-struct Shown<'a, T> {
+/// A group of items with its heading.
+struct Section<'a, T> {
     head: String,
     all: &'a [T],
 }
 
-/// All of it within a width.
 pub(super) fn lines(inbox: &Inbox, width: usize) -> Vec<Line> {
     let groups = [
-        failed(inbox).lines(width, drawn::failed, commands_of_task),
-        unverified(inbox).lines(width, drawn::finished, commands_of_finished),
-        finished(inbox).lines(width, drawn::finished, commands_of_finished),
-        conflicts(inbox).lines(width, drawn::conflict, commands_of_conflict),
-        lessons(inbox).lines(width, drawn::proposed, commands_of_lesson),
-        proposed_tasks(inbox).lines(width, drawn::proposed_task, |task| {
+        failed(inbox).lines(width, render::failed, commands_of_task),
+        unverified(inbox).lines(width, render::finished, commands_of_finished),
+        finished(inbox).lines(width, render::finished, commands_of_finished),
+        conflicts(inbox).lines(width, render::conflict, commands_of_conflict),
+        learnings(inbox).lines(width, render::proposed, commands_of_learning),
+        proposed_tasks(inbox).lines(width, render::proposed_task, |task| {
             commands_of_proposal(task.id.as_str())
         }),
-        proposals(inbox).lines(width, drawn::proposal, |proposal| {
+        proposals(inbox).lines(width, render::proposal, |proposal| {
             commands_of_proposal(proposal.id.as_str())
         }),
-        vanished(inbox).lines(width, drawn::vanished, commands_of_note),
+        vanished(inbox).lines(width, render::vanished, commands_of_note),
         problems(inbox, width),
     ];
     let mut lines = Vec::new();
@@ -44,7 +43,7 @@ pub(super) fn lines(inbox: &Inbox, width: usize) -> Vec<Line> {
     lines
 }
 
-impl<T> Shown<'_, T> {
+impl<T> Section<'_, T> {
     fn lines(
         &self,
         width: usize,
@@ -72,61 +71,61 @@ impl<T> Shown<'_, T> {
     }
 }
 
-fn failed(inbox: &Inbox) -> Shown<'_, FailedTask> {
+fn failed(inbox: &Inbox) -> Section<'_, FailedTask> {
     let all = inbox.failed();
-    Shown {
+    Section {
         head: count(all.len(), "task has failed", "tasks have failed"),
         all,
     }
 }
 
-fn unverified(inbox: &Inbox) -> Shown<'_, FinishedTask> {
+fn unverified(inbox: &Inbox) -> Section<'_, FinishedTask> {
     let all = inbox.unverified();
-    Shown {
+    Section {
         head: count(all.len(), "done task is unverified", "done tasks are unverified"),
         all,
     }
 }
 
-fn finished(inbox: &Inbox) -> Shown<'_, FinishedTask> {
+fn finished(inbox: &Inbox) -> Section<'_, FinishedTask> {
     let all = inbox.finished();
-    Shown {
+    Section {
         head: count(all.len(), "finished task to review", "finished tasks to review"),
         all,
     }
 }
 
-fn conflicts(inbox: &Inbox) -> Shown<'_, Conflict> {
+fn conflicts(inbox: &Inbox) -> Section<'_, Conflict> {
     let all = inbox.conflicts();
-    Shown {
+    Section {
         head: count(
             all.len(),
-            "pair of lessons contradicts each other",
-            "pairs of lessons contradict each other",
+            "pair of conflicting learnings",
+            "pairs of conflicting learnings",
         ),
         all,
     }
 }
 
-fn lessons(inbox: &Inbox) -> Shown<'_, Proposed> {
+fn learnings(inbox: &Inbox) -> Section<'_, Proposed> {
     let all = inbox.proposed();
-    Shown {
-        head: count(all.len(), "lesson waits", "lessons wait"),
+    Section {
+        head: count(all.len(), "learning to review", "learnings to review"),
         all,
     }
 }
 
-fn proposed_tasks(inbox: &Inbox) -> Shown<'_, Task> {
+fn proposed_tasks(inbox: &Inbox) -> Section<'_, Task> {
     let all = inbox.proposed_tasks();
-    Shown {
+    Section {
         head: count(all.len(), "task is proposed", "tasks are proposed"),
         all,
     }
 }
 
-fn proposals(inbox: &Inbox) -> Shown<'_, Proposal> {
+fn proposals(inbox: &Inbox) -> Section<'_, Proposal> {
     let all = inbox.proposals();
-    Shown {
+    Section {
         head: count(all.len(), "change is proposed", "changes are proposed"),
         all,
     }
@@ -139,12 +138,13 @@ fn commands_of_proposal(id: &str) -> Vec<(String, &'static str)> {
     ]
 }
 
-fn vanished(inbox: &Inbox) -> Shown<'_, GoneNote> {
+fn vanished(inbox: &Inbox) -> Section<'_, MissingNote> {
     let all = inbox.vanished();
-    Shown {
-        head: format!(
-            "{} gone without having been deleted",
-            count(all.len(), "note is", "notes are")
+    Section {
+        head: count(
+            all.len(),
+            "note disappeared from its file",
+            "notes disappeared from their files",
         ),
         all,
     }
@@ -153,8 +153,8 @@ fn vanished(inbox: &Inbox) -> Shown<'_, GoneNote> {
 fn commands_of_task(task: &FailedTask) -> Vec<(String, &'static str)> {
     let id = &task.id;
     vec![
-        (format!("ralph task show {id}"), "every attempt at it"),
-        (format!("ralph task reset {id}"), "let it be tried again"),
+        (format!("ralph task show {id}"), "show all attempts"),
+        (format!("ralph task reset {id}"), "try again"),
     ]
 }
 
@@ -164,7 +164,7 @@ fn commands_of_finished(task: &FinishedTask) -> Vec<(String, &'static str)> {
     match &task.commit {
         Some(_) => {
             commands.insert(0, (format!("ralph diff {id}"), "show its changes"));
-            commands.push((format!("ralph undo {id}"), "revert it and reopen it"));
+            commands.push((format!("ralph undo {id}"), "revert and reopen it"));
         }
         None => commands.push((format!("ralph task reset {id}"), "reopen it")),
     }
@@ -174,45 +174,45 @@ fn commands_of_finished(task: &FinishedTask) -> Vec<(String, &'static str)> {
 fn commands_of_conflict(conflict: &Conflict) -> Vec<(String, &'static str)> {
     let (one, other) = (&conflict.one.id, &conflict.other.id);
     vec![
-        (format!("ralph learnings supersede {other} {one}"), "the first holds"),
-        (format!("ralph learnings supersede {one} {other}"), "the second holds"),
+        (format!("ralph learnings supersede {other} {one}"), "keep the first"),
+        (format!("ralph learnings supersede {one} {other}"), "keep the second"),
         (
             format!("ralph learnings conflicts --both-hold {one} {other}"),
-            "both hold",
+            "keep both",
         ),
     ]
 }
 
-fn commands_of_lesson(proposed: &Proposed) -> Vec<(String, &'static str)> {
+fn commands_of_learning(proposed: &Proposed) -> Vec<(String, &'static str)> {
     let id = &proposed.learning.id;
-    let holds = if proposed.learning.has_text() {
-        (format!("ralph learnings promote {id}"), "it holds")
+    let promote = if proposed.learning.has_text() {
+        (format!("ralph learnings promote {id}"), "promote it")
     } else {
         (
             format!("ralph learnings update {id} --content TEXT"),
-            "say what it teaches",
+            "add the missing text",
         )
     };
-    vec![holds, (format!("ralph learnings reject {id}"), "it does not")]
+    vec![promote, (format!("ralph learnings reject {id}"), "reject it")]
 }
 
-fn commands_of_note(gone: &GoneNote) -> Vec<(String, &'static str)> {
-    let (command, id) = (gone.shelf.words().command, &gone.note.id);
+fn commands_of_note(missing: &MissingNote) -> Vec<(String, &'static str)> {
+    let (command, id) = (missing.kind.words().command, &missing.note.id);
     vec![
-        (format!("{command} restore {id}"), "bring it back"),
-        (format!("{command} delete {id}"), "it may stay gone"),
+        (format!("{command} restore {id}"), "restore it"),
+        (format!("{command} delete {id}"), "delete it for good"),
     ]
 }
 
-/// What is wrong in files, which is mended there.
+/// Problems in note files, which the user fixes in the files.
 pub(super) fn problems(inbox: &Inbox, width: usize) -> Vec<Line> {
     let all = inbox.problems();
-    let shown = Shown {
+    let section = Section {
         head: format!(
-            "{} in files of notes, to be mended there",
-            count(all.len(), "place is wrong", "places are wrong")
+            "{} in note files, to be fixed there",
+            count(all.len(), "problem", "problems")
         ),
         all,
     };
-    shown.lines(width, drawn::problem, |_| Vec::new())
+    section.lines(width, render::problem, |_| Vec::new())
 }

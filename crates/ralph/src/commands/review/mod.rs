@@ -1,13 +1,13 @@
-//! `ralph review`: everything that waits for a person, in one place, to be settled item by item or with commands.
+//! `ralph review`: shows everything that needs review, and settles it item by item or with commands.
 
 mod act;
 mod conflicts;
-pub(super) mod drawn;
 mod inbox;
 mod list;
 mod proposals;
+pub(super) mod render;
 mod session;
-mod tally;
+mod summary;
 
 use std::process::ExitCode;
 
@@ -20,30 +20,30 @@ use inbox::{Group, Inbox};
 
 /// Review finished work, failed tasks, proposals and learnings
 ///
-/// At a terminal each item is shown with its evidence, and a key settles it at once; of a finished task git shows the changes,
-/// in your pager. Elsewhere everything is listed, with the commands that do the same.
+/// At a terminal, each item is shown with its evidence and settled with one key; git shows the changes of a finished
+/// task in your pager. Without a terminal, everything is listed with the commands that do the same.
 ///
-/// A failed task is tried again once it is reset. A finished task can be accepted, sent back with a comment, or undone;
-/// unverified ones come first: no gate or verifier confirmed them, or they changed nothing. A learning from work that was not
-/// done is injected only for its own task, until another iteration supports it or you promote it; with
-/// `[learning] promote = "review"` every learning needs your review. A note that is missing from its file without having been
-/// deleted may have been lost when an old version was saved over it.
+/// A failed task is retried after you reset it. A finished task can be accepted, sent back with a comment, or undone.
+/// Unverified tasks come first: no gate or verifier confirmed them, or they changed nothing. A learning from work that
+/// was not done is injected only for its own task, until another iteration supports it or you promote it; with
+/// `[learning] promote = "review"` every learning needs your review. A note that disappeared from its file without
+/// being deleted may have been lost when an old version was saved over it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph review
-  ralph review --list            # all of it, without questions
+  ralph review --list            # list everything without asking
   ralph review --only finished
   ralph review --accept t-1a2b3c p-4d5e6f
   ralph review --json            # for programs
 
-Keys: y yes (accept the finished task, try the failed one again, promote the learning, bring the note back), n no \
-(send the finished task back, with a comment), u undo the finished task, d show its changes, e edit the learning and promote \
-it, 1 and 2 keep one of two that conflict, b keep both, s next, l or q leave the rest for later, ? help.")]
+Keys: y yes (accept a finished task, retry a failed one, promote a learning, restore a note), n no (send a finished \
+task back with a comment), u undo a finished task, d show its changes, e edit a learning and promote it, 1 and 2 keep \
+one of two conflicting learnings, b keep both, s next, l or q leave the rest for later, ? help.")]
 pub(crate) struct ReviewArgs {
-    /// List everything, also at a terminal
+    /// List everything, even at a terminal
     #[arg(long)]
     list: bool,
-    /// Only these
+    /// Show only this group
     #[arg(long, value_enum, value_name = "WHAT")]
     only: Option<Group>,
     /// Accept proposals and finished tasks, by id
@@ -52,7 +52,7 @@ pub(crate) struct ReviewArgs {
     /// Reject proposals and reopen finished tasks, by id
     #[arg(long, value_name = "ID", num_args = 1.., conflicts_with_all = ["list", "only", "json"])]
     reject: Vec<String>,
-    /// Write it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -63,14 +63,14 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
         proposals::decide(context, &args.reject, Decision::Rejected)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut inbox = Inbox::look(context, args.only)?;
+    let mut inbox = Inbox::read(context, args.only)?;
     if args.json {
         inbox.read_evidence(context)?;
         context.ui.json(&inbox)?;
         return Ok(ExitCode::SUCCESS);
     }
     if inbox.is_empty() {
-        context.ui.data("Nothing waits for you.\n")?;
+        context.ui.data("Nothing needs review.\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     let asker = match args.list || !inbox.has_questions() {

@@ -1,18 +1,17 @@
-//! What agents propose: tasks, and commands that would change what a person wrote. A person accepts or rejects each.
+//! Proposals of agents: tasks, and commands that would change what a user wrote. The user accepts or rejects each.
 
 use clap::Parser;
 use ralph_model::{Actor, Task, TaskStatus};
 use ralph_store::{Decision, Proposal, Store, TaskFilter, Which};
 
 use super::super::task::store_to_write;
-use super::act::{Acted, decide_finished, overtaken};
-use super::tally::Deed;
+use super::act::{Acted, decide_finished, settled_elsewhere};
+use super::summary::Action;
 use crate::cli::{Cli, Global};
 use crate::commands;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The tasks that agents propose.
 pub(super) fn proposed_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
     Ok(store.tasks(&TaskFilter {
         which: Which::Status(TaskStatus::Proposed),
@@ -20,12 +19,12 @@ pub(super) fn proposed_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
     })?)
 }
 
-/// Decides about proposals and finished tasks, which are named by their ids or the beginnings of these.
+/// Decides about proposals and finished tasks, named by id or id prefix.
 pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) -> Result<(), CommandError> {
     for id in ids {
         let unknown = || {
-            CommandError::new(format!("there is nothing to decide about {id}"))
-                .hint("`ralph review --list` shows what there is")
+            CommandError::new(format!("nothing to decide about {id}"))
+                .hint("run `ralph review --list` to see what needs review")
         };
         let store = context.facts()?.ok_or_else(unknown)?;
         if let Some(proposal) = store.find_proposal(id)? {
@@ -58,30 +57,29 @@ pub(super) fn decide(context: &Context<'_>, ids: &[String], decision: Decision) 
     Ok(())
 }
 
-/// Accepts a proposed task, or deletes it.
 pub(super) fn decide_task(context: &Context<'_>, task: &Task, decision: Decision) -> Result<Acted, CommandError> {
     let mut store = store_to_write(context)?;
     let id = &task.id;
     let now = store.task(id)?.filter(|now| now.status == TaskStatus::Proposed);
     if now.is_none() {
-        return Ok(overtaken(context, &format!("{id} is not proposed any more.")));
+        return Ok(settled_elsewhere(context, &format!("{id} is no longer proposed.")));
     }
     let at = context.clock().now();
     match decision {
         Decision::Accepted => {
             store.accept_task(id, at)?;
             context.ui.result("✅", &format!("Task accepted: {id}"))?;
-            Ok(Acted::Done(Deed::ProposalAccepted))
+            Ok(Acted::Done(Action::ProposalAccepted))
         }
         Decision::Rejected => {
             store.delete_task(id, at)?;
             context.ui.result("❌", &format!("Task rejected: {id}"))?;
-            Ok(Acted::Done(Deed::Refused))
+            Ok(Acted::Done(Action::ProposalRejected))
         }
     }
 }
 
-/// Carries out a proposed command as the person, or leaves it.
+/// Runs a proposed command as the user, or rejects it.
 pub(super) fn decide_proposal(
     context: &Context<'_>,
     proposal: &Proposal,
@@ -93,29 +91,29 @@ pub(super) fn decide_proposal(
         .map(|store| store.find_proposal(id.as_str()))
         .transpose()?;
     if is_open.flatten().is_none() {
-        return Ok(overtaken(context, &format!("{id} is decided already.")));
+        return Ok(settled_elsewhere(context, &format!("{id} is already decided.")));
     }
     if decision == Decision::Accepted {
-        carry_out(context, proposal)?;
+        run_proposed(context, proposal)?;
     }
     store_to_write(context)?.decide_proposal(id, decision, context.clock().now())?;
-    let (sign, word, deed) = match decision {
-        Decision::Accepted => ("✅", "accepted", Deed::ProposalAccepted),
-        Decision::Rejected => ("❌", "rejected", Deed::Refused),
+    let (sign, word, action) = match decision {
+        Decision::Accepted => ("✅", "accepted", Action::ProposalAccepted),
+        Decision::Rejected => ("❌", "rejected", Action::ProposalRejected),
     };
     context.ui.result(sign, &format!("Proposal {word}: {id}"))?;
-    Ok(Acted::Done(deed))
+    Ok(Acted::Done(action))
 }
 
-fn carry_out(context: &Context<'_>, proposal: &Proposal) -> Result<(), CommandError> {
+fn run_proposed(context: &Context<'_>, proposal: &Proposal) -> Result<(), CommandError> {
     let mut arguments = proposal.command.arguments.clone();
-    // Accepting it is the confirmation that this command asks for.
+    // Accepting the proposal is the confirmation that this command needs.
     if proposal.change == "learnings delete" && !arguments.iter().any(|argument| argument == "--yes") {
         arguments.push("--yes".to_owned());
     }
     let whole = std::iter::once("ralph".to_owned()).chain(arguments.iter().cloned());
     let cli = Cli::try_parse_from(whole)
-        .map_err(|error| CommandError::new(format!("the proposed command cannot be read: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot parse the proposed command: {error}")))?;
     let global = Global {
         root: Some(context.project.root.clone()),
         color: None,
@@ -127,7 +125,6 @@ fn carry_out(context: &Context<'_>, proposal: &Proposal) -> Result<(), CommandEr
     commands::run(context.ui, &global, cli.command).map(drop)
 }
 
-/// The command as a person would type it.
 pub(super) fn command_line(proposal: &Proposal) -> String {
     let words = proposal.command.arguments.iter().map(|word| {
         let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./,:=@".contains(character);

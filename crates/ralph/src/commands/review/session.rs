@@ -1,4 +1,4 @@
-//! The inbox item by item at a terminal: each is shown and asked about, and what is answered is done before the next.
+//! Goes through the inbox item by item at a terminal. Each answer is carried out before the next item.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -8,39 +8,37 @@ use ralph_model::{LearningId, Task};
 use ralph_store::{FailedTask, FinishedTask, Proposal};
 
 use super::act::{Acted, act, show_changes};
-use super::inbox::{GoneNote, Inbox, Proposed};
-use super::tally::{Deed, Tally};
-use super::{drawn, list};
+use super::inbox::{Inbox, MissingNote, Proposed};
+use super::summary::{Action, Summary};
+use super::{list, render};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::{Asker, INTERRUPTED, Key, Line, Pressed, Style, text_columns};
 use crate::wrap::wrapped;
 
-/// What stands before the second line of what a key does.
+/// The indent of continuation lines in the help for keys.
 const HELP_INDENT: &str = "   ";
 
-/// Something that a person is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
     Failed(Box<FailedTask>),
     Finished(Box<FinishedTask>),
     Conflict(Box<Conflict>),
-    Lesson(Box<Proposed>),
-    /// A task that an agent proposes.
+    Learning(Box<Proposed>),
+    /// A proposed task.
     Task(Box<Task>),
-    /// A command that an agent proposes.
+    /// A proposed command.
     Proposal(Box<Proposal>),
-    Vanished(Box<GoneNote>),
+    Vanished(Box<MissingNote>),
 }
 
-/// What every item can be answered with.
 const SKIP: Key = ('s', "skip");
 const LATER: Key = ('l', "later");
 const HELP: Key = ('?', "help");
-/// Whoever presses it means the same as by `l`, so it is not shown beside it.
+/// The same as `l`, so it is not shown.
 const QUIT: Key = ('q', "");
 
-const OF_FAILED: [Key; 6] = [('y', "try it again"), ('n', "leave it"), SKIP, LATER, HELP, QUIT];
+const OF_FAILED: [Key; 6] = [('y', "retry"), ('n', "leave it"), SKIP, LATER, HELP, QUIT];
 const OF_FINISHED: [Key; 8] = [
     ('y', "accept"),
     ('n', "send back"),
@@ -52,15 +50,15 @@ const OF_FINISHED: [Key; 8] = [
     QUIT,
 ];
 const OF_CONFLICT: [Key; 7] = [
-    ('1', "the first holds"),
-    ('2', "the second"),
-    ('b', "both"),
+    ('1', "keep the first"),
+    ('2', "keep the second"),
+    ('b', "keep both"),
     SKIP,
     LATER,
     HELP,
     QUIT,
 ];
-const OF_LESSON: [Key; 7] = [
+const OF_LEARNING: [Key; 7] = [
     ('y', "promote"),
     ('n', "reject"),
     ('e', "edit"),
@@ -70,7 +68,7 @@ const OF_LESSON: [Key; 7] = [
     QUIT,
 ];
 const OF_PROPOSAL: [Key; 6] = [('y', "accept"), ('n', "reject"), SKIP, LATER, HELP, QUIT];
-const OF_VANISHED: [Key; 6] = [('y', "bring it back"), ('n', "let it go"), SKIP, LATER, HELP, QUIT];
+const OF_VANISHED: [Key; 6] = [('y', "restore"), ('n', "delete"), SKIP, LATER, HELP, QUIT];
 
 impl Item {
     fn keys(&self) -> &'static [Key] {
@@ -78,69 +76,66 @@ impl Item {
             Self::Failed(_) => &OF_FAILED,
             Self::Finished(_) => &OF_FINISHED,
             Self::Conflict(_) => &OF_CONFLICT,
-            Self::Lesson(_) => &OF_LESSON,
+            Self::Learning(_) => &OF_LEARNING,
             Self::Task(_) | Self::Proposal(_) => &OF_PROPOSAL,
             Self::Vanished(_) => &OF_VANISHED,
         }
     }
 
-    /// What the keys do, in sentences.
+    /// What the keys do.
     fn help(&self) -> &'static [Key] {
         match self {
             Self::Failed(_) => &[
                 (
                     'y',
-                    "It is open again, with all its retries, and the next run tries it. What was tried stays known.",
+                    "Reopen it with all its retries; the next run tries it again. Earlier attempts stay in the journal.",
                 ),
-                ('n', "It stays failed, and what waits for it goes on waiting."),
+                ('n', "Leave it failed; tasks that depend on it keep waiting."),
             ],
             Self::Finished(_) => &[
-                (
-                    'y',
-                    "Accept it: the task is done, and you are not asked about it again.",
-                ),
+                ('y', "Accept it: the task is done and needs no more review."),
                 (
                     'n',
-                    "Send it back with a comment: the task is open again, and the next attempt improves the code that is there.",
+                    "Send it back with a comment: the task is reopened, and the next attempt improves the existing code.",
                 ),
                 (
                     'u',
-                    "Undo it: its commit is reverted, the task is open again, and what memory got from it is rolled back.",
+                    "Undo it: revert its commit, reopen the task, and roll back what it added to memory.",
                 ),
                 ('d', "Show its changes again."),
             ],
             Self::Conflict(_) => &[
-                ('1', "The first holds, and takes the place of the second."),
-                ('2', "The second holds, and takes the place of the first."),
-                ('b', "They do not contradict each other: both hold."),
+                ('1', "Keep the first; it supersedes the second."),
+                ('2', "Keep the second; it supersedes the first."),
+                ('b', "Keep both; they do not conflict."),
             ],
-            Self::Lesson(_) => &[
-                ('y', "It holds, and stands in the prompts that it fits."),
-                ('n', "It does not hold, and no agent sees it. You may say why."),
-                ('e', "Put it into other words, in your editor; then it holds."),
+            Self::Learning(_) => &[
+                ('y', "Promote it: it is injected into matching prompts."),
+                ('n', "Reject it: no agent sees it. You may give a reason."),
+                ('e', "Edit its text in your editor, then promote it."),
             ],
             Self::Task(_) => &[
-                ('y', "The task is accepted, and the next run works on it."),
-                ('n', "The task is rejected and deleted."),
+                ('y', "Accept the task; the next run works on it."),
+                ('n', "Reject and delete the task."),
             ],
             Self::Proposal(_) => &[
-                ('y', "The command is carried out now, in your name."),
-                ('n', "Nothing changes."),
+                ('y', "Run the command now, in your name."),
+                ('n', "Reject it; nothing changes."),
             ],
             Self::Vanished(_) => &[
-                ('y', "It comes back into its file, as it last was."),
+                ('y', "Restore it to its file as it last was."),
                 (
                     'n',
-                    "It may stay gone, and nobody is told of it any more; it stays on record.",
+                    "Delete it: it is no longer reported as missing, but stays in the history.",
                 ),
             ],
         }
     }
 
-    /// Reads what speaks for a lesson, in the moment in which it is asked about.
+    /// Reads the evidence of a learning when the user is asked about it.
     fn read_evidence(&mut self, context: &Context<'_>) -> Result<(), CommandError> {
         match (self, context.facts()?) {
-            (Self::Lesson(lesson), Some(store)) => lesson.read_evidence(&store),
+            (Self::Learning(learning), Some(store)) => learning.read_evidence(&store),
             _ => Ok(()),
         }
     }
@@ -148,96 +143,95 @@ impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Self::Failed(_) => "a failed task",
-            Self::Finished(task) if task.unverified.is_some() => "a done task that is unverified",
+            Self::Finished(task) if task.unverified.is_some() => "an unverified task",
             Self::Finished(_) => "a finished task",
-            Self::Conflict(_) => "two lessons that contradict each other",
-            Self::Lesson(_) => "a lesson to judge",
-            Self::Task(_) => "a task that an agent proposes",
-            Self::Proposal(_) => "a change that an agent proposes",
-            Self::Vanished(_) => "a note that is gone without having been deleted",
+            Self::Conflict(_) => "two conflicting learnings",
+            Self::Learning(_) => "a learning to review",
+            Self::Task(_) => "a proposed task",
+            Self::Proposal(_) => "a proposed change",
+            Self::Vanished(_) => "a missing note",
         }
     }
 
     fn lines(&self, width: usize) -> Vec<Line> {
         match self {
             Self::Failed(task) => {
-                let more = format!("    all of it: ralph task show {}", task.id);
-                let mut lines = drawn::failed(task, width);
+                let more = format!("    details: ralph task show {}", task.id);
+                let mut lines = render::failed(task, width);
                 lines.push((Some(Style::Faint), more));
                 lines
             }
             Self::Finished(task) => {
-                let more = format!("    all of it: ralph task show {}", task.id);
-                let mut lines = drawn::finished(task, width);
+                let more = format!("    details: ralph task show {}", task.id);
+                let mut lines = render::finished(task, width);
                 lines.push((Some(Style::Faint), more));
                 lines
             }
-            Self::Conflict(conflict) => drawn::conflict(conflict, width),
-            Self::Lesson(lesson) => drawn::proposed(lesson, width),
-            Self::Task(task) => drawn::proposed_task(task, width),
-            Self::Proposal(proposal) => drawn::proposal(proposal, width),
-            Self::Vanished(gone) => drawn::vanished(gone, width),
+            Self::Conflict(conflict) => render::conflict(conflict, width),
+            Self::Learning(learning) => render::proposed(learning, width),
+            Self::Task(task) => render::proposed_task(task, width),
+            Self::Proposal(proposal) => render::proposal(proposal, width),
+            Self::Vanished(missing) => render::vanished(missing, width),
         }
     }
 }
 
-/// How an item came to its end.
+/// How an item was left.
 enum Step {
-    /// This became of it.
-    Next(Deed),
-    /// Of two lessons one has taken the place of the other.
-    Chosen { old: LearningId, new: LearningId },
-    /// The rest is for another time.
+    Next(Action),
+    /// One of two learnings supersedes the other.
+    Chosen {
+        old: LearningId,
+        new: LearningId,
+    },
+    /// The rest is left for later.
     Later,
-    /// Ctrl+C, or the system wants an end.
+    /// Ctrl+C or another stop signal.
     Stopped,
 }
 
-/// What was answered about lessons in this review. What follows from it is not asked again.
+/// Answers about learnings in this review; questions that they already answer are skipped.
 #[derive(Default)]
 struct Answered {
-    /// Another one has taken the place of these.
-    replaced: BTreeSet<LearningId>,
-    /// These hold.
+    superseded: BTreeSet<LearningId>,
     chosen: BTreeSet<LearningId>,
 }
 
 impl Answered {
-    /// Whether nothing of an item waits any more.
+    /// Whether an earlier answer settles the item.
     fn settles(&self, item: &Item) -> bool {
         match item {
             Item::Conflict(conflict) => {
-                self.replaced.contains(&conflict.one.id) || self.replaced.contains(&conflict.other.id)
+                self.superseded.contains(&conflict.one.id) || self.superseded.contains(&conflict.other.id)
             }
-            Item::Lesson(lesson) => {
-                self.replaced.contains(&lesson.learning.id) || self.chosen.contains(&lesson.learning.id)
+            Item::Learning(learning) => {
+                self.superseded.contains(&learning.learning.id) || self.chosen.contains(&learning.learning.id)
             }
             Item::Failed(_) | Item::Finished(_) | Item::Task(_) | Item::Proposal(_) | Item::Vanished(_) => false,
         }
     }
 }
 
-/// Goes through all of it.
 pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox) -> Result<ExitCode, CommandError> {
     let problems = list::problems(&inbox, context.ui.width());
     let items = items(inbox);
     let all = items.len();
-    let mut tally = Tally::default();
+    let mut summary = Summary::default();
     let mut answered = Answered::default();
     let mut code = ExitCode::SUCCESS;
     for (number, mut item) in (1..).zip(items) {
         if answered.settles(&item) {
-            tally.add(Deed::SettledAlong);
+            summary.add(Action::SettledByEarlierAnswer);
             continue;
         }
         item.read_evidence(context)?;
         let head = format!("{number} of {all}: {}", item.kind());
         match settle(context, asker, item, &head)? {
-            Step::Next(deed) => tally.add(deed),
+            Step::Next(action) => summary.add(action),
             Step::Chosen { old, new } => {
-                answered.replaced.insert(old);
+                answered.superseded.insert(old);
                 answered.chosen.insert(new);
-                tally.add(Deed::Settled);
+                summary.add(Action::Settled);
             }
             Step::Later => break,
             Step::Stopped => {
@@ -250,7 +244,7 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
         context.ui.lines(&problems)?;
         context.ui.data("\n")?;
     }
-    context.ui.data(&format!("{}\n", tally.sentence(all)))?;
+    context.ui.data(&format!("{}\n", summary.sentence(all)))?;
     Ok(code)
 }
 
@@ -259,7 +253,7 @@ fn items(inbox: Inbox) -> Vec<Item> {
     let finished = inbox.unverified_tasks.into_iter().chain(inbox.finished_tasks).flatten();
     let finished = finished.map(Box::new).map(Item::Finished);
     let conflicts = inbox.conflicts.into_iter().flatten().map(Box::new).map(Item::Conflict);
-    let lessons = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Lesson);
+    let learnings = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Learning);
     let vanished = inbox.vanished.into_iter().flatten().map(Box::new).map(Item::Vanished);
     let proposed_tasks = inbox.proposed_tasks.into_iter().flatten().map(Box::new).map(Item::Task);
     let proposals = inbox.proposals.into_iter().flatten().map(Box::new).map(Item::Proposal);
@@ -267,20 +261,19 @@ fn items(inbox: Inbox) -> Vec<Item> {
     let proposed = proposed_tasks.chain(proposals);
     tasks
         .chain(conflicts)
-        .chain(lessons)
+        .chain(learnings)
         .chain(proposed)
         .chain(vanished)
         .collect()
 }
 
-/// Shows an item and asks about it until it is settled or left.
 fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) -> Result<Step, CommandError> {
     show(context, &item, head)?;
     loop {
         let key = match asker.ask(item.keys()) {
             Pressed::Stopped => return Ok(Step::Stopped),
             Pressed::End | Pressed::Key('l' | 'q') => return Ok(Step::Later),
-            Pressed::Key('s') => return Ok(Step::Next(Deed::Left)),
+            Pressed::Key('s') => return Ok(Step::Next(Action::Left)),
             Pressed::Key(key) => key,
         };
         if key == '?' {
@@ -288,9 +281,9 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
             continue;
         }
         match act(context, asker, &item, key) {
-            Ok(Acted::Done(deed)) => {
+            Ok(Acted::Done(action)) => {
                 context.ui.data("\n")?;
-                return Ok(Step::Next(deed));
+                return Ok(Step::Next(action));
             }
             Ok(Acted::Chosen { old, new }) => {
                 context.ui.data("\n")?;
@@ -300,11 +293,11 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
             Ok(Acted::Changed(now)) => {
                 context
                     .ui
-                    .status("Somebody else has changed it meanwhile. This is how it stands now:");
+                    .status("Someone else has changed it. This is its current state:");
                 item = now;
                 show(context, &item, head)?;
             }
-            // What could not be done can be answered otherwise.
+            // After an error the user can answer differently.
             Err(error) => drop(context.ui.error(&error)),
         }
     }
@@ -314,7 +307,7 @@ fn show(context: &Context<'_>, item: &Item, head: &str) -> Result<(), CommandErr
     if let Item::Finished(task) = item
         && let Err(error) = show_changes(context, task)
     {
-        // It can be decided about without them.
+        // The user can decide without the changes.
         let _code = context.ui.error(&error);
     }
     let mut lines = vec![(Some(Style::Strong), head.to_owned())];
@@ -325,8 +318,8 @@ fn show(context: &Context<'_>, item: &Item, head: &str) -> Result<(), CommandErr
 
 fn explain(context: &Context<'_>, item: &Item) -> Result<(), CommandError> {
     let common = [
-        ('s', "Leave it as it is, and go on with the next."),
-        ('l', "Leave it and all the rest for later; q and Ctrl+D do the same."),
+        ('s', "Leave it as it is and continue with the next."),
+        ('l', "Leave this and the rest for later, like q and Ctrl+D."),
     ];
     let columns = text_columns(context.ui.width(), HELP_INDENT.len());
     let mut lines: Vec<Line> = Vec::new();

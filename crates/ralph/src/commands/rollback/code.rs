@@ -1,4 +1,4 @@
-//! The code that an undo takes back, or brings back.
+//! Reverts and reapplies the commits of an undo.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,13 @@ use super::Direction;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// How many characters of a commit's id are shown.
 const SHORT: usize = 7;
 
 pub(crate) fn short_commit(commit: &str) -> String {
     commit.chars().take(SHORT).collect()
 }
 
-/// The commits of a target that can be undone now. Nothing is changed.
+/// The commits of a target to undo. Changes nothing.
 pub(super) fn plan(
     context: &Context<'_>,
     store: &Store,
@@ -33,16 +32,16 @@ pub(super) fn plan(
                 rollback.target == *target && !rollback.plan.commits.is_empty() && rollback.state == RollbackState::Done
             });
         if let Some(before) = before {
-            return Err(CommandError::new(format!("{target} is undone already"))
-                .hint(format!("`ralph undo {}` brings its work back", before.id)));
+            return Err(CommandError::new(format!("{target} is already undone"))
+                .hint(format!("run `ralph undo {}` to bring its work back", before.id)));
         }
         let also = match target {
-            RollbackTarget::Task(task) => format!(", `ralph task reset {task}` reopens the task"),
+            RollbackTarget::Task(task) => format!(", or `ralph task reset {task}` to reopen the task"),
             RollbackTarget::Run(_) | RollbackTarget::Iteration(..) => String::new(),
         };
         return Err(
-            CommandError::new(format!("no commit of {target} is there to undo")).hint(format!(
-                "`ralph rollback {target}` takes back what memory got from it{also}"
+            CommandError::new(format!("{target} has no commit to undo")).hint(format!(
+                "run `ralph rollback {target}` to roll back what it added to memory{also}"
             )),
         );
     }
@@ -62,7 +61,7 @@ pub(super) fn plan(
         ))
         .hint("merge these branches first, or undo the tasks one by one"));
     }
-    let changes = changes(context, &steps, Direction::Back)?;
+    let changes = changes(context, &steps, Direction::Revert)?;
     Prepared::on(&context.project.root, &base_of(&steps), &changes).map_err(|error| refused(&steps, &error))?;
     Ok(steps)
 }
@@ -91,17 +90,17 @@ fn step(context: &Context<'_>, store: &Store, commit: TaskCommit) -> Result<Comm
     })
 }
 
-/// The branch on which a commit is undone: the one where it landed, or the one that is checked out where only that has it. A
-/// branch of a run that was merged is not where the work is any more.
+/// The branch on which to undo a commit: the branch where it landed, else the current branch if it contains the commit.
+/// The current branch comes first for a run's own branch, which may have been merged.
 fn base_with(
     context: &Context<'_>,
     landed_on: Option<&str>,
     (task, commit): (&TaskId, &str),
 ) -> Result<String, CommandError> {
     let here = context.project.branch().map(|branch| format!("refs/heads/{branch}"));
-    let is_of_run = |base: &str| Base::new(base).branch().starts_with(BRANCHES);
+    let is_run_branch = |base: &str| Base::new(base).branch().starts_with(BRANCHES);
     let candidates = match landed_on {
-        Some(base) if is_of_run(base) => [here.as_deref(), Some(base)],
+        Some(base) if is_run_branch(base) => [here.as_deref(), Some(base)],
         landed_on => [landed_on, here.as_deref()],
     };
     for base in candidates.into_iter().flatten() {
@@ -113,12 +112,12 @@ fn base_with(
     let (commit, branch) = (short_commit(commit), branch.branch().to_owned());
     Err(
         CommandError::new(format!("commit {commit} of {task} is not on {branch}"))
-            .hint("check out the branch that has it, or use `git revert` where history was rewritten"),
+            .hint("check out the branch that has it, or use `git revert` if history was rewritten"),
     )
 }
 
-/// Lands what undoes the commits of a rollback, or what brings them back. Each commit is on record before its branch moves.
-/// Where they cannot land, the rollback is as it was before.
+/// Lands the commits that revert or reapply the work of a rollback. Each commit is recorded before its branch moves. If
+/// they cannot land, the rollback is left as it was.
 pub(super) fn land(
     context: &Context<'_>,
     store: &mut Store,
@@ -129,8 +128,8 @@ pub(super) fn land(
         return Ok(());
     }
     let before = rollback.clone();
-    if direction == Direction::Forth && rollback.state != RollbackState::Relanding {
-        // The commits on record are those that undid the work.
+    if direction == Direction::Reapply && rollback.state != RollbackState::Relanding {
+        // The recorded commits are those that undid the work.
         rollback.plan.commits.iter_mut().for_each(|step| step.landing = None);
         store.put_plan(rollback)?;
         store.set_rollback_state(&rollback.id, RollbackState::Relanding)?;
@@ -138,11 +137,11 @@ pub(super) fn land(
     let landed = land_commits(context, store, rollback, direction);
     if landed.is_err() {
         match direction {
-            Direction::Back => store.drop_rollback(&rollback.id)?,
-            Direction::Forth if before.state == RollbackState::Relanding => {
+            Direction::Revert => store.drop_rollback(&rollback.id)?,
+            Direction::Reapply if before.state == RollbackState::Relanding => {
                 store.set_rollback_state(&rollback.id, RollbackState::Done)?;
             }
-            Direction::Forth => {
+            Direction::Reapply => {
                 store.put_plan(&before)?;
                 store.set_rollback_state(&rollback.id, before.state)?;
             }
@@ -157,9 +156,9 @@ fn land_commits(
     rollback: &mut Rollback,
     direction: Direction,
 ) -> Result<(), CommandError> {
-    // The newest first where work is undone, and last where it comes back.
+    // Work is undone newest first, and brought back oldest first.
     let mut steps = rollback.plan.commits.clone();
-    if direction == Direction::Forth {
+    if direction == Direction::Reapply {
         steps.reverse();
     }
     let (root, base) = (&context.project.root, base_of(&steps));
@@ -184,7 +183,7 @@ fn land_commits(
     landed.map(drop).map_err(|error| refused(&steps, &error))
 }
 
-/// Refuses to bring back the work of tasks that were changed since.
+/// Fails if tasks of the rollback have changed since.
 pub(super) fn refuse_changed(store: &Store, rollback: &Rollback) -> Result<(), CommandError> {
     for step in &rollback.plan.commits {
         let task = store.task(&step.task)?;
@@ -196,10 +195,10 @@ pub(super) fn refuse_changed(store: &Store, rollback: &Rollback) -> Result<(), C
         });
         if !is_open {
             return Err(CommandError::new(format!(
-                "{} cannot be undone: {} is not open any more",
+                "{} cannot be undone: {} is no longer open",
                 rollback.id, step.task
             ))
-            .hint(format!("`ralph task show {}` tells what became of it", step.task)));
+            .hint(format!("run `ralph task show {}` to see what happened", step.task)));
         }
     }
     Ok(())
@@ -214,11 +213,11 @@ fn changes(context: &Context<'_>, group: &[CommitStep], direction: Direction) ->
     let change = |step: &CommitStep| {
         let (subject, task, commit) = (&step.subject, &step.task, &step.commit);
         match direction {
-            Direction::Back => {
+            Direction::Revert => {
                 let message = format!("Revert \"{subject}\"\n\nThis reverts commit {commit}.\n\nTask: {task}\n");
                 Change::undoing(root, commit, message)
             }
-            Direction::Forth => {
+            Direction::Reapply => {
                 let message = format!("Reapply \"{subject}\"\n\nThis applies commit {commit} again.\n\nTask: {task}\n");
                 Change::repeating(root, commit, message)
             }

@@ -1,8 +1,8 @@
-//! `ralph rollback` takes back what memory got from a task, an iteration or a run; `ralph undo` takes back the code too.
+//! `ralph rollback` rolls back what a task, iteration or run added to memory; `ralph undo` also reverts the code.
 
 mod code;
 mod notes;
-mod shown;
+mod report;
 
 use std::borrow::Cow;
 
@@ -15,41 +15,41 @@ use super::journal::{WhichIteration, find_run};
 use super::task::store_to_write;
 use crate::context::Context;
 use crate::error::CommandError;
-use notes::{take_stock, write_notes};
-use shown::{confirmed, described, report};
+use notes::{record_edits, write_notes};
+use report::{confirm, describe, report};
 
 pub(crate) use code::short_commit;
-pub(super) use notes::notebooks;
+pub(super) use notes::note_repositories;
 
-/// Take back what memory got from an iteration or a run
+/// Roll back what an iteration or run added to memory
 ///
-/// Memories, guardrails and knowledge entries that it added are removed, those that it changed or deleted get their former text
-/// again; so does the scratchpad, where it was changed with `ralph scratchpad`. Learnings that came only from it, its proposals
-/// and its proposed tasks are rejected. What was changed afterwards stays and is named. The journal stays as it is, and so does
-/// the code: `ralph undo` reverts that too.
+/// Memories, guardrails and knowledge entries that it added are removed; those that it changed or deleted are restored,
+/// as are changes of the scratchpad made with `ralph scratchpad`. Learnings that came only from it, its proposals and
+/// its proposed tasks are rejected. Anything changed afterwards is kept and listed. The journal and the code stay as
+/// they are; `ralph undo` also reverts the code.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph rollback 12 --dry-run           # an iteration, by its number
+  ralph rollback 12 --dry-run           # an iteration by its number
   ralph rollback run-1a2b3c4d/3
   ralph rollback t-1a2b3c               # every attempt at a task
-  ralph rollback run-1a2b3c4d --yes     # everything of a run
+  ralph rollback run-1a2b3c4d --yes     # a whole run
   ralph rollback --undo roll-5e6f7a8b")]
 pub(crate) struct RollbackArgs {
-    /// Number of an iteration in the journal, RUN/ITERATION, or the id of a run or a task
+    /// Journal number of an iteration, RUN/ITERATION, or id of a run or task
     #[arg(value_name = "TASK|ITERATION|RUN", required_unless_present = "undo")]
     target: Option<String>,
-    /// Undo a rollback, by its id
+    /// Id of a rollback to undo
     #[arg(long, value_name = "ID", conflicts_with = "target")]
     undo: Option<String>,
     #[command(flatten)]
     options: Options,
 }
 
-/// Undo finished work: revert its commit, reopen its task, roll back its memory
+/// Undo finished tasks: revert commits and roll back memory
 ///
-/// Each commit is reverted with a new commit on the branch where it landed; your uncommitted changes stay. If later changes
-/// conflict, nothing is changed and the files are named. What memory got from the work is shown and rolled back, as
-/// `ralph rollback` does it.
+/// Each commit is reverted by a new commit on the branch where it landed; your uncommitted changes are kept. The task
+/// is reopened. If later changes conflict, nothing is changed and the conflicting files are listed. What the work added
+/// to memory is rolled back as with `ralph rollback`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph undo t-1a2b3c --dry-run
@@ -57,13 +57,13 @@ pub(crate) struct RollbackArgs {
   ralph undo run-1a2b3c4d               # every task that a run finished
   ralph undo roll-5e6f7a8b              # undo an undo")]
 pub(crate) struct UndoArgs {
-    /// Id of a task or a run, number of an iteration, RUN/ITERATION, or the id of an undo
+    /// Id of a task, run or undo, journal number of an iteration, or RUN/ITERATION
     #[arg(value_name = "TASK|ITERATION|RUN|ID")]
     target: String,
     /// Guidance for the next attempt
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// Keep what memory got from the work
+    /// Keep what the work added to memory
     #[arg(long)]
     keep_memory: bool,
     #[command(flatten)]
@@ -72,22 +72,23 @@ pub(crate) struct UndoArgs {
 
 #[derive(Debug, Args)]
 struct Options {
-    /// Show what would happen, and change nothing
+    /// Show what would happen without changing anything
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Write what is done as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Whether a plan is carried out or undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
-    Back,
-    Forth,
+    /// Carry out the rollback.
+    Revert,
+    /// Undo the rollback.
+    Reapply,
 }
 
 pub(crate) fn cmd_rollback(context: &Context<'_>, args: &RollbackArgs) -> Result<(), CommandError> {
@@ -117,7 +118,7 @@ pub(crate) fn cmd_undo(context: &Context<'_>, args: &UndoArgs) -> Result<(), Com
     undo(context, &args.options, &mut store, (target, comment, !args.keep_memory))
 }
 
-/// Shows what undoing a task would do, or does it, without a question.
+/// Undoes a task, or shows what that would do, without asking.
 pub(super) fn undo_task(context: &Context<'_>, task: &TaskId, dry_run: bool) -> Result<(), CommandError> {
     let options = Options {
         dry_run,
@@ -143,17 +144,15 @@ fn undo(
     roll_back(context, options, store, work)
 }
 
-/// What is to be rolled back.
 struct Work {
     target: RollbackTarget,
-    /// Whether its commits are undone.
     code: bool,
     memory: bool,
     comment: Option<String>,
 }
 
-/// A rollback of the same that was interrupted.
-fn begun(context: &Context<'_>, store: &Store, work: &Work) -> Result<Option<Rollback>, CommandError> {
+/// An interrupted rollback of the same work.
+fn interrupted(context: &Context<'_>, store: &Store, work: &Work) -> Result<Option<Rollback>, CommandError> {
     let all = store.rollbacks(context.project.worktree_name())?;
     let is_begun = |rollback: &Rollback| matches!(rollback.state, RollbackState::Landing | RollbackState::Open);
     Ok(all.into_iter().find(|rollback| {
@@ -164,11 +163,11 @@ fn begun(context: &Context<'_>, store: &Store, work: &Work) -> Result<Option<Rol
 
 fn roll_back(context: &Context<'_>, options: &Options, store: &mut Store, work: Work) -> Result<(), CommandError> {
     let worktree = context.project.worktree_name();
-    take_stock(context, store)?;
-    let mut rollback = match begun(context, store, &work)? {
+    record_edits(context, store)?;
+    let mut rollback = match interrupted(context, store, &work)? {
         Some(begun) if options.dry_run => {
-            let steps = described(store, &begun.plan, Direction::Back)?;
-            return report(context, options, (None, Direction::Back), (&steps, &[]));
+            let steps = describe(store, &begun.plan, Direction::Revert)?;
+            return report(context, options, (None, Direction::Revert), (&steps, &[]));
         }
         Some(begun) => begun,
         None => {
@@ -182,16 +181,16 @@ fn roll_back(context: &Context<'_>, options: &Options, store: &mut Store, work: 
             };
             plan.commits = commits;
             plan.comment = work.comment;
-            let steps = described(store, &plan, Direction::Back)?;
+            let steps = describe(store, &plan, Direction::Revert)?;
             let kept = plan.kept.clone();
             if options.dry_run || plan.is_empty() {
-                return report(context, options, (None, Direction::Back), (&steps, &kept));
+                return report(context, options, (None, Direction::Revert), (&steps, &kept));
             }
             let question = match plan.commits.is_empty() {
                 true => "Roll this back?",
                 false => "Undo this?",
             };
-            confirmed(context, options, (&steps, &kept), question)?;
+            confirm(context, options, (&steps, &kept), question)?;
             let now = context.clock().now();
             let target = (worktree, &work.target);
             let begun = context.with_entropy(|entropy| store.begin_rollback(target, &plan, entropy, now));
@@ -201,51 +200,51 @@ fn roll_back(context: &Context<'_>, options: &Options, store: &mut Store, work: 
         }
     };
     if rollback.state == RollbackState::Landing {
-        code::land(context, store, &mut rollback, Direction::Back)?;
+        code::land(context, store, &mut rollback, Direction::Revert)?;
         store.roll_back_landed(&rollback, context.clock().now())?;
     }
-    let steps = described(store, &rollback.plan, Direction::Back)?;
+    let steps = describe(store, &rollback.plan, Direction::Revert)?;
     let mut kept = rollback.plan.kept.clone();
-    kept.extend(write_notes(context, store, &rollback.plan.notes, Direction::Back)?);
+    kept.extend(write_notes(context, store, &rollback.plan.notes, Direction::Revert)?);
     store.set_rollback_state(&rollback.id, RollbackState::Done)?;
-    report(context, options, (Some(&rollback), Direction::Back), (&steps, &kept))
+    report(context, options, (Some(&rollback), Direction::Revert), (&steps, &kept))
 }
 
 fn undo_rollback(context: &Context<'_>, options: &Options, store: &mut Store, id: &str) -> Result<(), CommandError> {
     let all = store.rollbacks(context.project.worktree_name())?;
     let mut named = all.into_iter().filter(|rollback| rollback.id.as_str().starts_with(id));
     let (Some(mut rollback), None) = (named.next(), named.next()) else {
-        return Err(CommandError::new(format!("there is no rollback {id} in this worktree"))
-            .hint("`ralph rollback` and `ralph undo` print the id of each"));
+        return Err(CommandError::new(format!("rollback not found in this worktree: {id}"))
+            .hint("`ralph rollback` and `ralph undo` print the id of each rollback"));
     };
     match rollback.state {
-        RollbackState::Undone => return Err(CommandError::new(format!("{} was undone before", rollback.id))),
+        RollbackState::Undone => return Err(CommandError::new(format!("{} is already undone", rollback.id))),
         RollbackState::Landing => {
             let finish = finishing_command(&rollback).unwrap_or_default();
             return Err(CommandError::new(format!("{} is not finished", rollback.id))
-                .hint(format!("`{finish}` finishes it, then it can be undone")));
+                .hint(format!("finish it with `{finish}` first")));
         }
         _ => {}
     }
-    take_stock(context, store)?;
-    let steps = described(store, &rollback.plan, Direction::Forth)?;
+    record_edits(context, store)?;
+    let steps = describe(store, &rollback.plan, Direction::Reapply)?;
     if options.dry_run {
-        return report(context, options, (Some(&rollback), Direction::Forth), (&steps, &[]));
+        return report(context, options, (Some(&rollback), Direction::Reapply), (&steps, &[]));
     }
     if rollback.state != RollbackState::Undoing {
         if rollback.state != RollbackState::Relanding {
             code::refuse_changed(store, &rollback)?;
-            confirmed(context, options, (&steps, &[]), "Undo the rollback?")?;
+            confirm(context, options, (&steps, &[]), "Undo the rollback?")?;
         }
-        code::land(context, store, &mut rollback, Direction::Forth)?;
+        code::land(context, store, &mut rollback, Direction::Reapply)?;
         store.begin_undo(&rollback, context.clock().now())?;
     }
-    let kept = write_notes(context, store, &rollback.plan.notes, Direction::Forth)?;
+    let kept = write_notes(context, store, &rollback.plan.notes, Direction::Reapply)?;
     store.set_rollback_state(&rollback.id, RollbackState::Undone)?;
-    report(context, options, (Some(&rollback), Direction::Forth), (&steps, &kept))
+    report(context, options, (Some(&rollback), Direction::Reapply), (&steps, &kept))
 }
 
-/// The command that finishes a rollback that was interrupted, or its undoing; none for any other.
+/// The command that finishes an interrupted rollback or its undo, if any.
 pub(super) fn finishing_command(rollback: &Rollback) -> Option<String> {
     let command = match rollback.plan.commits.is_empty() {
         true => "rollback",
@@ -258,7 +257,6 @@ pub(super) fn finishing_command(rollback: &Rollback) -> Option<String> {
     }
 }
 
-/// The command that undoes a rollback.
 fn undoing_command(rollback: &Rollback) -> String {
     match rollback.plan.commits.is_empty() {
         true => format!("ralph rollback --undo {}", rollback.id),

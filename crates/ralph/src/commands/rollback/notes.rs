@@ -1,7 +1,7 @@
-//! The notes of a rollback, written to their files.
+//! Writes the notes of a rollback to their files.
 
-use ralph_memory::capture::{Notebook, PutBack, SecretPolicy};
-use ralph_model::Shelf;
+use ralph_memory::capture::{NoteRepository, RestoreOutcome, SecretPolicy};
+use ralph_model::NoteFileKind;
 use ralph_store::{Kept, LoggedEntry, NoteStep, ScratchpadChange, Store};
 
 use super::Direction;
@@ -10,31 +10,31 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-pub(crate) fn notebooks<'a>(context: &'a Context<'_>) -> [Notebook<'a>; 2] {
-    [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own))
+pub(crate) fn note_repositories<'a>(context: &'a Context<'_>) -> [NoteRepository<'a>; 2] {
+    [NoteFileKind::Memories, NoteFileKind::Guardrails].map(|kind| context.note_repository(kind, Spelling::Own))
 }
 
-/// What people changed by hand is found before anything is planned.
-pub(super) fn take_stock(context: &Context<'_>, store: &mut Store) -> Result<(), CommandError> {
-    for notebook in notebooks(context) {
-        notebook.take_stock()?;
+/// Records edits made by hand before a rollback is planned.
+pub(super) fn record_edits(context: &Context<'_>, store: &mut Store) -> Result<(), CommandError> {
+    for note_repository in note_repositories(context) {
+        note_repository.sync_log()?;
     }
-    Ok(context.knowledge().take_stock(store, context.clock().now())?)
+    Ok(context.knowledge().sync_log(store, context.clock().now())?)
 }
 
-/// Writes the notes of a plan. Those that are in another state than the plan expects stay, and are returned.
+/// Writes the notes of a plan. Notes in an unexpected state are kept and returned.
 pub(super) fn write_notes(
     context: &Context<'_>,
     store: &mut Store,
     steps: &[NoteStep],
     direction: Direction,
 ) -> Result<Vec<Kept>, CommandError> {
-    let notebooks = notebooks(context);
+    let note_repositories = note_repositories(context);
     let knowledge = context.knowledge();
     let mut kept = Vec::new();
     for step in steps {
         let (mut from, mut to) = (store.logged_entry(Some(step.from))?, store.logged_entry(step.to)?);
-        if direction == Direction::Forth {
+        if direction == Direction::Reapply {
             std::mem::swap(&mut from, &mut to);
         }
         let outcome = match (&from, &to) {
@@ -46,18 +46,20 @@ pub(super) fn write_notes(
                 knowledge.put_back(store, &step.id, states, context.clock().now())?
             }
             _ => {
-                let here = notebooks.iter().find(|notebook| notebook.log.file.path == step.path);
+                let here = note_repositories
+                    .iter()
+                    .find(|note_repository| note_repository.log.file.path == step.path);
                 match here {
-                    Some(notebook) => {
-                        let (outcome, stored) = notebook.put_back(&step.id, (note(&from), note(&to)))?;
-                        context.report_stored(notebook, &stored);
+                    Some(note_repository) => {
+                        let (outcome, stored) = note_repository.put_back(&step.id, (note(&from), note(&to)))?;
+                        context.report_stored(note_repository, &stored);
                         outcome
                     }
-                    None => PutBack::Kept,
+                    None => RestoreOutcome::Kept,
                 }
             }
         };
-        if outcome == PutBack::Kept {
+        if outcome == RestoreOutcome::Kept {
             kept.push(Kept {
                 id: step.id.clone(),
                 reason: "changed in the meantime".to_owned(),
@@ -67,13 +69,13 @@ pub(super) fn write_notes(
     Ok(kept)
 }
 
-/// Removes a text of the scratchpad, or puts it back: at the end where it was appended, in front where it was cleared.
+/// Removes a text from the scratchpad or puts it back: at the end if it was appended, at the front if it was cleared.
 fn put_back_text(
     context: &Context<'_>,
     note: &str,
     states: (&LoggedEntry, &LoggedEntry),
     direction: Direction,
-) -> Result<PutBack, CommandError> {
+) -> Result<RestoreOutcome, CommandError> {
     let scratchpad = context.scratchpad();
     let change = match states {
         (LoggedEntry::Scratchpad(text), _) => {
@@ -82,19 +84,19 @@ fn put_back_text(
         }
         (_, LoggedEntry::Scratchpad(text)) => {
             match direction {
-                Direction::Back => scratchpad.put_in_front(text)?,
-                Direction::Forth => {
-                    // One that was interrupted may have appended it already.
+                Direction::Revert => scratchpad.put_in_front(text)?,
+                Direction::Reapply => {
+                    // An interrupted undo may have appended it already.
                     scratchpad.remove(text)?;
                     scratchpad.append(text, SecretPolicy::Allow)?;
                 }
             }
             ScratchpadChange::Restored { note, text }
         }
-        _ => return Ok(PutBack::Before),
+        _ => return Ok(RestoreOutcome::Unchanged),
     };
     scratchpad::record(context, &scratchpad, change);
-    Ok(PutBack::Done)
+    Ok(RestoreOutcome::Done)
 }
 
 fn note(entry: &LoggedEntry) -> Option<&ralph_model::Note> {

@@ -1,4 +1,4 @@
-//! Which agent works: the one that a flag names, the configured one, else the first that is installed.
+//! Chooses the agent: the one named by a flag, else the configured one, else the first that is installed.
 
 use std::sync::Arc;
 
@@ -10,21 +10,20 @@ use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
 use crate::programs::find_program;
-use crate::surroundings::ProgramClock;
+use crate::project_env::ProgramClock;
 
-/// The agent of a run.
 pub(super) struct ChosenAgent {
     pub(super) driver: Box<dyn Agent>,
-    /// How it came to be chosen, in a few words.
+    /// Why it was chosen.
     pub(super) how: &'static str,
-    /// The configured models, if they are this agent's.
+    /// The configured models, if they belong to this agent.
     pub(super) models: Vec<String>,
     has_other_models: bool,
 }
 
 impl ChosenAgent {
-    /// Who works, and what it may do.
-    pub(super) fn in_words(&self, config: &Config) -> String {
+    /// The agent and its permissions, for people.
+    pub(super) fn describe(&self, config: &Config) -> String {
         let (name, how) = (self.driver.name(), self.how);
         let granted = self.driver.permissions(config.agent.permissions);
         let permissions = granted.map(|granted| match self.driver.permission_words(granted) {
@@ -32,7 +31,7 @@ impl ChosenAgent {
             words => format!(", permissions: {granted} ({})", words.join(" ")),
         });
         let models = if self.has_other_models {
-            "; the configured models are another agent's and not used"
+            "; the configured models belong to another agent and are ignored"
         } else {
             ""
         };
@@ -40,7 +39,7 @@ impl ChosenAgent {
     }
 }
 
-/// Chooses the agent. One that cannot be started is refused before anything is made for it to do.
+/// Chooses the agent, and fails if it cannot be started, before any task is created.
 pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
     let kind = kind_for(config, flag);
     let (command, how) = match flag {
@@ -55,7 +54,7 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
     let words = command.words().unwrap_or_default();
     if let Some(program) = words.first() {
         find_program(program, &context.project.root)
-            .map_err(|why| refused(format!("the agent cannot be started: {why}")))?;
+            .map_err(|why| refused(format!("cannot start the agent: {why}")))?;
     }
     let has_other_models = !config.agent.models.is_empty() && !are_its_models(config, flag, &words);
     Ok(ChosenAgent {
@@ -70,8 +69,7 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
     })
 }
 
-/// The configured models, if they are those of the agent that a run would start. Where none can be started they are taken
-/// for its own: whoever asks has no agent in mind yet.
+/// The configured models, if they belong to the agent that a run would start, or if no agent can be started.
 pub(crate) fn models_of_agent(context: &Context<'_>, config: &Config) -> Vec<String> {
     match chosen(context, config, None) {
         Ok(agent) => agent.models,
@@ -79,9 +77,9 @@ pub(crate) fn models_of_agent(context: &Context<'_>, config: &Config) -> Vec<Str
     }
 }
 
-/// Whether the configured models are those of the agent that these words start. They belong to the configured command.
-/// Where a flag names another agent, or none is configured, names tell that are known for one agent's alone. A program that
-/// is not known, and not configured, has none.
+/// Whether the configured models belong to the agent that these words start. They belong to the configured command. If
+/// a flag names another agent, or none is configured, model names known for only one agent decide. An unknown program
+/// that is not configured has no models.
 fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool {
     let program = program_name(words);
     let configured = config.agent.command.as_ref().and_then(CommandLine::words);
@@ -97,14 +95,14 @@ fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool
         .find(|agent| !agent.models.is_empty() && models.iter().all(|model| agent.models.contains(&model.as_str())));
     match (known(program), named_by) {
         (None, _) => false,
-        // Its adapter takes the same names.
+        // An adapter such as `claude-agent-acp` takes the same model names.
         (Some(_), Some(owner)) => program.split('-').next() == Some(owner.program),
         (Some(_), None) => configured.is_none(),
     }
 }
 
-/// The configured kind, if it is that of the agent that works: it belongs to the configured command. A program that is known
-/// by its name speaks as that one does.
+/// The configured kind, if it applies to the chosen agent: it belongs to the configured command, and a known program
+/// has its own kind.
 fn kind_for(config: &Config, flag: Option<&str>) -> Option<&'static str> {
     let words = flag.and_then(|line| CommandLine::Line(line.to_owned()).words());
     let is_known = words.is_some_and(|words| {
@@ -115,19 +113,18 @@ fn kind_for(config: &Config, flag: Option<&str>) -> Option<&'static str> {
     config.agent.kind.filter(|_| is_its_own).map(AgentKind::word)
 }
 
-/// The command that starts the agent of the configuration, else the first that is installed; and which of them it is.
+/// The configured agent command, else the first installed agent; and which of the two it is.
 pub(crate) fn configured_or_found(config: &Config) -> Result<(CommandLine, &'static str), CommandError> {
     match &config.agent.command {
         Some(command) => Ok((command.clone(), "configured")),
         None => Ok((
-            CommandLine::Line(found(config.agent.kind.map(AgentKind::word))?),
+            CommandLine::Line(first_installed(config.agent.kind.map(AgentKind::word))?),
             "found on the PATH",
         )),
     }
 }
 
-/// The program of the first known agent that is installed.
-fn found(kind: Option<&str>) -> Result<String, CommandError> {
+fn first_installed(kind: Option<&str>) -> Result<String, CommandError> {
     let folders = env::program_folders();
     let mut installed = on_path(&folders).map(|(agent, _)| agent);
     match installed.find(|agent| kind.is_none_or(|kind| kind == agent.driver.word())) {
@@ -135,12 +132,13 @@ fn found(kind: Option<&str>) -> Result<String, CommandError> {
         None => {
             let known: Vec<&str> = known_agents().iter().map(|agent| agent.program).collect();
             let message = format!(
-                "no agent is configured, and none is on the PATH; ralph knows {}",
+                "no agent is configured, and none of these is on the PATH: {}",
                 known.join(", ")
             );
             let first = known_agents().first().map(|agent| agent.install).unwrap_or_default();
             Err(CommandError::new(message).hint(format!(
-                "`{first}` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input"
+                "install the first with `{first}`, or set `[agent] command` in .ralph.toml (or pass --agent COMMAND) \
+                 to any program that reads a prompt from standard input"
             )))
         }
     }
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_is_that_of_the_configured_command() {
+    fn kind_applies_only_to_the_configured_command() {
         let check = |command: Option<&str>, flag: Option<&str>, expected: Option<&str>| {
             let mut config = Config::default();
             config.agent.kind = Some(AgentKind::Claude);
@@ -177,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn models_are_those_of_the_agent_that_they_were_written_for() {
+    fn models_belong_to_the_agent_they_were_configured_for() {
         let claudes = ["haiku", "sonnet", "opus"];
-        // No command, and the names of claude's models.
+        // No configured command; the names are those of claude's models.
         check(None, &claudes, None, "claude", true);
         check(None, &claudes, None, "codex", false);
         check(None, &claudes, Some("codex"), "codex", false);

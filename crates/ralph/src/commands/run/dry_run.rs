@@ -1,4 +1,4 @@
-//! `ralph run --dry-run`: what would be done. Nothing is started, made or claimed.
+//! `ralph run --dry-run`: shows what a run would do. Nothing is started, created or claimed.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
 
 use super::idle::{Idle, idle};
-use super::target::{Meaning, meaning, of_text, read};
+use super::target::{Meaning, meaning, read, task_of_text};
 use super::{RunArgs, Workers};
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
@@ -20,20 +20,16 @@ use crate::error::CommandError;
 use crate::task_list::{parse_list, task_of_file, title_of_file};
 use crate::ui::Style;
 
-/// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 80;
 
 /// The first task of a run.
 enum First {
-    /// It is there.
     Task(Box<Task>),
-    /// It would be made.
     New(NewTask),
-    /// There is none, for this reason where it is known.
+    /// No task is ready, with the reason if it is known.
     None(Option<Idle>),
 }
 
-/// Shows what would be done.
 pub(super) fn show(
     context: &Context<'_>,
     config: &Config,
@@ -45,14 +41,14 @@ pub(super) fn show(
     let mut lines = Vec::new();
     lines.push(match &first {
         First::Task(task) => ("Task", format!("{} {}", task.id, preview(&task.title, TITLE_COLUMNS))),
-        First::New(task) => ("Task", format!("a new one: {}", preview(&task.title, TITLE_COLUMNS))),
+        First::New(task) => ("Task", format!("new: {}", preview(&task.title, TITLE_COLUMNS))),
         First::None(None) => ("Task", "none is ready".to_owned()),
         First::None(Some(idle)) => ("Task", format!("none is ready: {}", idle.why)),
     });
     lines.push((
         "Agent",
         match workers {
-            Ok((agent, _)) => agent.in_words(config),
+            Ok((agent, _)) => agent.describe(config),
             Err(error) => error
                 .lines()
                 .map_or_else(String::new, |(message, _)| message.to_owned()),
@@ -60,10 +56,10 @@ pub(super) fn show(
     ));
     let (task, idle) = match first {
         First::Task(task) => (Some(*task), None),
-        First::New(new) => (Some(imagined(context, new)), None),
+        First::New(new) => (Some(preview_task(context, new)), None),
         First::None(idle) => (None, idle),
     };
-    // Which model it gets depends on the task.
+    // The model depends on the task.
     let chosen = match &task {
         Some(task) => {
             let rule = Rule::of(config, args.model.as_deref());
@@ -72,7 +68,7 @@ pub(super) fn show(
         None => None,
     };
     if let Some(chosen) = &chosen {
-        let model = chosen.model.as_deref().unwrap_or("the agent's own");
+        let model = chosen.model.as_deref().unwrap_or("agent's default");
         lines.push(("Model", format!("{model} ({})", chosen.rationale)));
     }
     match config.verify.commands.as_slice() {
@@ -83,18 +79,18 @@ pub(super) fn show(
         })),
     }
     if let Ok((_, verifier)) = workers {
-        let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
+        let verifier = verifier.sentence.as_deref().unwrap_or("off");
         let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
         lines.push(("Verify", verifier.to_owned()));
     }
-    let nothing = task.is_none();
+    let is_idle = task.is_none();
     if let (Some(task), Some(chosen)) = (task, &chosen) {
         let prompt = prompt_for(context, store.as_ref(), task, (config, chosen))?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((
             "Prompt",
-            format!("{all} tokens, {fixed} of them the same in every prompt"),
+            format!("{all} tokens, {fixed} of them identical in every prompt"),
         ));
     }
     for (title, text) in lines {
@@ -106,7 +102,7 @@ pub(super) fn show(
     if let Some(idle) = idle {
         context.ui.hint(&idle.hint);
     }
-    Ok(if nothing { ExitCode::from(3) } else { ExitCode::SUCCESS })
+    Ok(if is_idle { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
 fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Result<First, CommandError> {
@@ -114,7 +110,7 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
         Meaning::All => Scope::All,
         Meaning::Task(id) => Scope::Task(id),
         Meaning::Feature(feature) => Scope::Feature(feature.id),
-        Meaning::Text(text) => return Ok(First::New(of_text(&text))),
+        Meaning::Text(text) => return Ok(First::New(task_of_text(&text))),
         Meaning::File(path, typed) => return of_file(context, store, &path, &typed),
     };
     let Some(store) = store else {
@@ -123,7 +119,7 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
     first_of(context, store, &scope, None)
 }
 
-/// The first task of a file: one that is there and ready, else one that the file would bring.
+/// The first task of a file: an existing one that is ready, else one that the file would add.
 fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path, typed: &str) -> Result<First, CommandError> {
     let text = read(path)?;
     let title = title_of_file(&context.project, path);
@@ -159,7 +155,7 @@ fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path, typed: &st
                 .map(|task| task.title),
         );
     }
-    // What has parts is done when they are.
+    // A parent is done when its subtasks are, so it is not run itself.
     let parents: HashSet<usize> = items.iter().filter_map(|item| item.parent).collect();
     let open = items
         .into_iter()
@@ -189,7 +185,7 @@ fn first_of(context: &Context<'_>, store: &Store, scope: &Scope, file: Option<&s
     Ok(First::None(idle(context, store, scope, file)?))
 }
 
-/// The tasks at the top that belong to a list: the one that stands for it, and those that it would gather.
+/// The top-level tasks of a list: the task of the list itself, and those that it would adopt.
 fn tops_of_list(store: &Store, title: &str, items: &[ImportItem]) -> Result<Vec<Task>, CommandError> {
     let list = task_of_file(store, title, TaskKind::Once)?;
     let titles: HashSet<&str> = items
@@ -211,8 +207,8 @@ fn all_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
     })?)
 }
 
-/// A task as it would be made.
-fn imagined(context: &Context<'_>, new: NewTask) -> Task {
+/// A task as it would be created.
+fn preview_task(context: &Context<'_>, new: NewTask) -> Task {
     let now = context.clock().now();
     Task {
         id: TaskId::new(0),

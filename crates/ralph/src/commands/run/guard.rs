@@ -1,5 +1,4 @@
-//! What a run does for the safety of the database before it begins: it waits for disk space, makes a backup, and keeps others
-//! from reading what is ralph's.
+//! Protects the database before a run: waits for disk space, makes a backup, and closes ralph's files to other users.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,39 +6,37 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_loop::is_disk_full;
-use ralph_memory::capture::Surroundings;
+use ralph_memory::capture::ProjectEnv;
 use ralph_store::{Backups, RecordCounts, Store, StoreError};
 
-use crate::backup_hint::{is_lost, newest_backup, restore_words};
+use crate::backup_hint::{is_lost, newest_backup, restore_advice};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
 
-/// What a locked database means for a run.
-pub(super) const PAUSED_BY_LOCK: &str = "The run is paused and goes on by itself when it is free; Ctrl+C stops it.";
+pub(super) const PAUSED_BY_LOCK: &str = "The run is paused and continues when the lock is released; Ctrl+C stops it.";
 
-/// How often a full disk is looked at.
-const LOOK: Duration = Duration::from_secs(1);
+const DISK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Makes the folders of a run when there is room for them, and keeps others from reading them. No connection to the database
-/// may be open.
+/// Creates the folders of a run once there is disk space, and closes them to other users. No database connection may be
+/// open.
 pub(super) fn prepare_folders(context: &Context<'_>) -> Result<(), CommandError> {
     wait_for_disk_space(context);
     let project = &context.project;
     project.prepare_database_folder(&project.root.join(paths::RALPH))?;
     project.create_home()?;
-    if let Err(error) = project.close_all_to_others() {
+    if let Err(error) = project.restrict_permissions() {
         context.ui.warning(&format!("{}.", error.message()));
     }
     Ok(())
 }
 
-/// Waits while the disk is full, and says so once. Ctrl+C ends it, as it ends any program.
+/// Waits while the disk is full, and warns once.
 fn wait_for_disk_space(context: &Context<'_>) {
     let project = &context.project;
     let database = project.database();
     let mut places = vec![project.root.clone()];
-    // A folder that does not exist yet is on the disk of the one above it.
+    // A folder that does not exist yet is on the same disk as its nearest existing parent.
     places.extend(
         database
             .ancestors()
@@ -52,40 +49,38 @@ fn wait_for_disk_space(context: &Context<'_>) {
     }
     context
         .ui
-        .warning("The disk is full. The run is paused and goes on by itself when there is room; Ctrl+C stops it.");
+        .warning("The disk is full. The run is paused and continues when there is disk space; Ctrl+C stops it.");
     while is_disk_full(&places) {
-        thread::sleep(LOOK);
+        thread::sleep(DISK_POLL_INTERVAL);
     }
-    context.ui.status("There is room again; the run goes on.");
+    context.ui.status("There is disk space again; the run continues.");
 }
 
-/// Opens the database for a run. While another process keeps it locked, that is said once, and waited for.
+/// Opens the database for a run. Waits while another process keeps it locked, and warns once.
 pub(super) fn open_when_unlocked(context: &Context<'_>) -> Result<Store, CommandError> {
     let mut store = Store::open_or_create(&context.project.fact_store())?;
     store.act_as(context.actor.author());
-    let mut is_told = false;
+    let mut has_warned = false;
     loop {
         match store.probe_write() {
-            // Each probe waits for a while itself.
-            Err(error @ StoreError::Busy { .. }) if !is_told => {
+            // Each probe waits for a while.
+            Err(error @ StoreError::Busy { .. }) if !has_warned => {
                 context.ui.warning(&format!("{error}. {PAUSED_BY_LOCK}"));
-                is_told = true;
+                has_warned = true;
             }
             Err(StoreError::Busy { .. }) => {}
-            // A full disk is waited for when the run begins.
+            // The run waits for a full disk when it begins.
             Ok(()) | Err(StoreError::Full { .. }) => break,
             Err(error) => return Err(error.into()),
         }
     }
-    if is_told {
-        context.ui.status("The database is free again; the run goes on.");
+    if has_warned {
+        context.ui.status("The database is unlocked again; the run continues.");
     }
     Ok(store)
 }
 
-/// The database as it was before a run.
 pub(super) struct DatabaseBefore {
-    /// Its device and inode.
     file: Option<(u64, u64)>,
     counts: Option<RecordCounts>,
 }
@@ -98,13 +93,12 @@ impl DatabaseBefore {
         }
     }
 
-    /// The error of a failed run, with the way to restore the backup if the database is another file than before, damaged, or
-    /// has less on record.
+    /// Adds a hint to restore the backup if the database was replaced, is damaged, or has lost records.
     pub(super) fn hint(&self, context: &Context<'_>, error: CommandError) -> CommandError {
         let place = context.project.fact_store();
         let is_lost = file_id(&place.path) != self.file || is_lost(&place, self.counts);
         match newest_backup(&place).filter(|_| is_lost) {
-            Some(backup) => error.hint(restore_words(&backup)),
+            Some(backup) => error.hint(restore_advice(&backup)),
             None => error,
         }
     }
@@ -115,23 +109,22 @@ fn file_id(path: &Path) -> Option<(u64, u64)> {
     Some((file.dev(), file.ino()))
 }
 
-/// Protects the database at the start of a run. What cannot be done is a warning: it does not keep the run from working.
+/// Protects the database at the start of a run. A failure is only a warning.
 pub(super) fn protect(context: &Context<'_>, store: &Store) {
     let ui = context.ui;
     if let Err(error) = back_up(context, store) {
-        ui.warning(&format!("No backup of the database was made: {}.", error.message()));
+        ui.warning(&format!("Cannot back up the database: {}.", error.message()));
     }
     if store.has_unsafe_log().is_ok_and(|is| is) {
         let shown = context.project.database();
         let shown = context.project.shown(&shown);
         ui.warning(&format!(
-            "{shown} is on a network file system with a write-ahead log, which is not safe there: use it from one machine \
-             only, or run `sqlite3 {shown} 'PRAGMA journal_mode = DELETE'` while nothing else uses it."
+            "{shown} is on a network file system with a write-ahead log, which is not safe there: use it from only one \
+             machine, or run `sqlite3 {shown} 'PRAGMA journal_mode = DELETE'` while nothing else uses it."
         ));
     }
 }
 
-/// Makes a backup if the last one is older than a day.
 fn back_up(context: &Context<'_>, store: &Store) -> Result<(), CommandError> {
     let folder = context.make_state_folder()?;
     let backups = Backups::in_folder(&folder.backups());

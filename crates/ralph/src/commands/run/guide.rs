@@ -1,17 +1,15 @@
-//! Asks the person at the terminal what an agent should do differently whose turn they have stopped.
+//! Asks the user at the terminal for guidance after they stopped the agent's turn.
 
-use ralph_loop::{Asked, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext};
+use ralph_loop::{AfterGuidance, GUIDANCE_CHARACTERS, GuidanceAnswer, GuidanceQuestion, Guide};
 use ralph_memory::capture::{Refusal, SecretPolicy, accept};
 use ralph_model::{count, preview};
 use ralph_process::StopHandle;
 
-use crate::ui::stage::{self, Turn};
-use crate::ui::{AtDialogue, Dialogue, Ending, Heard, Person, lines_of};
+use crate::ui::shared_terminal::{self, PromptAccess};
+use crate::ui::{Answer, Conversation, Dialogue, TerminalConversation, TextEnd, read_lines};
 
-/// How many names of files are shown.
-const MOST_FILES: usize = 5;
+const MAX_FILES: usize = 5;
 
-/// Asks in lines, one after the other.
 pub(super) struct AtTerminal {
     dialogue: Dialogue,
 }
@@ -23,43 +21,43 @@ impl AtTerminal {
 }
 
 impl Guide for AtTerminal {
-    fn ask(&self, about: &Asked, given_up: &StopHandle) -> Guided {
+    fn ask(&self, about: &GuidanceQuestion, given_up: &StopHandle) -> GuidanceAnswer {
         let mut dialogue = self.dialogue.clone();
-        let nothing_said = Guided {
+        let no_guidance = GuidanceAnswer {
             text: None,
-            next: WhatNext::Stop,
+            next: AfterGuidance::Stop,
         };
-        if !dialogue.is_in_front() {
-            // To read would hold this program up until somebody brings it to the front.
-            dialogue.say("Another program has the terminal, so nobody is asked, and the run ends.");
-            return nothing_said;
+        if !dialogue.is_foreground() {
+            // Reading would stop this background process until it is brought to the foreground.
+            dialogue.say("The run is in the background and cannot ask for guidance, so it ends.");
+            return no_guidance;
         }
-        if stage::give_to_person(&|| given_up.is_wanted()) == Turn::Never {
-            return nothing_said;
+        if shared_terminal::begin_prompt(&|| given_up.is_requested()) == PromptAccess::Abandoned {
+            return no_guidance;
         }
-        dialogue.forget_what_was_typed();
+        dialogue.discard_typed_ahead();
         converse(
-            &mut AtDialogue {
+            &mut TerminalConversation {
                 dialogue: &mut dialogue,
-                is_broken_off: &|| given_up.is_wanted(),
+                is_interrupted: &|| given_up.is_requested(),
             },
             about,
         )
     }
 }
 
-fn converse(person: &mut dyn Person, about: &Asked) -> Guided {
+fn converse(person: &mut dyn Conversation, about: &GuidanceQuestion) -> GuidanceAnswer {
     introduce(person, about);
     let (text, ending) = text_of(person);
     if has_secret(&text) {
-        // It would stand in every later prompt of the task.
-        person.say("What looks like a secret is masked.");
+        // The text goes into every later prompt of the task.
+        person.say("Text that looks like a secret is masked.");
     }
     let next = match ending {
-        Ending::BrokenOff => WhatNext::Stop,
-        Ending::Said => goes_on(person),
+        TextEnd::Interrupted => AfterGuidance::Stop,
+        TextEnd::Complete => goes_on(person),
     };
-    Guided {
+    GuidanceAnswer {
         text: (!text.trim().is_empty()).then_some(text),
         next,
     }
@@ -69,21 +67,20 @@ fn has_secret(text: &str) -> bool {
     accept(text, SecretPolicy::Refuse).is_err_and(|refusal| matches!(refusal, Refusal::Secret { .. }))
 }
 
-/// Says what was stopped, and asks.
-fn introduce(person: &mut dyn Person, about: &Asked) {
+fn introduce(person: &mut dyn Conversation, about: &GuidanceQuestion) {
     let columns = person.columns();
-    let Asked {
+    let GuidanceQuestion {
         iteration, task, title, ..
     } = about;
     person.say("");
     person.say(&preview(
-        &format!("Iteration {iteration} is stopped: {task} {title}"),
+        &format!("Stopped iteration {iteration}: {task} {title}"),
         columns,
     ));
     let changed = match about.files.as_slice() {
-        [] => "It has changed no files.".to_owned(),
+        [] => "No files changed.".to_owned(),
         files => {
-            let names: Vec<&str> = files.iter().map(String::as_str).take(MOST_FILES).collect();
+            let names: Vec<&str> = files.iter().map(String::as_str).take(MAX_FILES).collect();
             let more = files.len().saturating_sub(names.len());
             let more = if more == 0 {
                 String::new()
@@ -91,7 +88,7 @@ fn introduce(person: &mut dyn Person, about: &Asked) {
                 format!(" and {more} more")
             };
             format!(
-                "It has changed {}: {}{more}",
+                "Changed {}: {}{more}",
                 count(files.len(), "file", "files"),
                 names.join(", ")
             )
@@ -100,31 +97,32 @@ fn introduce(person: &mut dyn Person, about: &Asked) {
     person.say(&preview(&changed, columns));
     person.ask("What should it do differently?");
     // Short, for narrow screens.
-    person.say("Several lines; an empty one ends them.");
-    person.say("No line at all leaves the task as it is.");
+    person.say("Finish with an empty line.");
+    person.say("Enter nothing to leave the task as it is.");
     person.say("Ctrl+C stops the run.");
 }
 
-/// The lines up to an empty one; those that were finished before it was broken off are kept.
-fn text_of(person: &mut dyn Person) -> (String, Ending) {
-    let (text, ending) = lines_of(person);
+/// The lines up to an empty one. Finished lines are kept even if the input is interrupted.
+fn text_of(person: &mut dyn Conversation) -> (String, TextEnd) {
+    let (text, ending) = read_lines(person);
     let characters = text.chars().count();
-    if ending == Ending::Said && characters > GUIDANCE_CHARACTERS {
+    if ending == TextEnd::Complete && characters > GUIDANCE_CHARACTERS {
         person.say(&format!(
-            "That is {characters} characters; the first {GUIDANCE_CHARACTERS} are kept. Put the rest into a file and name it."
+            "That is {characters} characters; only the first {GUIDANCE_CHARACTERS} are kept. Put the rest in a file \
+             and mention its path."
         ));
     }
     (text, ending)
 }
 
-fn goes_on(person: &mut dyn Person) -> WhatNext {
+fn goes_on(person: &mut dyn Conversation) -> AfterGuidance {
     loop {
-        let Heard::Line(answer) = person.answer("Go on with the task? [Y/n] ") else {
-            return WhatNext::Stop;
+        let Answer::Line(answer) = person.answer("Continue with the task? [Y/n] ") else {
+            return AfterGuidance::Stop;
         };
         match answer.trim().to_lowercase().as_str() {
-            "" | "y" | "yes" => return WhatNext::GoOn,
-            "n" | "no" => return WhatNext::Stop,
+            "" | "y" | "yes" => return AfterGuidance::GoOn,
+            "n" | "no" => return AfterGuidance::Stop,
             _ => person.say("Answer y (yes) or n (no)."),
         }
     }
@@ -136,15 +134,15 @@ mod tests {
     use insta::assert_snapshot;
     use ralph_model::TaskId;
 
-    /// A person who types this, and what they see.
+    /// A user who types these lines, and what they see.
     struct Scripted {
-        types: Vec<Heard>,
+        types: Vec<Answer>,
         pasted: bool,
         sees: String,
         columns: usize,
     }
 
-    impl Person for Scripted {
+    impl Conversation for Scripted {
         fn say(&mut self, line: &str) {
             self.sees.push_str(line);
             self.sees.push('\n');
@@ -154,16 +152,16 @@ mod tests {
             self.say(question);
         }
 
-        fn answer(&mut self, after: &str) -> Heard {
+        fn answer(&mut self, after: &str) -> Answer {
             let heard = if self.types.is_empty() {
-                Heard::End
+                Answer::End
             } else {
                 self.types.remove(0)
             };
             let typed = match &heard {
-                Heard::Line(line) => line.as_str(),
-                Heard::End => "^D",
-                Heard::BrokenOff => "^C",
+                Answer::Line(line) => line.as_str(),
+                Answer::End => "^D",
+                Answer::Interrupted => "^C",
             };
             self.say(&format!("{after}{typed}"));
             heard
@@ -178,8 +176,8 @@ mod tests {
         }
     }
 
-    fn about(files: usize) -> Asked {
-        Asked {
+    fn about(files: usize) -> GuidanceQuestion {
+        GuidanceQuestion {
             iteration: 3,
             task: TaskId::new(0x1a2b3c),
             title: "Parse dates".to_owned(),
@@ -189,9 +187,9 @@ mod tests {
 
     fn typed(lines: &[&str]) -> Scripted {
         let line = |line: &&str| match *line {
-            "^C" => Heard::BrokenOff,
-            "^D" => Heard::End,
-            line => Heard::Line(line.to_owned()),
+            "^C" => Answer::Interrupted,
+            "^D" => Answer::End,
+            line => Answer::Line(line.to_owned()),
         };
         Scripted {
             types: lines.iter().map(line).collect(),
@@ -202,23 +200,23 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_sees() {
+    fn dialogue_as_shown() {
         let mut person = typed(&["Use jiff.", "No chrono.", "", "what?", "y"]);
         converse(&mut person, &about(7));
         assert_snapshot!(person.sees, @"
 
-        Iteration 3 is stopped: t-1a2b3c Parse dates
-        It has changed 7 files: src/1.rs, src/2.rs, src/3.rs, src/4.rs, src/5.rs and 2 more
+        Stopped iteration 3: t-1a2b3c Parse dates
+        Changed 7 files: src/1.rs, src/2.rs, src/3.rs, src/4.rs, src/5.rs and 2 more
         What should it do differently?
-        Several lines; an empty one ends them.
-        No line at all leaves the task as it is.
+        Finish with an empty line.
+        Enter nothing to leave the task as it is.
         Ctrl+C stops the run.
         > Use jiff.
         > No chrono.
         > 
-        Go on with the task? [Y/n] what?
+        Continue with the task? [Y/n] what?
         Answer y (yes) or n (no).
-        Go on with the task? [Y/n] y
+        Continue with the task? [Y/n] y
         ");
         let mut narrow = Scripted {
             columns: 20,
@@ -227,32 +225,32 @@ mod tests {
         converse(&mut narrow, &about(1));
         assert_snapshot!(narrow.sees, @"
 
-        Iteration 3 is stop…
-        It has changed 1 fi…
+        Stopped iteration 3…
+        Changed 1 file: src…
         What should it do differently?
-        Several lines; an empty one ends them.
-        No line at all leaves the task as it is.
+        Finish with an empty line.
+        Enter nothing to leave the task as it is.
         Ctrl+C stops the run.
         > 
-        Go on with the task? [Y/n] n
+        Continue with the task? [Y/n] n
         ");
     }
 
     #[track_caller]
-    fn check(lines: &[&str], text: Option<&str>, next: WhatNext) {
+    fn check(lines: &[&str], text: Option<&str>, next: AfterGuidance) {
         let guided = converse(&mut typed(lines), &about(0));
         assert_eq!((guided.text.as_deref(), guided.next), (text, next), "{lines:?}");
     }
 
     #[test]
-    fn lines_end_with_an_empty_one_and_nothing_typed_is_lost() {
-        use WhatNext::{GoOn, Stop};
+    fn empty_line_ends_guidance() {
+        use AfterGuidance::{GoOn, Stop};
         check(&["a", "b", "", ""], Some("a\nb\n"), GoOn);
         check(&["a", " ", "Yes"], Some("a\n"), GoOn);
         check(&["a", "", "n"], Some("a\n"), Stop);
         check(&["", ""], None, GoOn);
         check(&["", "NO"], None, Stop);
-        // Ctrl+D ends a text as an empty line does; without any text it is all that there is to say.
+        // Ctrl+D ends a text like an empty line; without any text it means no guidance.
         check(&["a", "^D", "y"], Some("a\n"), GoOn);
         check(&["a", "", "^D"], Some("a\n"), Stop);
         check(&["^D", "y"], None, Stop);
@@ -263,26 +261,30 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_line_in_what_was_pasted_does_not_end_it() {
+    fn empty_line_in_pasted_text_does_not_end_it() {
         let mut person = Scripted {
             pasted: true,
             ..typed(&["first", "", "second", "", "y"])
         };
         let guided = converse(&mut person, &about(0));
         assert_eq!(guided.text.as_deref(), Some("first\n\nsecond\n"));
-        assert_eq!(guided.next, WhatNext::GoOn);
+        assert_eq!(guided.next, AfterGuidance::GoOn);
     }
 
     #[test]
-    fn what_is_too_long_is_said() {
+    fn too_long_guidance_is_reported() {
         let long = "x".repeat(crate::ui::LONGEST_LINE);
         let mut person = typed(&[&long, &long, &long, &long, &long, "", "y"]);
         converse(&mut person, &about(0));
         assert!(
-            person.sees.contains("Say on another line what is missing."),
+            person.sees.contains("Enter the rest on another line."),
             "{}",
             person.sees
         );
-        assert!(person.sees.contains("the first 16384 are kept."), "{}", person.sees);
+        assert!(
+            person.sees.contains("only the first 16384 are kept."),
+            "{}",
+            person.sees
+        );
     }
 }

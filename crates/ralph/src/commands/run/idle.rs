@@ -1,4 +1,4 @@
-//! A run that is asked for a task, a feature or a file with which nothing can be begun: it is said why, and no run begins.
+//! Explains why a run of a task, a feature or a file would do nothing; then no run begins.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -10,29 +10,27 @@ use crate::commands::task::{MENTION_COLUMNS, blockers, commits_of_others_here};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The exit codes of a run that has nothing to do, and of one that a person has to help.
+/// Exit codes: nothing to do, and something needs the user's attention.
 const NOTHING_TO_DO: u8 = 3;
-const LEFT_FOR_PERSON: u8 = 4;
+const NEEDS_ATTENTION: u8 = 4;
 
 /// Why a run would do nothing.
 pub(super) struct Idle {
-    /// Why, as a sentence.
     pub(super) why: String,
     pub(super) hint: String,
     pub(super) code: u8,
 }
 
 impl Idle {
-    /// Says it.
-    pub(super) fn tell(self, context: &Context<'_>) -> Result<ExitCode, CommandError> {
+    pub(super) fn report(self, context: &Context<'_>) -> Result<ExitCode, CommandError> {
         context.ui.data(&format!("{}\n", self.why))?;
         context.ui.hint(&self.hint);
         Ok(ExitCode::from(self.code))
     }
 }
 
-/// Why a run of this scope would do nothing; none when it would do something, or when it is about all tasks. `file`
-/// is the file that the task stands for, as it was typed.
+/// Why a run of this scope would do nothing; none if it would do something, or if the scope is all tasks. `file` is the
+/// file that the task represents, as typed.
 pub(super) fn idle(
     context: &Context<'_>,
     store: &Store,
@@ -48,16 +46,16 @@ pub(super) fn idle(
     if task.status == TaskStatus::Proposed {
         return Ok(Some(Idle {
             why: format!("{id} is proposed and needs review."),
-            hint: format!("`ralph review --accept {id}` accepts it, `ralph review` shows all that needs review."),
-            code: LEFT_FOR_PERSON,
+            hint: format!("Run `ralph review --accept {id}` to accept it, or `ralph review` to see all proposals."),
+            code: NEEDS_ATTENTION,
         }));
     }
     let commits_here = commits_of_others_here(context, store)?;
-    let standing = store.standing(scope, context.project.worktree_name(), &commits_here)?;
+    let standing = store.scope_counts(scope, context.project.worktree_name(), &commits_here)?;
     if standing.open > 0 {
         return Ok(None);
     }
-    let has_parts = !store.children(id)?.is_empty();
+    let has_subtasks = !store.children(id)?.is_empty();
     let is_list = file.is_some() && task.kind == TaskKind::Once;
     let name = file.map_or_else(|| id.to_string(), str::to_owned);
     Ok(Some(match (standing.failed, standing.waiting) {
@@ -65,31 +63,33 @@ pub(super) fn idle(
         (0, 0) => Idle {
             why: match is_list {
                 true => format!("All items of {name} are done."),
-                false => format!("{name} is done already."),
+                false => format!("{name} is already done."),
             },
-            hint: reset_hint(id, has_parts),
+            hint: reset_hint(id, has_subtasks),
             code: NOTHING_TO_DO,
         },
         (0, _) => Idle {
             why: waits(store, &task, &name)?,
-            hint: "`ralph run` works on what is ready.".to_owned(),
-            code: LEFT_FOR_PERSON,
+            hint: "Run `ralph run` to work on the tasks that are ready.".to_owned(),
+            code: NEEDS_ATTENTION,
         },
         (failed, _) => Idle {
-            why: match has_parts {
+            why: match has_subtasks {
                 true => format!(
-                    "{} of {name} failed, and nothing else of it is ready.",
+                    "{} of {name} failed, and nothing else in it is ready.",
                     count(failed as usize, "task", "tasks")
                 ),
                 false => format!("{name} has failed."),
             },
-            hint: match has_parts {
+            hint: match has_subtasks {
                 true => {
-                    format!("`ralph task reset {id} --all` opens what has failed, `ralph task tree {id}` shows it.")
+                    format!("Run `ralph task tree {id}` to see failures, `ralph task reset {id} --all` to reopen them.")
                 }
-                false => format!("`ralph task reset {id}` opens it again, `ralph task show {id}` shows what happened."),
+                false => {
+                    format!("Run `ralph task show {id}` to see what happened, or `ralph task reset {id}` to reopen it.")
+                }
             },
-            code: LEFT_FOR_PERSON,
+            code: NEEDS_ATTENTION,
         },
     }))
 }
@@ -101,7 +101,7 @@ fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<
     };
     let (name, scope) = (&feature.name, Scope::Feature(id.clone()));
     let commits_here = commits_of_others_here(context, store)?;
-    let standing = store.standing(&scope, context.project.worktree_name(), &commits_here)?;
+    let standing = store.scope_counts(&scope, context.project.worktree_name(), &commits_here)?;
     let tasks = store.tasks(&TaskFilter {
         which: Which::All,
         feature: Some(id),
@@ -110,12 +110,13 @@ fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<
     if standing.open > 0 {
         return Ok(None);
     }
-    let show = format!("`ralph feature show {name}` shows its tasks, `ralph task reset ID` opens one again.");
+    let show = format!("Run `ralph feature show {name}` to see its tasks, or `ralph task reset ID` to reopen one.");
     let (why, hint, code) = match (standing.failed, standing.waiting) {
         _ if tasks.is_empty() => (
             format!("The feature {name} has no tasks."),
             format!(
-                "`ralph task import --feature {name}` makes them of its plan, `ralph task add TEXT --feature {name}` adds one."
+                "Run `ralph task import --feature {name}` to import its plan, or `ralph task add TEXT --feature \
+                 {name}` to add a task."
             ),
             NOTHING_TO_DO,
         ),
@@ -131,30 +132,33 @@ fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<
             NOTHING_TO_DO,
         ),
         (0, _) => (
-            waits_outside(store, &tasks, &format!("The feature {name}"))?,
-            "`ralph run` works on what is ready.".to_owned(),
-            LEFT_FOR_PERSON,
+            outside_dependencies(store, &tasks, &format!("The feature {name}"))?,
+            "Run `ralph run` to work on the tasks that are ready.".to_owned(),
+            NEEDS_ATTENTION,
         ),
         (failed, _) => {
             let failed = count(failed as usize, "task", "tasks");
-            let why = format!("{failed} of the feature {name} failed, and nothing else of it is ready.");
-            (why, show, LEFT_FOR_PERSON)
+            let why = format!("{failed} of the feature {name} failed, and nothing else in it is ready.");
+            (why, show, NEEDS_ATTENTION)
         }
     };
     Ok(Some(Idle { why, hint, code }))
 }
 
-/// Everything is done, and a person has to review tasks of it.
+/// Everything is done, but some tasks need review.
 fn unverified(tasks: u32, name: &str) -> Idle {
     Idle {
-        why: format!("{} of {name} done, unverified.", count(tasks as usize, "task", "tasks")),
-        hint: "`ralph review` shows why; it accepts a task or reopens it.".to_owned(),
-        code: LEFT_FOR_PERSON,
+        why: format!(
+            "Done but unverified: {} of {name}.",
+            count(tasks as usize, "task", "tasks")
+        ),
+        hint: "Run `ralph review` to see why, and to accept or reopen tasks.".to_owned(),
+        code: NEEDS_ATTENTION,
     }
 }
 
-/// What tasks wait for that is none of them.
-fn waits_outside(store: &Store, tasks: &[Task], name: &str) -> Result<String, CommandError> {
+/// The dependencies of tasks that are not among the tasks themselves.
+fn outside_dependencies(store: &Store, tasks: &[Task], name: &str) -> Result<String, CommandError> {
     let inside: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
     let mut found = BTreeSet::new();
     for task in tasks {
@@ -171,22 +175,22 @@ fn waits_outside(store: &Store, tasks: &[Task], name: &str) -> Result<String, Co
         named.push(format!("{id} ({})", title.unwrap_or_default()));
     }
     Ok(match named.as_slice() {
-        [] => format!("{name} waits for what was done in another worktree, and its commit is not here yet."),
+        [] => format!("{name} depends on work done in another worktree whose commit is not here yet."),
         some => format!("{name} waits for {}.", some.join(", ")),
     })
 }
 
-fn reset_hint(id: &TaskId, has_parts: bool) -> String {
-    match has_parts {
-        true => format!("`ralph task tree {id}` shows its parts, `ralph task reset ID` opens one again."),
-        false => format!("`ralph task reset {id}` opens it again."),
+fn reset_hint(id: &TaskId, has_subtasks: bool) -> String {
+    match has_subtasks {
+        true => format!("Run `ralph task tree {id}` to see its subtasks, or `ralph task reset ID` to reopen one."),
+        false => format!("Run `ralph task reset {id}` to reopen it."),
     }
 }
 
 fn waits(store: &Store, task: &Task, name: &str) -> Result<String, CommandError> {
     let blockers = blockers(store, task)?;
     Ok(match blockers.as_slice() {
-        [] => format!("{name} waits for what was done in another worktree, and its commit is not here yet."),
+        [] => format!("{name} depends on work done in another worktree whose commit is not here yet."),
         some => format!("{name} waits for {}.", some.join(", ")),
     })
 }

@@ -1,4 +1,4 @@
-//! Whether tasks have checkouts of their own, and where their work lands.
+//! Decides whether tasks get their own checkouts, and where their work lands.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,8 +13,7 @@ use ralph_store::{Scope, Store};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The checkouts of a run; none where it works in the project itself, with a line that says why if that is not what is
-/// configured.
+/// The checkouts of a run; none if it works in the project folder. Prints why if that is not what is configured.
 pub(super) fn chosen(
     context: &Context<'_>,
     config: &Config,
@@ -35,24 +34,24 @@ pub(super) fn chosen(
     if worktree.commit().is_none() {
         context
             .ui
-            .status("Working in the project itself: the repository has no commit that a checkout could begin with.");
+            .status("Working in the project folder: tasks need a first commit to get their own checkouts.");
         return Ok(None);
     }
     if has_submodules(context)? {
         context
             .ui
-            .status("Working in the project itself: the repository has submodules, which a checkout would not have.");
+            .status("Working in the project folder: task checkouts do not support submodules.");
         return Ok(None);
     }
-    refuse_taken_name(context)?;
+    refuse_branch_name_conflict(context)?;
     refuse_untracked_scripts(context, config)?;
     if matches!(can_commit(&project.root), Err(CommitError::NoIdentity)) {
         context.ui.status(
-            "Finished tasks are committed as ralph, since git does not know your name: `git config user.name` sets it.",
+            "Finished tasks are committed as ralph, because git does not know your name; set it with `git config user.name`.",
         );
     }
     let branch = project.branch();
-    say_what_is_left_out(context, branch.as_deref());
+    print_excluded_work(context, branch.as_deref());
     let prefix = project.root.strip_prefix(&worktree.top).map(PathBuf::from);
     Ok(Some(Isolation {
         work: context.make_state_folder()?.work(),
@@ -61,7 +60,7 @@ pub(super) fn chosen(
     }))
 }
 
-/// Whether the run is about one prompt that is repeated.
+/// Whether the run repeats a single prompt.
 fn is_prompt_loop(store: &Store, scope: &Scope) -> Result<bool, CommandError> {
     Ok(match scope {
         Scope::Task(task) => store.task(task)?.is_some_and(|task| task.kind == TaskKind::PromptLoop),
@@ -80,8 +79,8 @@ fn has_submodules(context: &Context<'_>) -> Result<bool, CommandError> {
     Ok(listed.lines().any(|line| line.starts_with("160000 ")))
 }
 
-/// A branch named like our folder of branches would keep git from making any in it.
-fn refuse_taken_name(context: &Context<'_>) -> Result<(), CommandError> {
+/// A branch with the name of our branch prefix keeps git from creating branches below it.
+fn refuse_branch_name_conflict(context: &Context<'_>) -> Result<(), CommandError> {
     let name = BRANCHES.trim_end_matches('/');
     let found = ask(
         context,
@@ -96,7 +95,7 @@ fn refuse_taken_name(context: &Context<'_>) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A gate whose script is not committed cannot run in a checkout.
+/// A gate cannot run in a checkout if its script is not committed.
 fn refuse_untracked_scripts(context: &Context<'_>, config: &Config) -> Result<(), CommandError> {
     let root = &context.project.root;
     let commands = config.verify.commands.iter().chain(&config.worktree.setup);
@@ -112,25 +111,25 @@ fn refuse_untracked_scripts(context: &Context<'_>, config: &Config) -> Result<()
         let tracked = ask(context, &["ls-tree", "--name-only", "HEAD", "--", &script])?;
         if tracked.is_empty() {
             return Err(CommandError::new(format!(
-                "{script}, which a gate runs, is not committed, so the checkouts of tasks do not have it"
+                "a gate runs {script}, but it is not committed, so task checkouts do not contain it"
             ))
             .hint(format!(
-                "commit it, or add `copy = [\"{script}\"]` to `[worktree]` in .ralph.toml; `[git] isolate = \"off\"` works in \
-                 the project itself"
+                "commit it, or add `copy = [\"{script}\"]` to `[worktree]` in .ralph.toml; to work in the project folder, \
+                 set `[git] isolate = \"off\"`"
             )));
         }
     }
     Ok(())
 }
 
-/// Says what of the project is not part of the tasks, and where their work lands.
-fn say_what_is_left_out(context: &Context<'_>, branch: Option<&str>) {
+/// Prints which changes tasks will not see, and where their work lands without a branch.
+fn print_excluded_work(context: &Context<'_>, branch: Option<&str>) {
     let files = ProjectFiles::new(
         &context.project.root,
         &context.project.runs(),
         super::own_files(context),
     );
-    // Where git does not answer now, it does when the first checkout is made.
+    // A failure of git is reported when the first checkout is made.
     let dirty = files.dirty_files().unwrap_or_default();
     let dirty = dirty.iter().filter(|file| files.is_work(file)).count();
     if dirty > 0 {
@@ -142,7 +141,7 @@ fn say_what_is_left_out(context: &Context<'_>, branch: Option<&str>) {
     if branch.is_none() {
         context
             .ui
-            .status("No branch is checked out: finished tasks land on a branch of this run.");
+            .status("No branch is checked out: finished tasks land on a new branch for this run.");
     }
 }
 

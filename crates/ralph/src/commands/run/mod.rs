@@ -1,4 +1,4 @@
-//! `ralph run`: works on tasks until they are done.
+//! `ralph run`: runs tasks with a coding agent.
 
 mod agent;
 pub(crate) mod confirm;
@@ -26,12 +26,12 @@ use std::time::Duration;
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
-use ralph_loop::state::{End, FirstTry, Pace};
+use ralph_loop::state::{End, FirstTry, WaitTimes};
 use ralph_loop::{Finish, Guide, LockError, Order, Rules, Runner, Site, Verifier, WorktreeLock};
-use ralph_memory::capture::Surroundings;
+use ralph_memory::capture::ProjectEnv;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
-use ralph_model::{AuthorKind, Extra, Note, Shelf, Task};
+use ralph_model::{AuthorKind, Extra, Note, NoteFileKind, Task};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, TaskFilter};
 
@@ -47,68 +47,69 @@ use crate::ui::Ui;
 
 use live::Live;
 use stops::Stops;
-use stream::{Followed, Teller};
+use stream::{Followed, JsonReporter};
 
-/// Work on tasks with a coding agent until they are done
+/// Run tasks with a coding agent
 ///
-/// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. A task is
-/// done when the agent reports it done, no gate (`[verify] commands`) refuses it, and the verifier approves. A done task that
-/// neither a gate nor a verifier confirmed, or that changed nothing, is unverified and needs your review.
+/// Every iteration is a fresh agent session. Its prompt includes notes, journal entries and why the last attempt
+/// failed. A task is done when the agent reports it done, all gates (`[verify] commands`) pass, and the verifier
+/// approves. A done task that no gate or verifier confirmed, or that changed nothing, is unverified and needs your
+/// review.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph run                        # all tasks that are ready, in their order
-  ralph run t-1a2b3c               # one task, with everything below it
+  ralph run                        # all ready tasks, in order
+  ralph run t-1a2b3c               # one task and its subtasks
   ralph run search                 # the tasks of a feature
-  ralph run \"mend the login page\"  # makes a task of the text and runs it
-  ralph run plan.md                # a checklist: its items are tasks
-  ralph run PROMPT.md --limit 10   # any other file, until it is complete
-  ralph run --dry-run              # what would be done; starts nothing
-  ralph run --json | jq -c .event  # every event as a line of JSON, for programs
+  ralph run \"fix the login page\"   # create a task from the text and run it
+  ralph run plan.md                # a checklist; each item is a task
+  ralph run PROMPT.md --limit 10   # another file: a prompt, repeated until done
+  ralph run --dry-run              # show what would run; start nothing
+  ralph run --json | jq -c .event  # print events as JSON lines, for programs
 
-At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or \
-ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
+At a terminal, Ctrl+C stops the agent and asks what it should do differently; your answer is added to the task, and \
+the run continues or ends. A second Ctrl+C ends the run at once. Without a terminal, the first Ctrl+C ends it.
 
-Keys, while the live view is shown: q ends the run after this iteration (q again: it goes on after all), g asks as Ctrl+C \
-does, p shows the prompt ($PAGER, if it is set).
+Keys in the live view: q ends the run after this iteration (press q again to undo), g asks for guidance like Ctrl+C, \
+p shows the prompt (in $PAGER if it is set).
 
-Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something needs your \
-attention (a failed or unverified task, a limit); 130 stopped by Ctrl+C; 1 something is broken.")]
+Exit codes: 0 everything is done, or the run ended after an iteration as requested with q; 3 nothing to do; \
+4 something needs your attention (a failed or unverified task, a limit); 130 stopped by Ctrl+C; 1 error.")]
 pub(crate) struct RunArgs {
-    /// A task, a feature, a text, or a file; without it all tasks
+    /// Task, feature, text or file to run; all ready tasks if omitted
     #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
     what: Option<String>,
-    /// At most so many iterations
+    /// Maximum number of iterations
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
     limit: Option<u32>,
-    /// The model for every iteration
+    /// Model for every iteration
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// How the model of an iteration is chosen: cost-optimized, escalate, fixed or plan-then-execute
+    /// Model selection strategy: cost-optimized, escalate, fixed or plan-then-execute
     #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy)]
     model_strategy: Option<StrategyName>,
-    /// Skip the look of a second session at finished work; the gates are never skipped
+    /// Skip the verifier; gates still run
     #[arg(long)]
     no_verify: bool,
-    /// The agent's command, instead of the configured one
+    /// Agent command to use instead of the configured one
     #[arg(long, value_name = "COMMAND")]
     agent: Option<String>,
-    /// Show the task, the agent, the model, the gates and the size of the prompt; start nothing
+    /// Show the task, agent, model, gates and prompt size without starting anything
     #[arg(long)]
     dry_run: bool,
-    /// Print every event as a line of JSON, for programs; docs/events.md describes them
+    /// Print every event as a JSON line (described in docs/events.md)
     #[arg(long = "json", action = ArgAction::SetTrue, conflicts_with = "dry_run",
-          value_parser = FalseyValueParser::new().map(told_as))]
-    told_as: ToldAs,
-    /// Show lines alone, also at a terminal
+          value_parser = FalseyValueParser::new().map(output_mode))]
+    output: OutputMode,
+    /// Print plain lines instead of the live view
     #[arg(long = "plain", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(live_view))]
     live: LiveView,
-    /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
+    /// Confirm the commands in .ralph.toml without asking, until they change
     #[arg(long)]
     trust: bool,
-    /// Start the agent at once, also where an earlier run has met a usage limit that is not over yet
+    /// Start the agent at once, even if an earlier run hit a usage limit that has not reset
     #[arg(long = "no-wait", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(first_try))]
     first_try: FirstTry,
-    /// Leave the memory out of prompts, to see what difference it makes; notes are kept all the same
+    /// Leave memory out of prompts, to measure its effect; notes are still saved
     #[arg(long = "without-memory", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(share))]
     share: MemoryShare,
 }
@@ -121,17 +122,17 @@ fn first_try(no_wait: bool) -> FirstTry {
     }
 }
 
-/// How a run is told on standard output.
+/// What a run prints on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToldAs {
-    /// In a few last words.
-    Words,
-    /// Every event, in lines of JSON.
+enum OutputMode {
+    /// A summary at the end.
+    Summary,
+    /// Every event as a JSON line.
     Json,
 }
 
-fn told_as(json: bool) -> ToldAs {
-    if json { ToldAs::Json } else { ToldAs::Words }
+fn output_mode(json: bool) -> OutputMode {
+    if json { OutputMode::Json } else { OutputMode::Summary }
 }
 
 fn live_view(plain: bool) -> LiveView {
@@ -147,7 +148,7 @@ fn share(without_memory: bool) -> MemoryShare {
 }
 
 fn parse_strategy(word: &str) -> Result<StrategyName, String> {
-    StrategyName::parse(word).ok_or_else(|| format!("allowed is {}", Kind::OneOf(StrategyName::WORDS)))
+    StrategyName::parse(word).ok_or_else(|| format!("expected {}", Kind::OneOf(StrategyName::WORDS)))
 }
 
 pub(crate) fn cmd_run(
@@ -155,14 +156,14 @@ pub(crate) fn cmd_run(
     context: Result<Context<'_>, CommandError>,
     args: &RunArgs,
 ) -> Result<ExitCode, CommandError> {
-    if args.told_as == ToldAs::Words {
+    if args.output == OutputMode::Summary {
         return begin(&context?, args, None);
     }
     let context = context.inspect_err(|error| stream::failed_early(ui, error))?;
-    let mut teller = Teller::new(&context);
-    let result = begin(&context, args, Some(&mut teller));
+    let mut json_reporter = JsonReporter::new(&context);
+    let result = begin(&context, args, Some(&mut json_reporter));
     if let Err(error) = &result {
-        teller.failed(error);
+        json_reporter.failed(error);
     }
     result
 }
@@ -170,13 +171,13 @@ pub(crate) fn cmd_run(
 fn begin<'a>(
     context: &'a Context<'a>,
     args: &RunArgs,
-    mut teller: Option<&mut Teller<'a>>,
+    mut json_reporter: Option<&mut JsonReporter<'a>>,
 ) -> Result<ExitCode, CommandError> {
     let mut config = configured(&context.configured, args);
     refuse_impossible_commits(context, &config)?;
     let (rules, checks) = rules(context, &mut config)?;
     let workers = workers(context, &mut config, args.agent.as_deref());
-    // Without an agent it still shows what there is to do; one that is named must be there.
+    // A dry run works without an agent, unless `--agent` names one that is missing.
     if args.dry_run && (workers.is_ok() || args.agent.is_none()) {
         return dry_run::show(context, &config, workers.as_ref(), args);
     }
@@ -193,15 +194,15 @@ fn begin<'a>(
     let is_work_left = !open_tasks.is_empty();
     confirm::confirm_checks(context, &checks_of(open_tasks), args.trust)?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
-        let told = teller.map(|teller| Ok(teller.nothing_began(&idle)));
-        return told.unwrap_or_else(|| idle.tell(context));
+        let reported = json_reporter.map(|json_reporter| Ok(json_reporter.nothing_began(&idle)));
+        return reported.unwrap_or_else(|| idle.report(context));
     }
     guard::protect(context, &store);
     let before = guard::DatabaseBefore::of(context, &store);
     let isolation = isolation::chosen(context, &config, &store, &target.scope)?;
     drop(store);
     let verifier = match is_work_left {
-        true => verifier::asked(context, &config, agent.driver.as_ref(), verifier)?,
+        true => verifier::ask_for_read_only(context, &config, agent.driver.as_ref(), verifier)?,
         false => verifier,
     };
     announce(context, &config, (&agent, &verifier), args);
@@ -218,27 +219,27 @@ fn begin<'a>(
         verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
-        pace: pace(context, args),
+        wait_times: wait_times(context, args),
         first_try: args.first_try,
         guide: guide_of(context, args),
     };
     let again = with_flags(target.again, args);
-    if let Some(teller) = &mut teller {
-        teller.prepare(&order, &site, &again);
+    if let Some(json_reporter) = &mut json_reporter {
+        json_reporter.prepare(&order, &site, &again);
     }
     let stops = Stops::listen()?;
     let live = shown_live(context, args, order.agent.name())?;
     let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
-        teller,
+        json_reporter,
         live,
         notifier: notify::Notifier::new(context, &config),
     };
     let end = run(context, (&site, &stops), order, watch);
     target.checklist.iter().for_each(|checklist| checklist.tick(context));
     let end = end.map_err(|error| before.hint(context, error))?;
-    if args.told_as == ToldAs::Words {
+    if args.output == OutputMode::Summary {
         printer.close(&end)?;
     }
     exit_code(end).map_err(|error| before.hint(context, error))
@@ -246,7 +247,7 @@ fn begin<'a>(
 
 type Workers = (agent::ChosenAgent, verifier::ChosenVerifier);
 
-/// Chooses who works and who verifies; the models are those of the agent.
+/// Chooses the agent and the verifier, and sets the configured models to the agent's.
 fn workers(context: &Context<'_>, config: &mut Config, flag: Option<&str>) -> Result<Workers, CommandError> {
     let agent = agent::chosen(context, config, flag)?;
     config.agent.models.clone_from(&agent.models);
@@ -261,7 +262,7 @@ fn exit_code(end: End) -> Result<ExitCode, CommandError> {
     }
 }
 
-/// Work in the project itself is committed there; whether that is possible is known before the run.
+/// Fails before the run starts if it works in the project folder and cannot commit there.
 fn refuse_impossible_commits(context: &Context<'_>, config: &Config) -> Result<(), CommandError> {
     let is_in_place = config.git.isolate == Isolate::Off || context.project.worktree.is_none();
     match config.git.commit == Commit::Task && is_in_place {
@@ -275,11 +276,11 @@ fn checks_of(tasks: Vec<Task>) -> Vec<String> {
     checks.into_iter().collect()
 }
 
-/// The rules of guardrails. Their checks become gates of the run. What an agent has written is not enforced before a person
-/// makes it theirs.
+/// The rules of guardrails. Their checks become gates of the run. Rules that an agent wrote are not enforced until a
+/// user adopts them.
 fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<String>), CommandError> {
-    let notebook = context.notebook(Shelf::Guardrails, Spelling::Own);
-    let reading = notebook.read()?;
+    let note_repository = context.note_repository(NoteFileKind::Guardrails, Spelling::Own);
+    let reading = note_repository.read()?;
     let document = reading.document();
     let superseded = document.superseded();
     let notes: Vec<Note> = document
@@ -298,7 +299,7 @@ fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<Strin
             _ => Vec::new(),
         };
         let last = changes.last().map(|change| &change.author);
-        // What appears in the file during an iteration may be the agent's.
+        // A change to the file during an iteration may come from the agent.
         if last.is_some_and(|author| author.run.is_some() && author.kind != AuthorKind::Human) {
             context.ui.warning(&format!(
                 "The rule of guardrail {} is not enforced: it was written during an iteration. Add it with \
@@ -310,8 +311,8 @@ fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<Strin
         }
     }
     let rules = Rules::of(current).map_err(|error| {
-        let file = context.project.shown(&notebook.path);
-        CommandError::new(format!("{file}: {error}")).hint("`ralph guardrails edit` or an editor fixes it")
+        let file = context.project.shown(&note_repository.path);
+        CommandError::new(format!("{file}: {error}")).hint("fix it with `ralph guardrails edit` or an editor")
     })?;
     let checks: Vec<String> = rules.checks().map(str::to_owned).collect();
     for check in &checks {
@@ -322,24 +323,24 @@ fn rules(context: &Context<'_>, config: &mut Config) -> Result<(Rules, Vec<Strin
     Ok((rules, checks))
 }
 
-/// Says who works and who verifies.
+/// Prints the agent and the verifier.
 fn announce(
     context: &Context<'_>,
     config: &Config,
     (agent, verifier): (&agent::ChosenAgent, &verifier::ChosenVerifier),
     args: &RunArgs,
 ) {
-    context.ui.status(&format!("Agent: {}.", agent.in_words(config)));
-    let confirms = nothing_confirms(config, verifier).map(str::to_owned);
-    let sentences = [verifier.sentence.clone(), confirms, nothing_to_choose(config, args)];
+    context.ui.status(&format!("Agent: {}.", agent.describe(config)));
+    let confirms = missing_confirmation_note(config, verifier).map(str::to_owned);
+    let sentences = [verifier.sentence.clone(), confirms, unused_strategy_note(config, args)];
     for sentence in sentences.into_iter().flatten() {
         context.ui.status(&sentence);
     }
 }
 
-/// What a person should know of a run whose finished tasks nothing can confirm.
-fn nothing_confirms(config: &Config, verifier: &verifier::ChosenVerifier) -> Option<&'static str> {
-    if !config.verify.commands.is_empty() || !matches!(verifier.verifier, Verifier::Nobody) {
+/// A note for a run in which nothing can confirm finished tasks.
+fn missing_confirmation_note(config: &Config, verifier: &verifier::ChosenVerifier) -> Option<&'static str> {
+    if !config.verify.commands.is_empty() || !matches!(verifier.verifier, Verifier::None) {
         return None;
     }
     Some(match config.verify.unverified {
@@ -351,23 +352,23 @@ fn nothing_confirms(config: &Config, verifier: &verifier::ChosenVerifier) -> Opt
     })
 }
 
-/// What is said of a strategy that somebody wishes for where it has no models to choose from.
-fn nothing_to_choose(config: &Config, args: &RunArgs) -> Option<String> {
+/// A note for a model strategy that has no models to choose from.
+fn unused_strategy_note(config: &Config, args: &RunArgs) -> Option<String> {
     let strategy = config
         .strategy
         .name
         .filter(|_| config.agent.models.is_empty() && args.model.is_none())?;
     Some(format!(
-        "Models: none are configured for this agent, so `{}` has nothing to choose from; `[agent] models` in .ralph.toml \
-         names them.",
+        "No models are configured for this agent, so the strategy `{}` has no effect; set `[agent] models` in \
+         .ralph.toml.",
         strategy.word()
     ))
 }
 
-/// Whether a live view is wanted and can be drawn.
+/// Whether the live view is enabled and can be drawn.
 fn is_shown_live(context: &Context<'_>, args: &RunArgs) -> bool {
     let is_wanted = args.live == LiveView::Auto && context.config.ui.live == LiveView::Auto;
-    is_wanted && args.told_as == ToldAs::Words && context.ui.can_draw()
+    is_wanted && args.output == OutputMode::Summary && context.ui.can_draw()
 }
 
 fn shown_live(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
@@ -375,19 +376,18 @@ fn shown_live(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Opti
     Ok(live.transpose()?)
 }
 
-/// How often a wait looks at the clock: a person sees every second of it.
-fn pace(context: &Context<'_>, args: &RunArgs) -> Pace {
-    let usual = Pace::default();
-    Pace {
-        look: match is_shown_live(context, args) {
+/// How often a wait polls the clock: every second where the live view counts down.
+fn wait_times(context: &Context<'_>, args: &RunArgs) -> WaitTimes {
+    let usual = WaitTimes::default();
+    WaitTimes {
+        clock_check: match is_shown_live(context, args) {
             true => Duration::from_secs(1),
-            false => usual.look,
+            false => usual.clock_check,
         },
         ..usual
     }
 }
 
-/// Runs to the end.
 fn run(
     context: &Context<'_>,
     (site, stops): (&Site<'_>, &Stops),
@@ -396,38 +396,38 @@ fn run(
 ) -> Result<End, CommandError> {
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
-        .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot manage the agent's processes: {error}")))?;
     let view = watch.live.as_ref().map(Live::shared);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
         if let Some(view) = view {
-            view.listens_for(&interrupter);
+            view.set_run(&interrupter);
         }
-        stops.tell(&interrupter);
+        stops.set_run(&interrupter);
         runner.run()
     });
     match finish.map_err(|error| CommandError::new(error.to_string()))? {
         Finish::Ended { end, .. } => Ok(end),
-        Finish::Died => Err(CommandError::new("the run came to no end")),
+        Finish::Died => Err(CommandError::new("the run ended unexpectedly")),
     }
 }
 
-/// Who can be asked when a turn is stopped: nobody where a program reads what is told.
+/// Asks for guidance when a turn is stopped; none if a program reads the output.
 fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
-    let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
+    let dialogue = context.ui.dialogue().filter(|_| args.output == OutputMode::Summary)?;
     Some(Arc::new(guide::AtTerminal::new(dialogue)))
 }
 
 fn cannot_commit(error: &CommitError) -> CommandError {
-    let refused = CommandError::new(format!("`[git] commit = \"task\"` cannot be kept to: {error}"));
+    let refused = CommandError::new(format!("`[git] commit = \"task\"` is not possible: {error}"));
     match error {
-        CommitError::NoRepository(_) => refused.hint("`git init` makes one; `commit = \"none\"` does without"),
+        CommitError::NoRepository(_) => refused.hint("run `git init`, or set `commit = \"none\"`"),
         _ => refused,
     }
 }
 
-/// The configuration with what the flags say.
+/// The configuration with the flags applied.
 fn configured(config: &Config, args: &RunArgs) -> Config {
     let mut config = config.clone();
     config.limits.iterations = args.limit.or(config.limits.iterations);
@@ -436,7 +436,7 @@ fn configured(config: &Config, args: &RunArgs) -> Config {
     config
 }
 
-/// The command that goes on, with the flags that hold for all of a run.
+/// The command that continues this run, with the flags that apply to the whole run.
 fn with_flags(mut again: String, args: &RunArgs) -> String {
     let limit = args.limit.map(|limit| limit.to_string());
     let strategy = args.model_strategy.map(|strategy| strategy.word().to_owned());
@@ -462,7 +462,6 @@ fn with_flags(mut again: String, args: &RunArgs) -> String {
     again
 }
 
-/// Where the run takes place.
 pub(super) fn site<'a>(
     context: &'a Context<'_>,
     config: &'a Config,
@@ -479,7 +478,7 @@ pub(super) fn site<'a>(
         None => (None, None),
     };
     let program = std::env::current_exe()
-        .map_err(|error| CommandError::new(format!("cannot tell where this program is: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot find the path of this program: {error}")))?;
     Ok(Site {
         root: project.root.clone(),
         worktree: project.worktree_name().to_owned(),
@@ -488,15 +487,15 @@ pub(super) fn site<'a>(
         database: project.database(),
         runs: project.runs(),
         knowledge: context.knowledge(),
-        notes: [Shelf::Memories, Shelf::Guardrails]
-            .map(|shelf| context.notebook(shelf, Spelling::Own))
+        notes: [NoteFileKind::Memories, NoteFileKind::Guardrails]
+            .map(|kind| context.note_repository(kind, Spelling::Own))
             .into(),
         features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         isolation: None,
         rules: Rules::default(),
-        catalogue: context.catalogue(Spelling::Own),
+        note_index: context.note_index(Spelling::Own),
         config,
         config_files: [project.root.join(paths::CONFIG)]
             .into_iter()
@@ -509,13 +508,14 @@ pub(super) fn site<'a>(
     })
 }
 
-/// What in the project is ralph's own: no work of an agent's, or notes.
+/// Files in the project that belong to ralph and are not the agent's work.
 pub(crate) fn own_files(context: &Context<'_>) -> OwnFiles {
     let from_root = |path: &Path| context.project.shown(path).to_string();
-    let notes = [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own).path);
+    let notes = [NoteFileKind::Memories, NoteFileKind::Guardrails]
+        .map(|kind| context.note_repository(kind, Spelling::Own).path);
     let scratchpad = context.scratchpad().path;
     let locks = notes.iter().chain([&scratchpad]).map(|path| lock_path(path));
-    let hidden = context.project.machinery().into_iter();
+    let hidden = context.project.internal_paths().into_iter();
     let hidden = hidden.chain(locks).chain([scratchpad.clone()]);
     let kept = notes.iter().map(|path| from_root(path));
     OwnFiles {
@@ -524,7 +524,6 @@ pub(crate) fn own_files(context: &Context<'_>) -> OwnFiles {
     }
 }
 
-/// This process as its host knows it.
 pub(super) fn this_process() -> RunProcess {
     let pid = std::process::id();
     RunProcess {
@@ -542,7 +541,7 @@ fn refused(context: &Context<'_>, error: &LockError) -> CommandError {
     let name = context.project.root.file_name().unwrap_or_default().to_string_lossy();
     let beside = Path::new("..").join(format!("{name}-2"));
     refused.hint(format!(
-        "`git worktree add {}` makes a second folder; `ralph run` there works on the same tasks",
+        "run `git worktree add {}`, then `ralph run` in it, to work on the same tasks in parallel",
         beside.display()
     ))
 }

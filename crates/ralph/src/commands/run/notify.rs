@@ -1,40 +1,39 @@
-//! Tells a person who is not watching that a run ended, that its work needs review, or that it waits for a usage limit: by
-//! their own command, and by the bell of the terminal.
+//! Notifies the user, with their own command and the terminal bell, that a run ended, needs review, or waits for a
+//! usage limit.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_loop::state::{Draft, End, Notice};
-use ralph_loop::{News, Watch};
+use ralph_loop::state::{End, Notice, PendingSettlement};
+use ralph_loop::{RunEvent, Watch};
 use ralph_memory::capture::clean;
 use ralph_model::config::{Config, Notify, WhenUnverified};
-use ralph_model::{Entropy, RunId, TaskId, TaskStatus, preview, serialize_moment};
-use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end};
+use ralph_model::{Entropy, RunId, TaskId, TaskStatus, preview, serialize_timestamp};
+use ralph_process::{ExitReason, Input, RunLimits, Spec, StopHandle, run_to_end};
 use ralph_store::PauseReason;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::env;
-use crate::pause_words::goes_on;
-use crate::surroundings::ProgramEntropy;
+use crate::pause_text::resume_line;
+use crate::project_env::ProgramEntropy;
 
-/// How long the command may take: the run waits for it.
+/// How long the command may take; the run waits for it.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// The most characters of a sentence, and of a task's title in it.
-const MOST_SENTENCE: usize = 1000;
-const MOST_TITLE: usize = 80;
+/// The characters of a sentence, and of a task's title in it.
+const MAX_SENTENCE: usize = 1000;
+const MAX_TITLE: usize = 80;
 
-/// What the command reads.
 #[derive(Debug, Serialize)]
 struct Notification<'a> {
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     at: Timestamp,
     project: &'a str,
     run: Option<&'a RunId>,
     #[serde(flatten)]
     event: Event<'a>,
-    /// All of it, for a person.
+    /// The whole message, for people.
     sentence: String,
 }
 
@@ -48,21 +47,21 @@ enum Event<'a> {
         task: &'a TaskId,
     },
     Waits {
-        #[serde(serialize_with = "serialize_moment")]
+        #[serde(serialize_with = "serialize_timestamp")]
         until: Timestamp,
     },
 }
 
-/// The first task of a run that needs review.
+/// Notification about the first task of a run that needs review.
 #[derive(Debug)]
 enum Review {
     None,
-    /// It is told when the run goes on: the end of a run tells of it anyway.
-    ToTell(TaskId, String),
-    Told,
+    /// Sent when the run continues; the notification about the end of the run covers it otherwise.
+    Pending(TaskId, String),
+    Sent,
 }
 
-/// Watches a run for whoever does not.
+/// Watches a run and sends notifications.
 pub(super) struct Notifier<'a> {
     context: &'a Context<'a>,
     how: Notify,
@@ -99,12 +98,12 @@ impl<'a> Notifier<'a> {
             project: &project,
             run: self.run.as_ref(),
             event,
-            sentence: clean(&format!("{project}: {sentence}"), MOST_SENTENCE),
+            sentence: clean(&format!("{project}: {sentence}"), MAX_SENTENCE),
         };
         if let Err(why) = self.run_command(command, &notification) {
             self.context
                 .ui
-                .warning(&format!("`[notify] command` failed: {}", clean(&why, MOST_SENTENCE)));
+                .warning(&format!("`[notify] command` failed: {}", clean(&why, MAX_SENTENCE)));
         }
     }
 
@@ -125,11 +124,11 @@ impl<'a> Notifier<'a> {
         };
         let finished = run_to_end(spec, limits, &StopHandle::default()).map_err(|error| format!("sh: {error}"))?;
         let how = match finished.how {
-            HowEnded::Exited(0) => return Ok(()),
-            HowEnded::Exited(code) => format!("exit code {code}"),
-            HowEnded::TimedOut => format!("it took longer than {} seconds", TIME_LIMIT.as_secs()),
-            HowEnded::Signalled(signal) => format!("signal {signal}"),
-            HowEnded::Stopped | HowEnded::OutputLimit => "it was stopped".to_owned(),
+            ExitReason::Exited(0) => return Ok(()),
+            ExitReason::Exited(code) => format!("exit code {code}"),
+            ExitReason::TimedOut => format!("it took longer than {} seconds", TIME_LIMIT.as_secs()),
+            ExitReason::Signalled(signal) => format!("signal {signal}"),
+            ExitReason::Stopped | ExitReason::OutputLimit => "it was stopped".to_owned(),
         };
         Err(match finished.output.lines().last() {
             Some(last) => format!("{how}: {last}"),
@@ -137,41 +136,41 @@ impl<'a> Notifier<'a> {
         })
     }
 
-    fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>) {
+    fn settled(&mut self, draft: &PendingSettlement, task: Option<TaskStatus>) {
         let what = match task {
             Some(TaskStatus::Failed) => "failed",
             Some(TaskStatus::Done) if draft.unverified.is_some() && self.unverified == WhenUnverified::Review => {
-                "is done, unverified"
+                "is done but unverified"
             }
             _ => return,
         };
         if matches!(self.review, Review::None) {
-            let (id, title) = (&draft.current.task, preview(&draft.current.task_title, MOST_TITLE));
-            let sentence = format!("Task {id} needs your review; the run goes on. \"{title}\" {what}.");
-            self.review = Review::ToTell(id.clone(), sentence);
+            let (id, title) = (&draft.current.task, preview(&draft.current.task_title, MAX_TITLE));
+            let sentence = format!("Task {id} needs your review; the run continues. \"{title}\" {what}.");
+            self.review = Review::Pending(id.clone(), sentence);
         }
     }
 
-    fn goes_on(&mut self) {
-        if let Review::ToTell(task, sentence) = &self.review {
+    fn send_pending(&mut self) {
+        if let Review::Pending(task, sentence) = &self.review {
             self.notify(Event::NeedsReview { task }, sentence);
-            self.review = Review::Told;
+            self.review = Review::Sent;
         }
     }
 }
 
 impl Watch for Notifier<'_> {
-    fn tell(&mut self, news: &News<'_>) {
-        match news {
-            News::Began { run } => self.run = Some((*run).clone()),
-            News::Settled { draft, task, .. } => self.settled(draft, *task),
-            News::IterationBegan { .. } => self.goes_on(),
-            News::Notice(Notice::Waits(wait)) if wait.pause.what.reason == PauseReason::UsageLimit => {
-                let sentence = goes_on(wait, self.context.clock().now());
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Began { run } => self.run = Some((*run).clone()),
+            RunEvent::Settled { draft, task, .. } => self.settled(draft, *task),
+            RunEvent::IterationBegan { .. } => self.send_pending(),
+            RunEvent::Notice(Notice::Waits(wait)) if wait.pause.what.reason == PauseReason::UsageLimit => {
+                let sentence = resume_line(wait, self.context.clock().now());
                 self.notify(Event::Waits { until: wait.until }, &sentence);
             }
-            // Whoever stops a run knows of its end.
-            News::Ended { end, sentence, .. } if **end != End::Interrupted => {
+            // A user who stops a run needs no notification.
+            RunEvent::Ended { end, sentence, .. } if **end != End::Interrupted => {
                 self.notify(Event::RunEnded { exit_code: end.code() }, sentence);
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! What a person sees of a run: a line for each thing that happens, and a summary at the end.
+//! Prints a run for people: a line for each event, and a summary at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,80 +6,78 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use ralph_agent::TurnEvent;
-use ralph_loop::gates::{GateEnd, GateResult};
-use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
-use ralph_loop::{News, Verification, Watch};
+use ralph_loop::gates::{Baseline, GateEnd, GateResult};
+use ralph_loop::state::{Current, End, Notice, PauseWait, PendingSettlement};
+use ralph_loop::{RunEvent, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
     AuthorKind, Outcome, RunId, StopReason, Task, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count,
-    duration, first_line, gist_of, preview, size,
+    duration, first_line, headline_of, preview, size,
 };
 use ralph_store::{AgentNote, NoteAction, Store, StoreError, Wait};
 
 use crate::context::Context;
 use crate::denied;
 use crate::error::CommandError;
-use crate::pause_words::countdown;
+use crate::pause_text::countdown;
 use crate::ui::Line;
 
 use super::guard::PAUSED_BY_LOCK;
 use super::live::Live;
 use super::upkeep_words::{kept_up, learned, learned_earlier};
 
-/// How many columns of a text stand on a line, at most and at least.
+/// The columns for a text on a line.
 const MOST_COLUMNS: usize = 100;
 const LEAST_COLUMNS: usize = 20;
-/// The columns of the time and the task at the beginning of a line, and of a few words.
-const BEGINNING: usize = 34;
-/// How many columns of a reason are shown: it may take several lines.
+/// The columns of the time, the task and a few words at the start of a line.
+const PREFIX_COLUMNS: usize = 34;
+/// The columns of a reason, which may take several lines.
 const REASON_COLUMNS: usize = 300;
 
-/// How often a wait is told of where nobody watches.
-const TELL_EVERY: Duration = Duration::from_mins(10);
+/// How often a wait is reported without a live view.
+const REPORT_INTERVAL: Duration = Duration::from_mins(10);
 
-/// How many characters of a commit's id are shown, as git does.
+/// The characters shown of a commit id, as in git.
 const SHORT_COMMIT: usize = 7;
 
-/// Prints a run.
 pub(super) struct Printer<'a> {
     context: &'a Context<'a>,
-    /// The command that goes on with the same.
+    /// The command that continues this run.
     again: String,
     columns: usize,
     run: Option<RunId>,
     task: Option<TaskId>,
-    /// How much was left of a wait when a line last told of it.
-    told_left: Option<Duration>,
-    /// Whether a view counts waits down.
+    /// The time left of a wait when it was last reported.
+    reported_left: Option<Duration>,
+    /// Whether the live view counts waits down.
     has_view: bool,
-    /// The model that was told last: it is told again when it changes.
+    /// The model last reported; a change is reported again.
     model: Option<String>,
-    /// The size of a prompt that was told last.
+    /// The prompt size last reported.
     prompt: Option<Tokens>,
-    /// What was said last of the tasks that others hold: a wait looks every few seconds.
+    /// The last line about tasks claimed by other runs, to avoid repeating it on every poll.
     busy: String,
     iterations: u32,
-    /// How many of them were rounds of a prompt loop.
-    rounds: u32,
+    /// How many of the iterations belong to prompt loops.
+    loop_iterations: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
-    /// How many of the done ones need review, as the database says at the end.
+    /// How many of the done tasks are unverified, according to the database at the end.
     unverified: usize,
-    /// What the red gates said last, each with its command.
+    /// The last headline of each failing gate, by command.
     red: BTreeMap<String, String>,
-    /// The gates that failed when work was accepted last.
+    /// The gates that failed when work was last accepted.
     still_failing: Vec<String>,
-    /// How it ended.
     sentence: String,
     notes: usize,
     spent: Usage,
     time: Duration,
 }
 
-/// How many notes of the agent the last lines of a run list.
+/// How many of the agent's notes the summary lists.
 const MOST_STORED: usize = 10;
 
-/// What the agents of a run stored with commands; nothing where that cannot be read.
+/// Notes that agents stored with commands during the run; empty if they cannot be read.
 pub(super) fn agent_notes(context: &Context<'_>, run: Option<&RunId>) -> Vec<AgentNote> {
     let store = context.facts().ok().flatten();
     let notes = store.zip(run).map(|(store, run)| store.notes_by_agents(run));
@@ -88,20 +86,20 @@ pub(super) fn agent_notes(context: &Context<'_>, run: Option<&RunId>) -> Vec<Age
 
 impl<'a> Printer<'a> {
     pub(super) fn new(context: &'a Context<'a>, again: String, live: Option<&Live>) -> Self {
-        let room = context.ui.width().saturating_sub(BEGINNING);
+        let columns = context.ui.width().saturating_sub(PREFIX_COLUMNS);
         Self {
             context,
             again,
-            columns: room.clamp(LEAST_COLUMNS, MOST_COLUMNS),
+            columns: columns.clamp(LEAST_COLUMNS, MOST_COLUMNS),
             run: None,
             task: None,
-            told_left: None,
+            reported_left: None,
             has_view: live.is_some(),
             model: None,
             busy: String::new(),
             prompt: None,
             iterations: 0,
-            rounds: 0,
+            loop_iterations: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
             unverified: 0,
@@ -114,12 +112,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The last lines: how it ended, what it did, and what to do now. An error is for whoever called to tell.
+    /// Prints the summary: how the run ended, what it did, and what to do next. The caller reports an error.
     pub(super) fn close(&mut self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mut lines = Vec::new();
-        let counted = match (self.count_again(), end) {
-            // The database is what went wrong.
+        let counted = match (self.recount(), end) {
+            // The database may be the cause of the error.
             (Err(_), End::Error(_)) => false,
             (counted, _) => counted.map(|()| true)?,
         };
@@ -130,50 +128,56 @@ impl<'a> Printer<'a> {
             lines.push(self.summary());
         }
         lines.extend(self.stored_by_agent());
-        let still_failing = |gate: &String| format!("Still failing, as before the run: {gate}{}", self.words_of(gate));
-        lines.extend(self.still_failing.iter().map(still_failing));
+        lines.extend(self.still_failing.iter().map(|gate| {
+            let headline = self.gate_headline(gate);
+            format!("Still failing, as before this run: {gate}{headline}")
+        }));
         let lines: Vec<Line> = lines.into_iter().map(|line| (None, line)).collect();
         ui.lines(&lines)?;
-        if !self.failed.is_empty() && !matches!(end, End::LeftForPerson(_)) {
-            ui.hint("`ralph review` shows what has failed, and why.");
+        if !self.failed.is_empty() && !matches!(end, End::NeedsAttention(_)) {
+            ui.hint("Run `ralph review` to see what failed and why.");
         }
         match end {
             End::NothingToDo => {
-                ui.hint("`ralph task add \"TITLE\"` makes a task, `ralph run \"TEXT\"` makes one and runs it.");
+                ui.hint("Add a task with `ralph task add \"TITLE\"`, or add and run one with `ralph run \"TEXT\"`.");
             }
-            End::LeftForPerson(standing) if standing.failed + standing.waiting + standing.open > 0 => {
-                ui.hint("`ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.");
+            End::NeedsAttention(standing) if standing.failed + standing.waiting + standing.open > 0 => {
+                ui.hint(
+                    "Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.",
+                );
             }
-            End::LeftForPerson(standing) if standing.unverified.no_evidence > 0 => ui.hint(
-                "A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.",
-            ),
-            End::LeftForPerson(_) => {}
+            End::NeedsAttention(standing) if standing.unverified.no_evidence > 0 => {
+                ui.hint("Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.");
+            }
+            End::NeedsAttention(_) => {}
             End::Limit(limit) => {
-                let anew = match limit.key {
-                    // A flag stands in the command itself.
+                let raise = match limit.key {
+                    // The printed command already contains the flag.
                     "iterations" if self.again.contains(" --limit ") => String::new(),
                     "" => String::new(),
-                    key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
+                    key => format!("; counting starts again (the limit is `[limits] {key}` in .ralph.toml)"),
                 };
-                ui.hint(&format!("`{}` goes on{anew}.", self.again));
+                ui.hint(&format!("Run `{}` to continue{raise}.", self.again));
             }
             End::NoProgress(_) => ui.hint(&format!(
-                "`ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `{}` goes \
-                 on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
+                "See what was tried with `ralph journal list`. Describe the task in more detail or fix what blocks it, \
+                 then run `{}` to continue. `[limits] no_progress = 0` in .ralph.toml turns this limit off.",
                 self.again
             )),
-            End::Interrupted | End::FailurePromise | End::AsWished(_) => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Interrupted | End::FailurePromise | End::StoppedAsRequested(_) => {
+                ui.hint(&format!("Run `{}` to continue.", self.again));
+            }
             End::Complete | End::Error(_) => {}
         }
         Ok(())
     }
 
-    /// Counts only what the database says is done, unverified or failed.
-    fn count_again(&mut self) -> Result<(), StoreError> {
+    /// Recounts done, unverified and failed tasks from the database.
+    fn recount(&mut self) -> Result<(), StoreError> {
         if self.done.is_empty() && self.failed.is_empty() {
             return Ok(());
         }
-        let store = Store::open_to_read(&self.context.project.database(), Wait::Long)?;
+        let store = Store::open_for_reading(&self.context.project.database(), Wait::Long)?;
         let having = |tasks: &BTreeSet<TaskId>, wanted| -> Result<Vec<Task>, StoreError> {
             let mut found = Vec::new();
             for id in tasks {
@@ -190,7 +194,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// What the agents of the run stored with commands. Where that cannot be read, nothing is said.
+    /// Lines about notes that agents stored with commands; empty if they cannot be read.
     fn stored_by_agent(&self) -> Vec<String> {
         let stored = agent_notes(self.context, self.run.as_ref());
         let mut lines = Vec::new();
@@ -220,7 +224,7 @@ impl<'a> Printer<'a> {
         lines
     }
 
-    /// How many changes and tasks the agents of the run proposed that a person has not decided about.
+    /// How many changes and tasks proposed during the run still await a decision.
     fn proposed_by_agent(&self) -> u32 {
         let store = self.context.facts().ok().flatten();
         let proposed = store.zip(self.run.as_ref()).map(|(store, run)| store.proposed_in(run));
@@ -228,10 +232,10 @@ impl<'a> Printer<'a> {
     }
 
     fn summary(&self) -> String {
-        let only_rounds = self.rounds == self.iterations;
+        let is_loop = self.loop_iterations == self.iterations;
         let mut parts = Vec::new();
         match self.done.len() {
-            0 if only_rounds => {}
+            0 if is_loop => {}
             0 => parts.push("no task done".to_owned()),
             done => parts.push(format!("{} done", count(done, "task", "tasks"))),
         }
@@ -247,18 +251,15 @@ impl<'a> Printer<'a> {
         if self.spent.cost_usd > 0.0 {
             parts.push(format!("${:.2}", self.spent.cost_usd));
         }
-        parts.extend(worth_telling(self.time));
-        let iterations = match self.iterations as usize {
-            rounds if only_rounds => count(rounds, "round", "rounds"),
-            iterations => count(iterations, "iteration", "iterations"),
-        };
+        parts.extend(shown_duration(self.time));
+        let iterations = count(self.iterations as usize, "iteration", "iterations");
         match parts.as_slice() {
             [] => iterations,
             parts => format!("{iterations}: {}", parts.join(", ")),
         }
     }
 
-    /// Says a line. What agents say stands in many of them, and a terminal must not obey it.
+    /// Prints a line. It may contain text from agents, so control characters are removed.
     fn line(&self, text: &str) {
         let now = self.context.clock().now().to_zoned(TimeZone::system());
         let task = self.task.as_ref().map(|task| format!("[{task}] ")).unwrap_or_default();
@@ -268,7 +269,7 @@ impl<'a> Printer<'a> {
             .status(&format!("{} {task}{text}", now.strftime("%H:%M:%S")));
     }
 
-    /// A text as far as there is room for it, without control characters.
+    /// A text cut to the available columns, without control characters.
     fn short(&self, text: &str) -> String {
         preview(text, self.columns)
     }
@@ -282,8 +283,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What a red gate said, ready to follow its command.
-    fn words_of(&self, gate: &str) -> String {
+    /// The headline of a failing gate, to append to its command.
+    fn gate_headline(&self, gate: &str) -> String {
         let words = self.red.get(gate).filter(|words| !words.is_empty());
         words
             .map(|words| format!(": {}", self.short(words)))
@@ -292,86 +293,86 @@ impl<'a> Printer<'a> {
 
     fn gate(&mut self, gate: &GateResult) {
         if !gate.is_green() {
-            self.red.insert(gate.command.clone(), gate.gist());
+            self.red.insert(gate.command.clone(), gate.headline());
         }
-        let time = worth_telling(Duration::from_millis(gate.duration_ms));
+        let time = shown_duration(Duration::from_millis(gate.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
             GateEnd::NotStarted(status) => format!("could not be started ({status})"),
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
-            GateEnd::Stopped => "was broken off".to_owned(),
+            GateEnd::Stopped => "was stopped".to_owned(),
         };
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
     }
 
-    /// What the verifier found. Why it refused, came to no word or has none that counts is told with what becomes of the iteration.
+    /// Prints the verdict. Its reason is reported when the iteration is settled.
     fn verified(&self, found: &Verification) {
         let how = match &found.verdict {
             Some(Verdict::Pass) if found.passes() => "passed",
-            Some(Verdict::Pass) => "passed, which does not count",
+            Some(Verdict::Pass) => "passed, but this does not count",
             Some(Verdict::Fail(_)) => "refused",
-            None => "came to no verdict",
+            None => "gave no verdict",
         };
-        let time = worth_telling(Duration::from_millis(found.duration_ms));
+        let time = shown_duration(Duration::from_millis(found.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         self.line(&format!("verifier {how}{time}"));
     }
 
-    fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>, time: Duration) {
-        let (ruling, turn) = (&draft.ruling, &draft.turn);
-        // It may be that of a run that was killed.
+    fn settled(&mut self, draft: &PendingSettlement, task: Option<TaskStatus>, time: Duration) {
+        let (decision, turn) = (&draft.decision, &draft.turn);
+        // This iteration may belong to a killed run.
         self.task = Some(draft.current.task.clone());
         self.iterations += 1;
-        self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
+        self.loop_iterations += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
         self.spent.cost_usd += draft.usage().cost_usd;
-        if ruling.outcome == Outcome::Done {
+        if decision.outcome == Outcome::Done {
             let red = draft.gates.iter().filter(|gate| !gate.is_green());
             self.still_failing = red.map(|gate| gate.command.clone()).collect();
         }
-        self.counts(&draft.current.task, task);
+        self.count_task(&draft.current.task, task);
         let mut details = Vec::new();
         if !draft.files.is_empty() {
             details.push(format!("{} changed", count(draft.files.len(), "file", "files")));
         }
-        details.extend(worth_telling(time));
+        details.extend(shown_duration(time));
         let details = match details.as_slice() {
             [] => String::new(),
             some => format!(" ({})", some.join(", ")),
         };
-        let reason = match ruling.outcome {
-            Outcome::Done => preview(&ruling.reason, REASON_COLUMNS),
-            _ => preview(&headline(&ruling.reason), REASON_COLUMNS),
+        let reason = match decision.outcome {
+            Outcome::Done => preview(&decision.reason, REASON_COLUMNS),
+            _ => preview(&headline(&decision.reason), REASON_COLUMNS),
         };
         let colon = if reason.is_empty() { "" } else { ": " };
         let committed = match &draft.commit {
             Some(Ok(commit)) => format!(", committed {}", commit.chars().take(SHORT_COMMIT).collect::<String>()),
             _ => String::new(),
         };
-        self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
+        self.line(&format!("{}{committed}{colon}{reason}{details}", decision.outcome));
         if turn.guidance.is_some() {
-            self.line("noted: your guidance stands in the task and in the journal");
+            self.line("saved your guidance in the task and the journal");
         }
         if let Some(unverified) = &draft.unverified {
             self.line(&format!("unverified: {}", unverified.words()));
         }
-        // The first of them is the reason already when it kept the agent from its task.
-        let told = usize::from(ruling.stop == StopReason::PermissionDenied);
-        for denial in turn.denials.iter().skip(told) {
+        // The reason above already names the first denial if it stopped the agent.
+        let already_shown = usize::from(decision.stop == StopReason::PermissionDenied);
+        for denial in turn.denials.iter().skip(already_shown) {
             self.line(&format!("denied: {}", denied::line(denial)));
         }
         if task == Some(TaskStatus::Failed) {
-            self.line("It is left for you: all attempts are used up.");
+            self.line("Gave up: no attempts are left.");
         }
         if task.is_none() {
-            self.line("The task was no longer this run's; what it did stands in the journal.");
+            self.line("The task no longer belonged to this run; its work is recorded in the journal.");
         }
     }
 
-    /// Counts a task as what it is now: one that has failed may have been reset since.
-    fn counts(&mut self, task: &TaskId, status: Option<TaskStatus>) {
+    /// Counts a task by its current status: a failed one may have been reset since.
+    fn count_task(&mut self, task: &TaskId, status: Option<TaskStatus>) {
         let Some(status) = status else { return };
         self.failed.remove(task);
         match status {
@@ -381,24 +382,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn waits_for_parts(&mut self, task: &TaskId, parts: usize) {
+    fn waits_for_subtasks(&mut self, task: &TaskId, subtasks: usize) {
         self.task = Some(task.clone());
-        let parts = count(parts, "part", "parts");
-        self.line(&format!("It was split, and waits for its {parts}."));
+        let subtasks = count(subtasks, "subtask", "subtasks");
+        self.line(&format!("The task was split and waits for its {subtasks}."));
     }
 
-    fn done_with_parts(&mut self, task: &TaskId) {
+    fn done_with_subtasks(&mut self, task: &TaskId) {
         self.task = Some(task.clone());
         self.done.insert(task.clone());
-        self.line("done: all its parts are");
+        self.line("done: all its subtasks are done");
     }
 
-    /// Counts a wait down, now and then. Where somebody sees every second of it, it is told once.
+    /// Reports the time left of a wait at intervals, or only once if the live view counts it down.
     fn wait(&mut self, wait: &PauseWait) {
-        let is_time = |told: Duration| !self.has_view && told.saturating_sub(wait.left) >= TELL_EVERY;
-        if self.told_left.is_none_or(is_time) {
+        let is_due = |reported: Duration| !self.has_view && reported.saturating_sub(wait.left) >= REPORT_INTERVAL;
+        if self.reported_left.is_none_or(is_due) {
             self.line(&countdown(wait, self.context.clock().now()));
-            self.told_left = Some(wait.left);
+            self.reported_left = Some(wait.left);
         }
     }
 
@@ -406,13 +407,12 @@ impl<'a> Printer<'a> {
         self.context.ui.warning(&format!("{reason}. {PAUSED_BY_LOCK}"));
     }
 
-    fn no_room(&self, reason: &str) {
-        let paused = "The run is paused and goes on by itself when there is room; Ctrl+C stops it.";
+    fn disk_full(&self, reason: &str) {
+        let paused = "The run is paused and continues when there is disk space; Ctrl+C stops it.";
         self.context.ui.warning(&format!("{reason}. {paused}"));
     }
 
-    /// Says that an agent is started, for what, and with what.
-    fn begins(&mut self, current: &Current, attempt: &AttemptNumber, (prompt, shown): (Tokens, usize)) {
+    fn iteration_began(&mut self, current: &Current, attempt: &AttemptNumber, (prompt, shown): (Tokens, usize)) {
         self.task = Some(current.task.clone());
         let title = self.short(&current.task_title);
         let attempt = match (current.kind, attempt.number) {
@@ -421,15 +421,15 @@ impl<'a> Printer<'a> {
         };
         self.line(&format!("iteration {}{attempt}: {title}", current.iteration));
         let memory = match shown {
-            0 => "nothing of it from memory".to_owned(),
-            some => format!("with {} of memory", count(some, "entry", "entries")),
+            0 => "nothing from memory".to_owned(),
+            some => format!("with {} from memory", count(some, "entry", "entries")),
         };
-        if is_news(self.prompt, prompt) {
+        if has_changed_much(self.prompt, prompt) {
             self.line(&format!("prompt: {prompt} tokens, {memory}"));
             self.prompt = Some(prompt);
         }
         if let Some(model) = &current.model {
-            // The figures in the reason change all the time.
+            // The figures in the rationale always change, so only the model is compared.
             if self.model.as_ref() != Some(model) {
                 self.line(&format!("model: {} ({})", self.short(model), current.rationale));
                 self.model = Some(model.clone());
@@ -439,10 +439,11 @@ impl<'a> Printer<'a> {
 
     fn found_left(&self, run: &RunId, iteration: u32, killed: usize) {
         self.line(&format!(
-            "{run} was killed in its iteration {iteration}; that is settled first."
+            "{run} was killed during iteration {iteration}; settling that iteration first."
         ));
         if killed > 0 {
-            self.line(&format!("{} of it ended.", count(killed, "process", "processes")));
+            let processes = count(killed, "leftover process", "leftover processes");
+            self.line(&format!("Stopped {processes} from that run."));
         }
     }
 
@@ -454,7 +455,7 @@ impl<'a> Printer<'a> {
     fn pruned(&self, folders: u64, bytes: u64) {
         let folders = usize::try_from(folders).unwrap_or(usize::MAX);
         let folders = count(folders, "old iteration", "old iterations");
-        self.line(&format!("The folders of {folders} are removed ({}).", size(bytes)));
+        self.line(&format!("Removed the folders of {folders} ({}).", size(bytes)));
     }
 
     fn notice(&mut self, notice: &Notice) {
@@ -462,7 +463,7 @@ impl<'a> Printer<'a> {
             Notice::Busy(held) => {
                 self.task = None;
                 let held: Vec<String> = held.iter().map(|(task, run)| format!("{task} ({run})")).collect();
-                let line = format!("No task is ready; other runs work on {}.", held.join(", "));
+                let line = format!("No task is ready; other runs are working on {}.", held.join(", "));
                 if line != self.busy {
                     self.line(&line);
                     self.busy = line;
@@ -470,10 +471,10 @@ impl<'a> Printer<'a> {
             }
             Notice::Waits(wait) => {
                 self.task = None;
-                self.told_left = None;
+                self.reported_left = None;
                 if self.run.as_ref() != Some(&wait.pause.run) {
                     let said = self.short(&wait.pause.what.said);
-                    self.line(&format!("{} found: {said}", wait.pause.run));
+                    self.line(&format!("{} reported: {said}", wait.pause.run));
                 }
                 self.wait(wait);
             }
@@ -484,81 +485,89 @@ impl<'a> Printer<'a> {
                     "The agent asked for the model {model}, which is not configured."
                 ));
             }
-            Notice::CompleteTooEarly => self.line("The agent said that everything is complete, and it is not."),
-            Notice::WillAsk => self.line("stopping the agent; you are asked next (Ctrl+C: end the run)"),
+            Notice::CompleteTooEarly => self.line("The agent reported everything complete, but it is not."),
+            Notice::WillAsk => self.line("stopping the agent; you can give guidance next (Ctrl+C ends the run)"),
+        }
+    }
+
+    fn already_failing(&self, baseline: &Baseline) {
+        for gate in baseline.red_gates() {
+            let headline = self.gate_headline(&gate);
+            self.line(&format!(
+                "already failing before this run: {}{headline}",
+                self.short(&gate)
+            ));
         }
     }
 }
 
 impl Watch for Printer<'_> {
-    fn tell(&mut self, news: &News<'_>) {
-        match news {
-            News::Began { run } => {
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Began { run } => {
                 self.run = Some((*run).clone());
-                self.line(&format!("{run} begins."));
+                self.line(&format!("{run} started."));
             }
-            News::FoundLeft {
+            RunEvent::FoundLeftover {
                 run, iteration, killed, ..
             } => self.found_left(run, *iteration, *killed),
-            News::RedFromTheStart(baseline) => {
-                for gate in baseline.red_gates() {
-                    let words = self.words_of(&gate);
-                    self.line(&format!("red before anything was done: {}{words}", self.short(&gate)));
-                }
-            }
-            News::GateRan(gate) => self.gate(gate),
-            News::Standing(_) | News::GateBegins(_) => {}
-            News::IterationBegan {
+            RunEvent::AlreadyFailing(baseline) => self.already_failing(baseline),
+            RunEvent::GateRan(gate) => self.gate(gate),
+            RunEvent::Standing(_) | RunEvent::GateBegins(_) => {}
+            RunEvent::IterationBegan {
                 current,
                 attempt,
                 prompt,
                 shown,
             } => {
-                self.begins(current, attempt, (*prompt, *shown));
+                self.iteration_began(current, attempt, (*prompt, *shown));
             }
-            // What is asked stands on the terminal already.
-            News::Asks(_) | News::Answered(_) => {}
-            News::Agent(event) | News::VerifierDid(event) => self.agent(event),
-            News::VerifierBegan { current, agent, .. } => {
-                // It may be that of a run that was killed.
+            // The question is already on the terminal.
+            RunEvent::AskingGuidance(_) | RunEvent::GuidanceAnswered(_) => {}
+            RunEvent::Agent(event) | RunEvent::VerifierEvent(event) => self.agent(event),
+            RunEvent::VerifierBegan { current, agent, .. } => {
+                // This iteration may belong to a killed run.
                 self.task = Some(current.task.clone());
-                self.line(&format!("{} looks at the work", self.short(agent)));
+                self.line(&format!("{} verifies the work", self.short(agent)));
             }
-            News::Verified(found) => self.verified(found),
-            News::Settled {
+            RunEvent::Verified(found) => self.verified(found),
+            RunEvent::Settled {
                 draft,
                 task,
-                new_lessons,
+                new_learnings,
                 duration,
             } => {
-                self.notes += new_lessons;
+                self.notes += new_learnings;
                 self.settled(draft, *task, *duration);
             }
-            News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
-            News::DoneWithParts(task) => self.done_with_parts(task),
-            News::Wrote(file) => self.wrote(file),
-            News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
-            News::Learned(done) => {
-                // It is of all tasks of the run.
+            RunEvent::WaitingForSubtasks { task, parts } => self.waits_for_subtasks(task, *parts),
+            RunEvent::DoneWithSubtasks(task) => self.done_with_subtasks(task),
+            RunEvent::Wrote(file) => self.wrote(file),
+            RunEvent::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            RunEvent::Learned(done) => {
+                // Learnings cover all tasks of the run.
                 self.task = None;
                 self.line(&learned(done));
             }
-            News::LearnedEarlier(done) => {
+            RunEvent::LearnedEarlier(done) => {
                 self.task = None;
                 self.line(&learned_earlier(done));
             }
-            News::KeptUp(done) => self.line(&kept_up(done)),
-            News::Notice(notice) => self.notice(notice),
-            News::Warning(warning) => self.context.ui.warning(warning),
-            News::NoRoom(reason) => self.no_room(reason),
-            News::Locked(reason) => self.locked(reason),
-            News::Unlocked => self.line("The database is free again; the run goes on."),
-            News::RoomAgain => self.line("There is room again; the run goes on."),
-            News::KeptScratchpad(file) => {
+            RunEvent::UpkeepDone(done) => self.line(&kept_up(done)),
+            RunEvent::Notice(notice) => self.notice(notice),
+            RunEvent::Warning(warning) => self.context.ui.warning(warning),
+            RunEvent::DiskFull(reason) => self.disk_full(reason),
+            RunEvent::Locked(reason) => self.locked(reason),
+            RunEvent::Unlocked => self.line("The database is unlocked again; the run continues."),
+            RunEvent::DiskSpaceFreed => self.line("There is disk space again; the run continues."),
+            RunEvent::KeptScratchpad(file) => {
                 self.task = None;
-                self.line(&format!("The scratchpad is now {}.", self.context.project.shown(file)));
+                self.line(&format!(
+                    "Moved the scratchpad to {}.",
+                    self.context.project.shown(file)
+                ));
             }
-            News::Ended { sentence, .. } => {
+            RunEvent::Ended { sentence, .. } => {
                 self.task = None;
                 (*sentence).clone_into(&mut self.sentence);
             }
@@ -566,28 +575,28 @@ impl Watch for Printer<'_> {
     }
 }
 
-/// A reason on one line: its first. Where that only leads up to what a gate said, which was named just before, what the gate
-/// said most of all stands in its place.
+/// The first line of a reason. If that line only introduces the output of a gate, which was named just before, the
+/// headline of the output replaces it.
 fn headline(reason: &str) -> String {
     let (first, printed) = reason.split_once('\n').unwrap_or((reason, ""));
     match first.strip_suffix(':').filter(|_| !printed.trim().is_empty()) {
         Some(leads) => {
             let before = leads.split("The gate `").next().unwrap_or_default();
-            format!("{before}{}", gist_of(printed))
+            format!("{before}{}", headline_of(printed))
         }
         None => first.to_owned(),
     }
 }
 
-/// Whether the size of a prompt is worth telling: the first, and one that is half as large again or smaller by as much.
-fn is_news(told: Option<Tokens>, size: Tokens) -> bool {
-    told.is_none_or(|told| {
-        let (small, large) = (told.0.min(size.0), told.0.max(size.0));
+/// Whether a prompt size is worth reporting: the first one, and any that differs from the last by more than half.
+fn has_changed_much(reported: Option<Tokens>, size: Tokens) -> bool {
+    reported.is_none_or(|reported| {
+        let (small, large) = (reported.0.min(size.0), reported.0.max(size.0));
         large > small.saturating_add(small / 2)
     })
 }
 
-/// A duration; none when nobody would notice it.
-fn worth_telling(time: Duration) -> Option<String> {
+/// A duration of at least a second.
+fn shown_duration(time: Duration) -> Option<String> {
     (time >= Duration::from_secs(1)).then(|| duration(time))
 }

@@ -1,5 +1,5 @@
-//! The signals that end a run: Ctrl+C, and those of the system. They are heard before anything changes the terminal, so that
-//! there is no moment in which one of them would leave it changed.
+//! Handles the signals that end a run: Ctrl+C, SIGTERM and SIGQUIT. The handlers are installed before anything changes
+//! the terminal, so that a signal never leaves it changed.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,40 +8,39 @@ use std::time::Duration;
 use ralph_loop::Interrupter;
 use ralph_process::{StopSignal, on_stop_signals};
 
-use crate::ui::{end_at_once, stage};
+use crate::ui::{exit_immediately, shared_terminal};
 
-/// How long a run may take for its end after the second Ctrl+C.
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a run may take to end after the second Ctrl+C.
+const FORCED_END_DELAY: Duration = Duration::from_secs(1);
 
-/// Whoever hears these signals.
 pub(super) struct Stops(Arc<Mutex<Option<Interrupter>>>);
 
 impl Stops {
-    /// Hears them from now on. Until there is a run that can be told, each ends the program.
+    /// Installs the handlers. Until a run is set, each signal ends the program.
     pub(super) fn listen() -> io::Result<Self> {
-        let told = Arc::new(Mutex::new(None));
-        let heard = Arc::clone(&told);
+        let run = Arc::new(Mutex::new(None));
+        let current = Arc::clone(&run);
         on_stop_signals(move |signal| {
-            // Held until the end where there is no run: none begins meanwhile.
-            let run = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            // The lock is held while the program ends, so that no run begins meanwhile.
+            let run = current.lock().unwrap_or_else(PoisonError::into_inner);
             stopped(signal, run.as_ref());
         })?;
-        Ok(Self(told))
+        Ok(Self(run))
     }
 
-    /// From now on this run is told.
-    pub(super) fn tell(&self, run: &Interrupter) {
+    /// Sends signals to this run from now on.
+    pub(super) fn set_run(&self, run: &Interrupter) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
     }
 }
 
 fn stopped(signal: StopSignal, run: Option<&Interrupter>) {
     let run = match (signal, run) {
-        // It ends when this returns, with all that it has started.
-        (StopSignal::Quit, _) => return stage::leave(),
-        // The key is meant for the program in front.
-        (StopSignal::Interrupt, _) if stage::is_lent() => return,
-        (_, None) => return end_at_once("Stopped before the run began."),
+        // The program ends when this returns, with every process it started.
+        (StopSignal::Quit, _) => return shared_terminal::leave(),
+        // Ctrl+C is meant for the program in the foreground.
+        (StopSignal::Interrupt, _) if shared_terminal::is_lent() => return,
+        (_, None) => return exit_immediately("Stopped before the run began."),
         (_, Some(run)) => run,
     };
     match signal {
@@ -53,15 +52,15 @@ fn stopped(signal: StopSignal, run: Option<&Interrupter>) {
     }
 }
 
-/// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
-/// none of its processes alive, and the next run picks it up.
+/// Ends a run that does not stop soon after the second Ctrl+C, with all its processes. The next run picks up its work,
+/// as after a kill.
 fn end_soon(run: Interrupter) {
     std::thread::spawn(move || {
-        std::thread::sleep(LAST_PATIENCE);
+        std::thread::sleep(FORCED_END_DELAY);
         if run.presses() < 2 {
-            // It was asked to go on in the same moment, and does.
+            // The user asked to continue at the same moment.
             return;
         }
-        end_at_once("Ended at once; the next `ralph run` picks up what was not finished.");
+        exit_immediately("Stopped at once. The next `ralph run` picks up unfinished work.");
     });
 }

@@ -1,40 +1,37 @@
-//! The events of `ralph run --json`: one JSON object a line, for programs that follow a run. What stands here is a promise
-//! to them: fields are added, and none is renamed or taken away.
+//! The events of `ralph run --json`: one JSON object per line. Programs rely on the format: fields may be added, but
+//! are never renamed or removed.
 
+mod json_reporter;
 mod page;
-mod teller;
 
 use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
 use ralph_model::{
     AuthorKind, Evidence, Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Unverified, Usage,
-    serialize_moment,
+    serialize_timestamp,
 };
 use ralph_store::AgentNote;
 use serde::Serialize;
 
 use crate::error::CommandError;
-use crate::surroundings::ProgramClock;
+use crate::project_env::ProgramClock;
 use crate::ui::Ui;
 
+pub(super) use json_reporter::{Followed, JsonReporter};
 pub(crate) use page::page;
-pub(super) use teller::{Followed, Teller};
 
-/// A line.
 #[derive(Debug, Serialize)]
 pub(super) struct Line<'a> {
-    /// When.
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     at: Timestamp,
-    /// The run; not there before it has begun.
+    /// The run; omitted before it has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a RunId>,
     #[serde(flatten)]
     event: Event<'a>,
 }
 
-/// What happened.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Event<'a> {
@@ -147,11 +144,10 @@ pub(super) enum Event<'a> {
     },
 }
 
-/// A note that the agent stored or changed with a command.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct AgentNoted {
     id: String,
-    /// What the agent did last.
+    /// The agent's last change.
     action: &'static str,
     author: AuthorKind,
     iteration: Option<u32>,
@@ -168,7 +164,6 @@ impl From<AgentNote> for AgentNoted {
     }
 }
 
-/// Who works on what, and within which limits.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct RunBegan {
     agent: String,
@@ -183,7 +178,7 @@ pub(super) struct RunBegan {
     pid: u32,
 }
 
-/// The limits, in seconds and bytes; null is none.
+/// The limits, in seconds and bytes; null means no limit.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct LimitsSet {
     iterations: Option<u32>,
@@ -197,7 +192,6 @@ pub(super) struct LimitsSet {
     output_bytes: Option<u64>,
 }
 
-/// An agent that is started.
 #[derive(Debug, Serialize)]
 pub(super) struct IterationBegan<'a> {
     iteration: u32,
@@ -213,7 +207,6 @@ pub(super) struct IterationBegan<'a> {
     folder: String,
 }
 
-/// What a verifier found.
 #[derive(Debug, Serialize)]
 pub(super) struct Verified<'a> {
     agent: &'a str,
@@ -226,7 +219,6 @@ pub(super) struct Verified<'a> {
     duration_ms: u64,
 }
 
-/// What became of an iteration.
 #[derive(Debug, Serialize)]
 pub(super) struct Settled<'a> {
     iteration_run: &'a RunId,
@@ -259,32 +251,31 @@ pub(super) struct Denied<'a> {
     permit: Option<&'a str>,
 }
 
-/// A wait for the end of an agent's pause.
 #[derive(Debug, Serialize)]
 pub(super) struct Wait<'a> {
     reason: &'static str,
     message: &'a str,
-    #[serde(serialize_with = "serialize_moment")]
+    #[serde(serialize_with = "serialize_timestamp")]
     until: Timestamp,
     seconds: f64,
 }
 
-/// A task that another run holds.
+/// A task claimed by another run.
 #[derive(Debug, Serialize)]
 pub(super) struct Held<'a> {
     task: &'a TaskId,
     run: &'a RunId,
 }
 
-/// Writes a line. A run is worth more than whoever follows it: when nobody reads any more, it goes on.
+/// Writes a line. A failed write is ignored, so that a run outlives its reader.
 fn write(ui: &Ui, line: &Line<'_>) {
-    // No event holds anything that is no JSON.
+    // Every event can be serialized.
     if let Ok(json) = serde_json::to_string(line) {
         drop(ui.data(&format!("{json}\n")));
     }
 }
 
-/// Tells why not even the project could be read.
+/// Reports an error that occurred before the project was loaded.
 pub(super) fn failed_early(ui: &Ui, error: &CommandError) {
     if let (Ok(clock), Some((message, hint))) = (ProgramClock::from_environment(), error.lines()) {
         let exit_code = error.code();
@@ -298,7 +289,7 @@ pub(super) fn failed_early(ui: &Ui, error: &CommandError) {
     }
 }
 
-/// How a gate ended, in a word, and what it said about that.
+/// The word for the end of a gate, and its status.
 fn gate_result(end: &GateEnd) -> (&'static str, Option<&str>) {
     match end {
         GateEnd::Passed => ("passed", None),

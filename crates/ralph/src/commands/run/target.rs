@@ -1,4 +1,4 @@
-//! What a run is to work on: a task, a feature, all of them, a text, a checklist, a file that is a prompt.
+//! Resolves what a run works on: all tasks, a task, a feature, a text, a checklist, or a prompt file.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,11 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::task_list::{checks_of, parse_list, task_of_file, title_of_file, warn_of_missed};
 
-/// How many columns of a text become a title.
+/// The columns of a text that become the task's title.
 const TITLE_COLUMNS: usize = 100;
-/// The largest file that is taken for a prompt.
 const MAX_PROMPT_BYTES: u64 = 1 << 20;
 
-/// The extensions that a word is taken for the name of a file by.
+/// A word with one of these extensions is taken for a file name.
 const FILE_EXTENSIONS: [&str; 24] = [
     "adoc", "c", "cpp", "css", "csv", "go", "html", "java", "js", "json", "jsonl", "markdown", "md", "org", "py", "rb",
     "rs", "rst", "sh", "toml", "ts", "txt", "yaml", "yml",
@@ -30,29 +29,28 @@ const FILE_EXTENSIONS: [&str; 24] = [
 /// What a run works on.
 pub(super) struct Target {
     pub(super) scope: Scope,
-    /// The one task that the run is about.
+    /// The task, if the run is about a single one.
     pub(super) only_task: Option<TaskId>,
-    /// The same as a person reads it.
+    /// The target, for people.
     pub(super) goal: String,
-    /// The file that it is, as it was typed.
+    /// The file, as it was typed.
     pub(super) file: Option<String>,
-    /// The same, where it has boxes to tick.
+    /// The file, if it has boxes to tick.
     pub(super) checklist: Option<Checklist>,
-    /// The command that goes on with it.
+    /// The command that continues the run.
     pub(super) again: String,
 }
 
-/// What the argument means, before anything is made of it.
+/// What the argument means, before any task is created for it.
 pub(super) enum Meaning {
     All,
     Task(TaskId),
     Feature(Feature),
     Text(String),
-    /// A file, where it is and as it was typed.
+    /// The path of a file, and its name as typed.
     File(PathBuf, String),
 }
 
-/// What the argument means.
 pub(super) fn meaning(
     context: &Context<'_>,
     store: Option<&Store>,
@@ -71,7 +69,7 @@ pub(super) fn meaning(
         if path.is_file() {
             let beside = Path::new(".").join(what);
             context.ui.warning(&format!(
-                "{what} is a file as well; `ralph run {}` runs that.",
+                "{what} is also a file; run it with `ralph run {}`.",
                 shell_word(&beside.display().to_string())
             ));
         }
@@ -80,17 +78,17 @@ pub(super) fn meaning(
     if path.is_file() {
         return Ok(Meaning::File(path, what.to_owned()));
     }
-    // The files of a feature are git's, its record is not: in a clone its name is no text.
+    // A clone has the files of a feature but not its record, so its name must not be taken for a text.
     if feature::written_only(context, what).is_some() {
         return Err(feature::unknown(context, what));
     }
     if path.is_dir() {
-        let message = format!("{what} is a folder, and only a file can be run");
-        return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
+        let message = format!("{what} is a folder; only a file can be run");
+        return Err(CommandError::usage(message).hint("if it is a task, describe it in more words"));
     }
     if looks_like_file(what) {
-        let refused = CommandError::usage(format!("there is no file {what}"));
-        return Err(refused.hint("if it is a text, say in more words what is to be done"));
+        let refused = CommandError::usage(format!("file not found: {what}"));
+        return Err(refused.hint("if it is a task, describe it in more words"));
     }
     let text = what.to_owned();
     if looks_like_id(what, FeatureId::PREFIX) {
@@ -99,15 +97,15 @@ pub(super) fn meaning(
     if looks_like_id(what, TaskId::PREFIX) {
         return Err(TaskError::Unknown { text }.into());
     }
-    if let Some(name) = nearly_a_feature(store, what)? {
-        let message = format!("there is no feature {what:?}; {name} is nearly that");
-        return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
+    if let Some(name) = similar_feature(store, what)? {
+        let message = format!("feature not found: {what:?}; did you mean {name}?");
+        return Err(CommandError::usage(message).hint("if it is a task, describe it in more words"));
     }
     Ok(Meaning::Text(text))
 }
 
-/// The feature whose name a single word nearly is: whoever slips at the keyboard wants no agent to work on the slip.
-fn nearly_a_feature(store: Option<&Store>, what: &str) -> Result<Option<String>, CommandError> {
+/// The feature whose name is close to a single word, so that a typo does not become a task.
+fn similar_feature(store: Option<&Store>, what: &str) -> Result<Option<String>, CommandError> {
     let Some(store) = store.filter(|_| !what.contains(char::is_whitespace)) else {
         return Ok(None);
     };
@@ -116,8 +114,7 @@ fn nearly_a_feature(store: Option<&Store>, what: &str) -> Result<Option<String>,
     Ok(nearest(what, names).map(str::to_owned))
 }
 
-/// The task or the feature that the argument names. The beginning of an id is taken for one only with its letter in front:
-/// `add` may well be a text.
+/// The task or feature that the argument names. The prefix of an id needs its letter in front: `add` may be a text.
 fn known(store: Option<&Store>, what: &str) -> Result<Option<Meaning>, CommandError> {
     let Some(store) = store else { return Ok(None) };
     if looks_like_id(what, TaskId::PREFIX) {
@@ -135,7 +132,7 @@ fn known(store: Option<&Store>, what: &str) -> Result<Option<Meaning>, CommandEr
     }
 }
 
-/// Finds or makes the tasks of the argument.
+/// Finds or creates the tasks of the argument.
 pub(super) fn resolve(
     context: &Context<'_>,
     store: &mut Store,
@@ -152,7 +149,7 @@ pub(super) fn resolve(
             again: "ralph run".to_owned(),
         }),
         Meaning::Task(id) => Ok(Target {
-            // The command that goes on with a text names its task.
+            // The command that continues the run of a text names its task.
             only_task: Some(id.clone()),
             file: None,
             checklist: None,
@@ -170,10 +167,10 @@ pub(super) fn resolve(
         }),
         Meaning::Text(text) => {
             let text = accept(&text, SecretPolicy::Refuse).map_err(|refusal| {
-                let hint = "take it out; the agent can read it from a file or from its environment";
+                let hint = "remove it; the agent can read it from a file or from its environment";
                 CommandError::from(refusal).hint(hint)
             })?;
-            let task = of_text(&text);
+            let task = task_of_text(&text);
             let goal = task.title.clone();
             let id = add(context, store, &task)?;
             context.ui.status(&format!("Task {id}: {goal}"));
@@ -190,8 +187,8 @@ pub(super) fn resolve(
     }
 }
 
-/// The task of a text: its first line is the title, all of it the description where there is more.
-pub(super) fn of_text(text: &str) -> NewTask {
+/// The task of a text: the first line is the title; a longer text is also the description.
+pub(super) fn task_of_text(text: &str) -> NewTask {
     let title = preview(first_line(text), TITLE_COLUMNS);
     NewTask {
         description: if title == text { String::new() } else { text.to_owned() },
@@ -259,14 +256,14 @@ fn of_file(
     })
 }
 
-/// The command that runs a file again, from where it was called.
+/// The command that runs the file again, from the folder it was called in.
 fn again(typed: &str) -> String {
     format!("ralph run {}", shell_word(typed))
 }
 
-/// A text as one word of a command line.
+/// Quotes a text as one shell word.
 pub(super) fn shell_word(text: &str) -> String {
-    let is_plain = |sign: char| sign.is_alphanumeric() || "-_./=:,+@%".contains(sign);
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
     }
@@ -302,7 +299,7 @@ fn add(context: &Context<'_>, store: &mut Store, task: &NewTask) -> Result<TaskI
     Ok(added?.id)
 }
 
-/// A word that looks like the name of a file is no text: whoever mistypes one does not want a task of that title.
+/// Whether a word looks like a file name, so that a mistyped one does not become a task.
 fn looks_like_file(what: &str) -> bool {
     let extension = Path::new(what).extension().and_then(|extension| extension.to_str());
     let is_common = |extension: &str| {
@@ -313,7 +310,7 @@ fn looks_like_file(what: &str) -> bool {
     !what.contains(char::is_whitespace) && (what.contains('/') || extension.is_some_and(is_common))
 }
 
-/// A word that begins as an id does is no text: whoever mistypes an id does not want a task of that title.
+/// Whether a word looks like an id, so that a mistyped one does not become a task.
 fn looks_like_id(what: &str, prefix: &str) -> bool {
     !what.contains(char::is_whitespace) && what.starts_with(prefix)
 }

@@ -1,5 +1,5 @@
-//! Ticks the boxes of a checklist whose tasks are done. That happens when a run ends: a change of the file in between could
-//! be in the way of work that lands.
+//! Ticks the boxes of a checklist whose tasks are done. This happens when a run ends, because changing the file earlier
+//! could conflict with work that lands.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,28 +13,26 @@ use crate::checklist::{parse_checklist, with_ticks};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// A Markdown file with boxes, and the task that its items are below.
+/// A Markdown file with boxes, and the parent task of its items.
 pub(super) struct Checklist {
     pub(super) path: PathBuf,
     pub(super) task: TaskId,
 }
 
 impl Checklist {
-    /// Ticks what is done, and warns if that is not possible.
+    /// Ticks the boxes of done tasks; a failure is only a warning.
     pub(super) fn tick(&self, context: &Context<'_>) {
         if let Err(error) = self.try_tick(context) {
             let why = error
                 .lines()
                 .map_or_else(String::new, |(message, _)| message.to_owned());
             let file = self.path.display();
-            context
-                .ui
-                .warning(&format!("The boxes of {file} are not ticked: {why}."));
+            context.ui.warning(&format!("Cannot tick the boxes in {file}: {why}."));
         }
     }
 
     fn try_tick(&self, context: &Context<'_>) -> Result<(), CommandError> {
-        let Some(store) = Store::open_to_read(&context.project.fact_store(), Wait::Long)? else {
+        let Some(store) = Store::open_for_reading(&context.project.fact_store(), Wait::Long)? else {
             return Ok(());
         };
         let text = super::target::read(&self.path)?;
@@ -51,7 +49,7 @@ impl Checklist {
         })
     }
 
-    /// The text with more boxes ticked; none where all are ticked that can be.
+    /// The text with more boxes ticked; none if there is nothing to tick.
     fn ticked(&self, store: &Store, text: &str) -> Result<Option<String>, StoreError> {
         let items = parse_checklist(text).unwrap_or_default();
         let done = done_items(store, &self.task, &items)?;
@@ -62,7 +60,7 @@ impl Checklist {
     }
 }
 
-/// Which items have a task that is done. Of several with the same title the first item has the first task.
+/// Which items have a done task. Among equal titles, the first item belongs to the first task, and so on.
 fn done_items(store: &Store, list: &TaskId, items: &[ImportItem]) -> Result<Vec<bool>, StoreError> {
     let mut children: BTreeMap<TaskId, Vec<ralph_model::Task>> = BTreeMap::new();
     let mut tasks: Vec<Option<TaskId>> = Vec::new();

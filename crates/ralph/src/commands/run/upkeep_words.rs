@@ -1,14 +1,13 @@
-//! What was learned at the end of a run and what the upkeep did, a line each.
+//! Lines about learnings extracted at the end of a run and about upkeep.
 
 use ralph_memory::learn::Upkeep;
 use ralph_model::{Extraction, count};
 
-/// What the run taught, in a line.
 pub(super) fn learned(done: &Extraction) -> String {
     format!("Learned from the run: {}.", counts(done))
 }
 
-/// What earlier runs taught that nothing had been drawn from yet, in a line.
+/// For earlier runs whose learnings had not been extracted yet.
 pub(super) fn learned_earlier(done: &Extraction) -> String {
     format!("Learned from earlier runs: {}.", counts(done))
 }
@@ -28,15 +27,14 @@ fn counts(done: &Extraction) -> String {
     )
 }
 
-/// How many of those that hold did before, behind their number; nothing where none did.
+/// A suffix with the number of promoted learnings that were already known; empty if there are none.
 pub(crate) fn known(done: &Extraction) -> String {
     match done.known {
         0 => String::new(),
-        known => format!(" ({known} known already)"),
+        known => format!(" ({known} already known)"),
     }
 }
 
-/// What was done, in a line.
 pub(super) fn kept_up(done: &Upkeep) -> String {
     let merged = (done.merged > 0).then(|| format!("{} merged into {}", done.merged, done.into));
     let pruned = (done.pruned > 0).then(|| format!("{} pruned", done.pruned));
@@ -44,17 +42,13 @@ pub(super) fn kept_up(done: &Upkeep) -> String {
     let them = if done.merged + done.pruned == 1 { "it" } else { "them" };
     let learnings = (!learnings.is_empty()).then(|| {
         format!(
-            "Learnings: {}; `ralph learnings restore` brings {them} back.",
+            "Learnings: {}; restore {them} with `ralph learnings restore`.",
             learnings.join(", ")
         )
     });
     let reports = (done.shortened > 0).then(|| {
-        let reports = count(
-            done.shortened,
-            "report of finished work is",
-            "reports of finished work are",
-        );
-        format!("{reports} shortened.")
+        let reports = count(done.shortened, "report", "reports");
+        format!("Shortened {reports} of finished work.")
     });
     learnings.into_iter().chain(reports).collect::<Vec<_>>().join(" ")
 }
@@ -64,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_known_is_told() {
+    fn known_learnings_are_counted() {
         let done = Extraction {
             extracted: 5,
             validated: 5,
@@ -74,12 +68,12 @@ mod tests {
         };
         assert_eq!(
             learned(&done),
-            "Learned from the run: 5 extracted, 5 validated, 0 rejected, 5 promoted (3 known already), 0 skipped."
+            "Learned from the run: 5 extracted, 5 validated, 0 rejected, 5 promoted (3 already known), 0 skipped."
         );
     }
 
     #[test]
-    fn what_was_done_is_told_and_nothing_else() {
+    fn upkeep_lines() {
         let check = |merged, into, pruned, shortened, line: &str| {
             let done = Upkeep {
                 merged,
@@ -89,22 +83,22 @@ mod tests {
             };
             assert_eq!(kept_up(&done), line);
         };
-        let back = "; `ralph learnings restore` brings them back.";
+        let back = "; restore them with `ralph learnings restore`.";
         check(12, 3, 4, 0, &format!("Learnings: 12 merged into 3, 4 pruned{back}"));
         check(
             0,
             0,
             4,
             1,
-            &format!("Learnings: 4 pruned{back} 1 report of finished work is shortened."),
+            &format!("Learnings: 4 pruned{back} Shortened 1 report of finished work."),
         );
         check(
             0,
             0,
             1,
             0,
-            "Learnings: 1 pruned; `ralph learnings restore` brings it back.",
+            "Learnings: 1 pruned; restore it with `ralph learnings restore`.",
         );
-        check(0, 0, 0, 2, "2 reports of finished work are shortened.");
+        check(0, 0, 0, 2, "Shortened 2 reports of finished work.");
     }
 }

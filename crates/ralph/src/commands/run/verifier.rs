@@ -1,5 +1,4 @@
-//! Who looks at finished work: the agent that is named for it, else the one that does the work, if it can be kept from
-//! changing anything.
+//! Chooses the verifier: the configured agent, else the working agent if it can run read-only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +9,17 @@ use ralph_model::config::Config;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::probe::Visit;
+use crate::probe::Probe;
 use crate::programs::find_program;
-use crate::surroundings::ProgramClock;
+use crate::project_env::ProgramClock;
 
-/// The verifier of a run.
 pub(super) struct ChosenVerifier {
     pub(super) verifier: Verifier,
-    /// Who it is, or why there is none, as a sentence; none where nobody wants one.
+    /// A sentence that names the verifier or says why there is none; none if verification is off.
     pub(super) sentence: Option<String>,
 }
 
-/// Chooses the verifier. One that is named and cannot be started, or not be kept from changing anything, is refused.
+/// Chooses the verifier. A configured one must be able to start and to run read-only.
 pub(super) fn chosen(
     context: &Context<'_>,
     config: &Config,
@@ -29,63 +27,63 @@ pub(super) fn chosen(
 ) -> Result<ChosenVerifier, CommandError> {
     if !config.execution.verify {
         return Ok(ChosenVerifier {
-            verifier: Verifier::Nobody,
+            verifier: Verifier::None,
             sentence: None,
         });
     }
     let Some(command) = &config.verify.verifier else {
-        return Ok(of_the_worker(worker));
+        return Ok(same_agent(worker));
     };
     let refused = |message: String| {
         CommandError::new(message).hint(
-            "`[verify] verifier` in .ralph.toml names claude, codex or an agent that speaks ACP; --no-verify goes without",
+            "set `[verify] verifier` in .ralph.toml to claude, codex or an ACP agent, or pass --no-verify to skip it",
         )
     };
     let clock = Arc::new(ProgramClock::from_environment()?);
     let agent = agent_for(None, command, clock).map_err(|error| refused(format!("the verifier: {error}")))?;
     if let Some(program) = command.words().unwrap_or_default().first() {
         find_program(program, &context.project.root)
-            .map_err(|why| refused(format!("the verifier cannot be started: {why}")))?;
+            .map_err(|why| refused(format!("cannot start the verifier: {why}")))?;
     }
     if !agent.can_be_read_only() {
         return Err(refused(format!(
-            "the verifier {} cannot be kept from changing files, as its command stands",
+            "the verifier {} cannot be made read-only with its current command",
             agent.name()
         )));
     }
     Ok(ChosenVerifier {
         sentence: Some(format!("Verifier: {} (configured), read-only.", agent.name())),
-        verifier: Verifier::Another(agent),
+        verifier: Verifier::Other(agent),
     })
 }
 
-/// How long an agent may take until it has said which modes it offers.
+/// How long an agent may take to report its modes.
 const OFFER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Asks a worker of which nothing is known whether it offers a read-only mode, in which it can verify.
-pub(super) fn asked(
+/// Asks an unknown agent whether it offers a read-only mode, so that it can verify.
+pub(super) fn ask_for_read_only(
     context: &Context<'_>,
     config: &Config,
     worker: &dyn Agent,
     chosen: ChosenVerifier,
 ) -> Result<ChosenVerifier, CommandError> {
     let is_wanted = config.execution.verify && config.verify.verifier.is_none();
-    if !is_wanted || !worker.must_be_asked() {
+    if !is_wanted || !worker.needs_probe() {
         return Ok(chosen);
     }
     let name = worker.name();
     context
         .ui
         .status(&format!("Starting {name} to ask whether it has a read-only mode."));
-    let visit = Visit::new(context)?;
+    let visit = Probe::new(context)?;
     let turn = visit.turn(&context.project.root, Access::ReadOnly);
-    Ok(match worker.offers_read_only(&turn, OFFER_LIMIT) {
-        true => of_the_worker(worker),
+    Ok(match worker.probe_read_only(&turn, OFFER_LIMIT) {
+        true => same_agent(worker),
         false => chosen,
     })
 }
 
-fn of_the_worker(worker: &dyn Agent) -> ChosenVerifier {
+fn same_agent(worker: &dyn Agent) -> ChosenVerifier {
     let name = worker.name();
     if worker.can_be_read_only() {
         return ChosenVerifier {
@@ -94,9 +92,9 @@ fn of_the_worker(worker: &dyn Agent) -> ChosenVerifier {
         };
     }
     ChosenVerifier {
-        verifier: Verifier::Nobody,
+        verifier: Verifier::None,
         sentence: Some(format!(
-            "No verifier: {name} cannot be kept from changing files; `[verify] verifier` names another agent."
+            "No verifier: {name} cannot be made read-only; set `[verify] verifier` to another agent."
         )),
     }
 }

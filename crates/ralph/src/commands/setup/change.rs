@@ -1,4 +1,4 @@
-//! A change of one file that was shown to a person, and is made exactly so or not at all.
+//! A change to one file that is applied exactly as it was shown, or not at all.
 
 use std::fs;
 use std::path::Path;
@@ -10,26 +10,25 @@ use crate::changed_file::{change_file, remove_file};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// A change of one file, named from the root of the project.
+/// A change to one file.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) name: &'static str,
-    /// What stands in it; none where there is no file.
+    /// The current text; `None` if there is no file.
     pub(super) before: Option<String>,
-    /// What shall stand in it; none where there shall be no file.
+    /// The new text; `None` to remove the file.
     pub(super) after: Option<String>,
-    /// What is said when it is done.
+    /// The message after the change.
     pub(super) done: String,
 }
 
 impl Change {
-    /// Shows what will change.
     pub(super) fn show(&self, context: &Context<'_>) -> Result<(), CommandError> {
         let lines = diff::unified(self.name, self.before.as_deref(), self.after.as_deref());
         context.ui.lines(&lines)
     }
 
-    /// Makes the change, durably; refused when the file is not what was shown.
+    /// Applies the change durably; fails if the file is not as it was shown.
     pub(super) fn make(&self, context: &Context<'_>) -> Result<(), CommandError> {
         let path = context.project.root.join(self.name);
         let patience = context.patience();
@@ -39,24 +38,24 @@ impl Change {
                 if bytes == before {
                     Ok(Patches::whole(bytes, after.clone().into_bytes()))
                 } else {
-                    Err(self.overtaken())
+                    Err(self.changed_meanwhile())
                 }
             }),
             None if remove_file(&path, &patience, before)? => Ok(()),
-            None => Err(self.overtaken()),
+            None => Err(self.changed_meanwhile()),
         }
     }
 
-    fn overtaken(&self) -> CommandError {
-        let what = format!("somebody changed {} in this moment, so it was left alone", self.name);
+    fn changed_meanwhile(&self) -> CommandError {
+        let what = format!("{} was changed at the same time; nothing was written", self.name);
         CommandError::new(what).hint("run the command again")
     }
 }
 
-/// Removes the folders of a file, up to but not including the root, as far as they are empty.
+/// Removes the empty parent folders of a file, up to but not including the root.
 pub(super) fn remove_empty_folders(root: &Path, name: &str) {
     for folder in Path::new(name).ancestors().skip(1) {
-        // The root itself has an empty name; a folder that holds anything cannot be removed, and shall not.
+        // The root has an empty name; removing a non-empty folder fails, as intended.
         if folder.as_os_str().is_empty() || fs::remove_dir(root.join(folder)).is_err() {
             return;
         }

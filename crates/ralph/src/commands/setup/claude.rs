@@ -1,4 +1,4 @@
-//! `ralph setup claude`: a hook that gives Claude Code the notes at the beginning of a session, and a skill that explains
+//! `ralph setup claude`: a hook that gives Claude Code the notes at the start of a session, and a skill that explains
 //! the commands.
 
 mod hook_entry;
@@ -18,65 +18,64 @@ use crate::paths::{self, Project};
 use crate::programs::{Program, find_ralph};
 use hook_entry::{Change as HookChange, SettingsError};
 
-/// Let Claude Code begin its sessions with this project's notes
+/// Start Claude Code sessions with this project's notes
 ///
-/// Adds a hook to .claude/settings.json and the skill .claude/skills/ralph/SKILL.md, after having shown the exact change and
-/// asked. Nothing else in these files changes, and --remove takes out what was put in.
+/// Adds a hook to .claude/settings.json and the skill .claude/skills/ralph/SKILL.md. Shows the exact change and asks
+/// first. Nothing else in these files changes; --remove undoes the change.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph setup claude                # show the change, ask, write it
-  ralph setup claude --dry-run      # only show it
-  ralph setup claude --yes          # do not ask
-  ralph setup claude --remove       # take it out again")]
+  ralph setup claude                # show the change, ask, apply it
+  ralph setup claude --dry-run      # only show the change
+  ralph setup claude --yes          # apply it without asking
+  ralph setup claude --remove       # remove it again")]
 pub(crate) struct ClaudeArgs {
-    /// Do not ask
+    /// Apply the change without confirmation
     #[arg(long)]
     yes: bool,
-    /// Take out what setup has put in
+    /// Remove what setup added
     #[arg(long)]
     remove: bool,
-    /// Show the change, and make none
+    /// Show the change without applying it
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
 }
 
-/// How a part of the set-up stands.
+/// The state of one part of the setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// It is not there.
     Missing,
-    /// It is there as this version writes it.
+    /// As this version writes it.
     InPlace,
-    /// It is there as an earlier version wrote it.
+    /// As an earlier version wrote it.
     Outdated,
-    /// It is there, and a person has changed it.
+    /// Changed by the user.
     Changed,
 }
 
-/// How the set-up of Claude Code stands in a project.
+/// The state of the Claude Code setup in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct SetupState {
     /// The hook in the settings.
     pub(crate) hook: Part,
     /// The skill.
     pub(crate) skill: Part,
-    /// The line of the settings from which on Claude Code does not understand them, although people do.
+    /// The line from which Claude Code cannot parse the settings, because they are not strict JSON.
     pub(crate) not_strict_from: Option<usize>,
-    /// Which `ralph` the hook will run.
+    /// The `ralph` that the hook will run.
     pub(crate) program: Program,
 }
 
-/// Says how the set-up stands.
-pub(crate) fn standing(project: &Project) -> Result<Standing, CommandError> {
+/// Reads the state of the setup.
+pub(crate) fn setup_state(project: &Project) -> Result<SetupState, CommandError> {
     let settings = Settings::read(project)?;
     let (hook, not_strict) = match &settings.text {
         None => (Part::Missing, None),
-        Some(text) => hook_entry::standing(text).map_err(|error| settings.failed(text, &error))?,
+        Some(text) => hook_entry::setup_state(text).map_err(|error| settings.failed(text, &error))?,
     };
     let line_of = |at| jsonc::place(settings.text.as_deref().unwrap_or_default(), at).0;
-    Ok(Standing {
+    Ok(SetupState {
         hook,
-        skill: skill::standing(read_text(project, paths::CLAUDE_SKILL)?.as_deref()),
+        skill: skill::setup_state(read_text(project, paths::CLAUDE_SKILL)?.as_deref()),
         not_strict_from: not_strict.map(line_of),
         program: find_ralph(),
     })
@@ -86,16 +85,16 @@ pub(crate) fn cmd_claude(context: &Context<'_>, args: &ClaudeArgs) -> Result<(),
     for file in [paths::CLAUDE_SETTINGS, paths::CLAUDE_SKILL] {
         context.project.refuse_outside(&context.project.root.join(file))?;
     }
-    let standing = standing(&context.project)?;
+    let setup_state = setup_state(&context.project)?;
     let changes = if args.remove {
-        removal(&context.project, &standing)?
+        removal(&context.project, &setup_state)?
     } else {
-        addition(&context.project, &standing)?
+        addition(&context.project, &setup_state)?
     };
-    report_changed(context, &standing, args);
+    report_changed(context, &setup_state, args);
     if changes.is_empty() {
         let line = if args.remove {
-            "There is nothing to remove.\n"
+            "Nothing to remove.\n"
         } else {
             "Everything is in place.\n"
         };
@@ -109,15 +108,15 @@ pub(crate) fn cmd_claude(context: &Context<'_>, args: &ClaudeArgs) -> Result<(),
         }
     }
     if !args.remove {
-        report_obstacles(context, &standing);
+        report_obstacles(context, &setup_state);
     }
     Ok(())
 }
 
-/// What has to change so that everything is in place; the hook comes last, when what it stands for is there.
-fn addition(project: &Project, standing: &Standing) -> Result<Vec<Change>, CommandError> {
+/// The changes that complete the setup. The hook comes last, after what it refers to.
+fn addition(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, CommandError> {
     let mut changes = Vec::new();
-    if matches!(standing.skill, Part::Missing | Part::Outdated) {
+    if matches!(setup_state.skill, Part::Missing | Part::Outdated) {
         let before = read_text(project, paths::CLAUDE_SKILL)?;
         let verb = if before.is_some() { "updated" } else { "created" };
         changes.push(Change {
@@ -127,13 +126,13 @@ fn addition(project: &Project, standing: &Standing) -> Result<Vec<Change>, Comma
             done: format!("{verb} {}", paths::CLAUDE_SKILL),
         });
     }
-    if matches!(standing.hook, Part::Missing | Part::Outdated) {
+    if matches!(setup_state.hook, Part::Missing | Part::Outdated) {
         let settings = Settings::read(project)?;
         let after = match &settings.text {
             None => hook_entry::new_file(),
             Some(text) => hook_entry::with_hook(text).map_err(|error| settings.failed(text, &error))?,
         };
-        let verb = if standing.hook == Part::Missing {
+        let verb = if setup_state.hook == Part::Missing {
             "added the hook to"
         } else {
             "updated the hook in"
@@ -148,15 +147,15 @@ fn addition(project: &Project, standing: &Standing) -> Result<Vec<Change>, Comma
     Ok(changes)
 }
 
-/// What has to change so that nothing of ours is left; the hook goes first.
-fn removal(project: &Project, standing: &Standing) -> Result<Vec<Change>, CommandError> {
+/// The changes that remove the setup. The hook goes first.
+fn removal(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, CommandError> {
     let mut changes = Vec::new();
     let settings = Settings::read(project)?;
-    if standing.hook != Part::Missing
+    if setup_state.hook != Part::Missing
         && let Some(text) = &settings.text
     {
         let (after, done) = match hook_entry::without_hook(text).map_err(|error| settings.failed(text, &error))? {
-            HookChange::Text(text) => (Some(text), "took the hook out of"),
+            HookChange::Text(text) => (Some(text), "removed the hook from"),
             HookChange::NoFile => (None, "removed"),
         };
         changes.push(Change {
@@ -166,7 +165,7 @@ fn removal(project: &Project, standing: &Standing) -> Result<Vec<Change>, Comman
             done: format!("{done} {}", paths::CLAUDE_SETTINGS),
         });
     }
-    if matches!(standing.skill, Part::InPlace | Part::Outdated) {
+    if matches!(setup_state.skill, Part::InPlace | Part::Outdated) {
         changes.push(Change {
             name: paths::CLAUDE_SKILL,
             before: read_text(project, paths::CLAUDE_SKILL)?,
@@ -177,7 +176,7 @@ fn removal(project: &Project, standing: &Standing) -> Result<Vec<Change>, Comman
     Ok(changes)
 }
 
-/// Makes the changes, after having asked where that is wanted.
+/// Applies the changes, after confirmation unless `--yes` is given.
 fn make(context: &Context<'_>, args: &ClaudeArgs, changes: &[Change]) -> Result<(), CommandError> {
     if !args.yes {
         ask(context)?;
@@ -195,44 +194,42 @@ fn make(context: &Context<'_>, args: &ClaudeArgs, changes: &[Change]) -> Result<
 fn ask(context: &Context<'_>) -> Result<(), CommandError> {
     match context.ui.confirm("Make this change?")? {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new("nothing was changed, as you said")),
-        None => Err(CommandError::new("nothing was changed: there is no terminal to ask at")
-            .hint("--yes makes the change without asking")),
+        Some(false) => Err(CommandError::new("not confirmed; nothing was changed")),
+        None => Err(CommandError::new("nothing was changed: confirmation needs a terminal")
+            .hint("--yes applies the change without asking")),
     }
 }
 
-/// Says what is left alone because a person has changed it.
-fn report_changed(context: &Context<'_>, standing: &Standing, args: &ClaudeArgs) {
-    if standing.skill == Part::Changed {
+/// Warns about parts that are not touched because the user changed them.
+fn report_changed(context: &Context<'_>, setup_state: &SetupState, args: &ClaudeArgs) {
+    if setup_state.skill == Part::Changed {
         let name = paths::CLAUDE_SKILL;
         context
             .ui
-            .warning(&format!("{name} was changed by hand, so it stays as it is."));
+            .warning(&format!("{name} was changed by hand and was not touched."));
         let what = if args.remove {
             "remove it yourself"
         } else {
             "remove it first to get this version's"
         };
-        context.ui.hint(&format!("{what}, if you do not need it any more."));
+        context.ui.hint(&format!("{what}, if you no longer need it."));
     }
-    if standing.hook == Part::Changed && !args.remove {
+    if setup_state.hook == Part::Changed && !args.remove {
         let name = paths::CLAUDE_SETTINGS;
         context.ui.warning(&format!(
-            "the hook in {name} was written or changed by hand, so it stays as it is."
+            "the hook in {name} was written or changed by hand and was not touched."
         ));
     }
 }
 
-/// Says what keeps the hook from working.
-fn report_obstacles(context: &Context<'_>, standing: &Standing) {
-    if let Some(line) = standing.not_strict_from {
+/// Warns about what keeps the hook from working.
+fn report_obstacles(context: &Context<'_>, setup_state: &SetupState) {
+    if let Some(line) = setup_state.not_strict_from {
         let name = paths::CLAUDE_SETTINGS;
         context.ui.warning(&format!(
-            "{name}:{line}: Claude Code 2.1 does not read a file with comments or commas at the end, so the hook will not run."
+            "{name}:{line}: Claude Code 2.1 does not accept comments or trailing commas, so the hook will not run."
         ));
-        context
-            .ui
-            .hint("take them out; nothing else in the file has to change.");
+        context.ui.hint("remove them; nothing else in the file has to change.");
     }
     let folder = std::env::current_exe()
         .ok()
@@ -241,19 +238,19 @@ fn report_obstacles(context: &Context<'_>, standing: &Standing) {
         || "the folder of this program".to_owned(),
         |folder| folder.display().to_string(),
     );
-    match &standing.program {
+    match &setup_state.program {
         Program::This => {}
         Program::Other(other) => {
             let other = other.display();
             context.ui.warning(&format!(
-                "the hook calls `ralph`, and the one on PATH is {other}, not this program."
+                "the hook runs `ralph`, which on PATH is {other}, not this program."
             ));
-            context.ui.hint(&format!("put {folder} in front in PATH."));
+            context.ui.hint(&format!("put {folder} first in PATH."));
         }
         Program::NotFound => {
             context
                 .ui
-                .warning("the hook calls `ralph`, and there is no such program on PATH, so it will not run.");
+                .warning("the hook runs `ralph`, which is not on PATH, so it will not run.");
             context.ui.hint(&format!(
                 "add {folder} to PATH, or install it with `cargo install --path crates/ralph`."
             ));
@@ -261,7 +258,7 @@ fn report_obstacles(context: &Context<'_>, standing: &Standing) {
     }
 }
 
-/// The settings of Claude Code.
+/// Claude Code's settings file.
 struct Settings {
     text: Option<String>,
 }
@@ -272,12 +269,12 @@ impl Settings {
         Ok(Self { text })
     }
 
-    /// The error for settings that the hook cannot be put into.
+    /// The error for settings that cannot hold the hook.
     fn failed(&self, text: &str, error: &SettingsError) -> CommandError {
         let (line, column) = jsonc::place(text, error.at);
         let name = paths::CLAUDE_SETTINGS;
         CommandError::new(format!("{name}:{line}:{column}: {}; nothing was changed", error.what))
-            .hint("mend it there and run the command again")
+            .hint("fix the file and run the command again")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What will change in a file, as a unified diff.
+//! Shows changes of a file as a unified diff.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 
 use crate::ui::Style;
 
-/// How many lines around a change are shown.
+/// Lines of context around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The lines that show how a file changes; none stands for a file that is not there.
+/// The lines of the diff; `None` means that the file does not exist.
 pub(super) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> Vec<(Option<Style>, String)> {
     let side = |text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| name.to_owned());
     let mut lines = vec![
@@ -37,7 +37,7 @@ pub(super) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> 
     lines
 }
 
-/// The lines of one side that a hunk goes over, as its heading names them: the first, and how many.
+/// One side's range in a hunk header: the first line and the number of lines.
 fn range(hunk: &[DiffOp], of: impl Fn(&DiffOp) -> Range<usize>) -> String {
     let start = hunk.first().map_or(0, |op| of(op).start);
     let count = hunk.last().map_or(0, |op| of(op).end) - start;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_stands_with_the_lines_around_it() {
+    fn changes_have_context_lines() {
         insta::assert_snapshot!(shown(Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), Some("1\n2\n3\n4\n5\nnew\n7\n8\n9\n")), @"
         --- f
         +++ f
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_far_apart_stand_apart() {
+    fn distant_changes_are_separate_hunks() {
         let old = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
         insta::assert_snapshot!(shown(Some(old), Some("1\n2\n3\n4\n5\n6\n7\nb\nc\n")), @"
         --- f
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_comes_or_goes() {
+    fn files_are_created_and_removed() {
         insta::assert_snapshot!(shown(None, Some("a\n")), @"
         --- /dev/null
         +++ f

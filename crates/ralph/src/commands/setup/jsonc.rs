@@ -1,28 +1,27 @@
-//! Reads JSON as people write it, with comments and commas at the end, and tells where everything stands, so that a part
-//! can be put in or taken out without touching anything else.
+//! Parses JSON with comments and trailing commas, and keeps the position of everything, so that a part can be added or
+//! removed without touching the rest.
 
 use ralph_notes::Span;
 
-/// How deep values may stand in one another.
+/// The deepest nesting of values.
 const MAX_DEPTH: usize = 128;
 
-/// A text that was read.
+/// A parsed text.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Its value; none where there is nothing but space.
+    /// The value; `None` if the text is blank.
     pub(super) root: Option<Value>,
-    /// Where it first has what strict JSON has not: a comment or a comma at the end.
+    /// The first comment or trailing comma, which strict JSON does not allow.
     pub(super) not_strict: Option<usize>,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) span: Span,
     pub(super) kind: Kind,
 }
 
-/// What a value is.
 #[derive(Debug)]
 pub(super) enum Kind {
     Object(Vec<Item>),
@@ -35,24 +34,23 @@ pub(super) enum Kind {
 /// A member of an object or an element of an array.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// The name of a member.
+    /// The name of an object member.
     pub(super) name: Option<String>,
-    /// Where it begins: at its name, if it has one.
+    /// The start: at its name, if it has one.
     pub(super) start: usize,
     pub(super) value: Value,
-    /// Where the comma after it stands.
+    /// The position of the comma after it.
     pub(super) comma: Option<usize>,
 }
 
-/// What is wrong, and where.
+/// A syntax error and its position.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(super) struct SyntaxError {
     pub(super) at: usize,
     pub(super) what: &'static str,
 }
 
 impl Value {
-    /// The members of an object.
     pub(super) fn members(&self) -> Option<&[Item]> {
         match &self.kind {
             Kind::Object(items) => Some(items),
@@ -60,7 +58,6 @@ impl Value {
         }
     }
 
-    /// The elements of an array.
     pub(super) fn elements(&self) -> Option<&[Item]> {
         match &self.kind {
             Kind::Array(items) => Some(items),
@@ -68,7 +65,7 @@ impl Value {
         }
     }
 
-    /// The member of an object that counts: of several with one name the last.
+    /// The member with this name; of duplicates the last, which counts.
     pub(super) fn member(&self, name: &str) -> Option<(usize, &Item)> {
         let mut members = self.members()?.iter().enumerate();
         members.rfind(|(_, item)| item.name.as_deref() == Some(name))
@@ -83,8 +80,7 @@ pub(super) fn place(text: &str, at: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Reads a text.
-pub(super) fn parse(text: &str) -> Result<Document, Broken> {
+pub(super) fn parse(text: &str) -> Result<Document, SyntaxError> {
     let mut reader = Reader {
         text,
         at: if text.starts_with('\u{feff}') {
@@ -105,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<Document, Broken> {
             root,
             not_strict: reader.not_strict,
         }),
-        Some(_) => Err(reader.broken("there is something after the end")),
+        Some(_) => Err(reader.error("there is text after the end")),
     }
 }
 
@@ -124,19 +120,18 @@ impl Reader<'_> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn broken(&self, what: &'static str) -> Broken {
-        Broken { at: self.at, what }
+    fn error(&self, what: &'static str) -> SyntaxError {
+        SyntaxError { at: self.at, what }
     }
 
-    /// Skips space and comments.
-    fn skip_space(&mut self) -> Result<(), Broken> {
+    fn skip_space(&mut self) -> Result<(), SyntaxError> {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
             let rest = self.rest();
             let Some(length) = comment_length(rest) else {
                 return if rest.starts_with("/*") {
-                    Err(self.broken("a comment is not closed"))
+                    Err(self.error("a comment is not closed"))
                 } else {
                     Ok(())
                 };
@@ -146,9 +141,9 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Broken> {
+    fn value(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         if depth > MAX_DEPTH {
-            return Err(self.broken("values stand too deep in one another"));
+            return Err(self.error("values are nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
@@ -163,15 +158,15 @@ impl Reader<'_> {
         })
     }
 
-    /// The items up to the closing bracket.
-    fn items(&mut self, closing: u8, depth: usize) -> Result<Vec<Item>, Broken> {
+    /// Parses items up to the closing bracket.
+    fn items(&mut self, closing: u8, depth: usize) -> Result<Vec<Item>, SyntaxError> {
         let mut items: Vec<Item> = Vec::new();
         self.at += 1;
         loop {
             self.skip_space()?;
             let last_comma = items.last().map(|item| item.comma);
             match self.peek() {
-                None => return Err(self.broken("a bracket is not closed")),
+                None => return Err(self.error("a bracket is not closed")),
                 Some(byte) if byte == closing => {
                     if let Some(Some(comma)) = last_comma {
                         self.not_strict.get_or_insert(comma);
@@ -179,23 +174,23 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(items);
                 }
-                Some(_) if last_comma == Some(None) => return Err(self.broken("a comma is missing")),
+                Some(_) if last_comma == Some(None) => return Err(self.error("a comma is missing")),
                 Some(_) => items.push(self.item(closing, depth)?),
             }
         }
     }
 
-    fn item(&mut self, closing: u8, depth: usize) -> Result<Item, Broken> {
+    fn item(&mut self, closing: u8, depth: usize) -> Result<Item, SyntaxError> {
         let start = self.at;
         let mut name = None;
         if closing == b'}' {
             if self.peek() != Some(b'"') {
-                return Err(self.broken("a name in quotes is missing"));
+                return Err(self.error("a name in quotes is missing"));
             }
             name = Some(self.string()?);
             self.skip_space()?;
             if self.peek() != Some(b':') {
-                return Err(self.broken("a colon is missing"));
+                return Err(self.error("a colon is missing"));
             }
             self.at += 1;
             self.skip_space()?;
@@ -212,12 +207,12 @@ impl Reader<'_> {
         })
     }
 
-    fn string(&mut self) -> Result<String, Broken> {
+    fn string(&mut self) -> Result<String, SyntaxError> {
         let bytes = self.rest().as_bytes();
         let mut end = 1;
         loop {
             match bytes.get(end) {
-                None => return Err(self.broken("a text is not closed")),
+                None => return Err(self.error("a string is not closed")),
                 Some(b'"') => break,
                 Some(b'\\') => end += 2,
                 Some(_) => end += 1,
@@ -225,27 +220,27 @@ impl Reader<'_> {
         }
         let written = self.rest().get(..=end).unwrap_or_default();
         let Ok(text) = serde_json::from_str(written) else {
-            return Err(self.broken("a text is malformed"));
+            return Err(self.error("a string is malformed"));
         };
         self.at += end + 1;
         Ok(text)
     }
 
-    fn other(&mut self) -> Result<Kind, Broken> {
+    fn other(&mut self) -> Result<Kind, SyntaxError> {
         let rest = self.rest();
         let length = rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')))
             .unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
         if serde_json::from_str::<serde_json::Value>(word).is_err() {
-            return Err(self.broken("a value is missing or malformed"));
+            return Err(self.error("a value is missing or malformed"));
         }
         self.at += length;
         Ok(Kind::Other)
     }
 }
 
-/// How long the comment is that a text begins with, without the line break after it.
+/// The length of the comment at the start of a text, without the line break after it.
 pub(super) fn comment_length(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         Some(text.find(['\n', '\r']).unwrap_or(text.len()))
@@ -262,10 +257,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn broken_texts_are_told_with_their_place() {
+    fn syntax_errors_have_a_position() {
         let check = |text: &str, expected: (usize, usize), what: &str| {
-            let broken = parse(text).unwrap_err();
-            assert_eq!((place(text, broken.at), broken.what), (expected, what), "{text}");
+            let error = parse(text).unwrap_err();
+            assert_eq!((place(text, error.at), error.what), (expected, what), "{text}");
         };
         check("{\n  \"a\": 1\n  \"b\": 2\n}", (3, 3), "a comma is missing");
         check("\u{feff}{\"é\" 1}", (1, 6), "a colon is missing");
@@ -275,15 +270,15 @@ mod tests {
         check("{a: 1}", (1, 2), "a name in quotes is missing");
         check("{,}", (1, 2), "a name in quotes is missing");
         check("[1, /* x", (1, 5), "a comment is not closed");
-        check("{\"a", (1, 2), "a text is not closed");
-        check("{\"a\\", (1, 2), "a text is not closed");
-        check("\"\\x\"", (1, 1), "a text is malformed");
-        check("{} {}", (1, 4), "there is something after the end");
-        check(&"[".repeat(1_000_000), (1, 130), "values stand too deep in one another");
+        check("{\"a", (1, 2), "a string is not closed");
+        check("{\"a\\", (1, 2), "a string is not closed");
+        check("\"\\x\"", (1, 1), "a string is malformed");
+        check("{} {}", (1, 4), "there is text after the end");
+        check(&"[".repeat(1_000_000), (1, 130), "values are nested too deeply");
     }
 
     #[test]
-    fn what_strict_json_has_not_is_seen() {
+    fn comments_and_trailing_commas_are_detected() {
         let check =
             |text: &str, expected: Option<usize>| assert_eq!(parse(text).unwrap().not_strict, expected, "{text}");
         check(" {\"a\": [1, \"//\"]} ", None);

@@ -1,37 +1,38 @@
-//! Success over time, a day or a run each: signs where they can be drawn, else numbers.
+//! Success over time, per day or per run, as bars or, in ASCII, as numbers.
 
 use jiff::civil::Date;
 use jiff::{ToSpan, tz::TimeZone};
 use ralph_model::count;
 use ralph_store::{Figures, Stats};
 
-use crate::ui::{Line, Signs, Style};
+use crate::ui::{Charset, Line, Style};
 
-/// The most days or runs that are drawn.
-const MOST: usize = 60;
-/// The columns before the signs.
-const BEFORE: usize = 14;
-/// The least that is drawn, however narrow the terminal.
-const LEAST: usize = 4;
-/// The columns of a number and the gap behind it: `12/15  `.
+/// The most days or runs in the chart.
+const MAX_COLUMNS: usize = 60;
+/// The columns before the bars.
+const LABEL_COLUMNS: usize = 14;
+/// The fewest days or runs, however narrow the terminal.
+const MIN_COLUMNS: usize = 4;
+/// The columns of a number and its gap: `12/15  `.
 const NUMBER: usize = 7;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Where there was nothing.
 const NOTHING: char = '·';
 const NOTHING_TO_COUNT: &str = ".";
 
-/// The chart, with what its signs mean; nothing where there is but one day and one run.
-pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
-    let columns = match signs {
-        Signs::Unicode => 1,
-        Signs::Ascii => NUMBER,
+/// The chart and its legend; empty where there is only one day and one run.
+pub(super) fn lines(stats: &Stats, width: usize, charset: Charset) -> Vec<Line> {
+    let columns = match charset {
+        Charset::Unicode => 1,
+        Charset::Ascii => NUMBER,
     };
-    let room = (width.saturating_sub(BEFORE) / columns).clamp(LEAST, MOST);
+    let slots = (width.saturating_sub(LABEL_COLUMNS) / columns).clamp(MIN_COLUMNS, MAX_COLUMNS);
     let (bars, about, earlier) = match (stats.by_day.as_slice(), stats.by_run.as_slice()) {
         ([first, .., last], _) => {
-            let days = days(first.day, last.day, room);
-            let about = days.first().map(|first| format!("{first} to {}, a day each", last.day));
+            let days = days(first.day, last.day, slots);
+            let about = days
+                .first()
+                .map(|first| format!("{first} to {}, one per day", last.day));
             let of_day = |day: &Date| stats.by_day.iter().find(|of| of.day == *day).map(|of| of.figures);
             let is_earlier = |day: Date| days.first().is_some_and(|first| day < *first);
             let earlier = stats.by_day.iter().filter(|of| is_earlier(of.day)).count();
@@ -39,10 +40,10 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
             (days.iter().map(of_day).collect(), about, earlier)
         }
         (_, runs @ [_, _, ..]) => {
-            let shown = runs.get(runs.len().saturating_sub(room)..).unwrap_or(runs);
+            let shown = runs.get(runs.len().saturating_sub(slots)..).unwrap_or(runs);
             let about = shown.first().map(|first| {
                 let day = first.first_at.to_zoned(TimeZone::UTC).date();
-                format!("the last {} from {day} on", count(shown.len(), "run", "runs"))
+                format!("the last {}, since {day}", count(shown.len(), "run", "runs"))
             });
             let earlier = (runs.len() - shown.len(), "earlier run", "earlier runs");
             (shown.iter().map(|run| Some(run.figures)).collect(), about, earlier)
@@ -50,15 +51,15 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
         _ => return Vec::new(),
     };
     let bars: Vec<Option<Figures>> = bars;
-    let (drawn, meaning) = match signs {
-        Signs::Unicode => drawn(&bars),
-        Signs::Ascii => numbered(&bars),
+    let (rows, meaning) = match charset {
+        Charset::Unicode => as_bars(&bars),
+        Charset::Ascii => as_numbers(&bars),
     };
     let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Over time".to_owned())];
     let titles = ["success", "iterations"];
     let bars = titles
         .iter()
-        .zip(drawn)
+        .zip(rows)
         .map(|(title, bar)| format!("  {title:<10}  {bar}"));
     lines.extend(bars.map(|line| (None, line.trim_end().to_owned())));
     let left_out = match earlier {
@@ -70,11 +71,14 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
     lines
 }
 
-/// Success and iterations in signs, and what these mean.
-fn drawn(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
+/// Success and iterations as bars, and the legend.
+fn as_bars(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
     let most = bars.iter().flatten().map(|bar| bar.iterations).max();
     let most = most.unwrap_or_default();
-    let line = |part: &dyn Fn(&Figures) -> (u32, u32)| bars.iter().map(|bar| sign(bar.as_ref().map(part))).collect();
+    let line = |part: &dyn Fn(&Figures) -> (u32, u32)| {
+        let parts = bars.iter().map(|bar| bar.as_ref().map(part));
+        parts.map(bar_char).collect()
+    };
     let lines = [
         line(&|bar| (bar.success.done, bar.success.of)),
         line(&|bar| (bar.iterations, most)),
@@ -87,8 +91,8 @@ fn drawn(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
     (lines, meaning)
 }
 
-/// The same in numbers: how many were done of those that count, and how many there were.
-fn numbered(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
+/// Success and iterations as numbers, with a legend.
+fn as_numbers(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
     let number = |bar: &Option<Figures>| match bar {
         Some(bar) if bar.success.of > 0 => format!("{}/{}", bar.success.done, bar.success.of),
         _ => NOTHING_TO_COUNT.to_owned(),
@@ -104,13 +108,13 @@ fn numbered(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
         }
     }
     let meaning = vec![
-        "success: done of those that count".to_owned(),
+        "success: done of counted iterations".to_owned(),
         format!("{NOTHING_TO_COUNT} nothing to count"),
     ];
     (lines, meaning)
 }
 
-/// The days from one to another, the last so many of them.
+/// The last `most` days of a range.
 fn days(first: Date, last: Date, most: usize) -> Vec<Date> {
     let back = i64::try_from(most).unwrap_or(i64::MAX).saturating_sub(1);
     let first = last
@@ -123,8 +127,8 @@ fn days(first: Date, last: Date, most: usize) -> Vec<Date> {
         .collect()
 }
 
-/// The sign for a part of a whole. Only nothing has the lowest, and only everything the highest.
-fn sign(part: Option<(u32, u32)>) -> char {
+/// The bar for a part of a whole. Only zero gets the lowest, and only the whole gets the highest.
+fn bar_char(part: Option<(u32, u32)>) -> char {
     let Some((part, whole)) = part.filter(|(_, whole)| *whole > 0) else {
         return NOTHING;
     };
@@ -144,14 +148,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_nothing_is_at_the_bottom_and_only_everything_at_the_top() {
+    fn only_zero_is_lowest_and_only_the_whole_is_highest() {
         let parts = [(0, 100), (1, 100), (50, 100), (99, 100), (100, 100), (3, 2), (0, 0)];
-        let drawn: String = parts.map(Some).into_iter().chain([None]).map(sign).collect();
+        let drawn: String = parts.map(Some).into_iter().chain([None]).map(bar_char).collect();
         assert_eq!(drawn, "▁▂▄▇██··");
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_told_in_numbers_that_stand_below_each_other() {
+    fn ascii_chart_aligns_its_numbers() {
         let bar = |done, of, iterations| {
             Some(Figures {
                 success: Rate { done, of },
@@ -159,13 +163,13 @@ mod tests {
                 ..Figures::default()
             })
         };
-        let ([success, iterations], _) = numbered(&[bar(3, 8, 9), None, bar(0, 0, 1), bar(12, 15, 15)]);
+        let ([success, iterations], _) = as_numbers(&[bar(3, 8, 9), None, bar(0, 0, 1), bar(12, 15, 15)]);
         assert_eq!(success.trim_end(), "3/8  .  .  12/15");
         assert_eq!(iterations.trim_end(), "9    .  1  15");
     }
 
     #[test]
-    fn the_last_days_are_drawn_and_those_without_iterations_are_among_them() {
+    fn last_days_include_days_without_iterations() {
         let day = |text: &str| text.parse::<Date>().unwrap();
         let drawn = |first, last, most| days(day(first), day(last), most).len();
         assert_eq!(drawn("2025-02-27", "2025-03-02", 60), 4);

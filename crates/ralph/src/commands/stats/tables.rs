@@ -1,4 +1,4 @@
-//! The tables: by model, by kind of work, what keeps failing, what was hard.
+//! The tables of `ralph stats`: by model, by type of work, frequent failures, hardest tasks.
 
 use std::time::Duration;
 
@@ -10,24 +10,23 @@ use super::percent;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Line, Style};
 
-/// From so many columns on there is room for what only programs compare.
+/// From this width on, signatures of failures are shown.
 const WIDE: usize = 120;
 
-/// Whether the signatures of failures are shown, which say nothing to a person.
+/// Whether the signatures of failures are shown; they mean little to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signatures {
     Shown,
     LeftOut,
 }
 
-/// What a table is called, its columns and its rows.
 struct Table {
     title: String,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
-/// Every table that has a row.
+/// All tables that have rows.
 pub(super) fn lines(stats: &Stats, width: usize) -> Vec<Line> {
     let failures = failures(
         stats,
@@ -39,10 +38,10 @@ pub(super) fn lines(stats: &Stats, width: usize) -> Vec<Line> {
     );
     let tables = [by_model(stats), by_task_type(stats), failures, hardest(stats)];
     let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
-    tables.flat_map(|table| drawn(table, width)).collect()
+    tables.flat_map(|table| render(table, width)).collect()
 }
 
-fn drawn(table: Table, width: usize) -> Vec<Line> {
+fn render(table: Table, width: usize) -> Vec<Line> {
     let mut lines = vec![(None, String::new()), (Some(Style::Strong), table.title)];
     let indent = |line: String| format!("  {line}");
     let (columns, rows) = table::without_blank(&table.columns, &table.rows);
@@ -58,7 +57,7 @@ fn columns(all: &[(&'static str, Fit)]) -> Vec<Column> {
 }
 
 fn by_model(stats: &Stats) -> Table {
-    let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "(the agent's own)".to_owned());
+    let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "(agent's default)".to_owned());
     let rows = stats.by_model.iter();
     Table {
         title: "By model".to_owned(),
@@ -78,7 +77,7 @@ fn by_task_type(stats: &Stats) -> Table {
     }
 }
 
-/// What goes first where there is no room stands last.
+/// The columns; the last ones are dropped first on narrow terminals.
 fn figure_columns(title: &'static str) -> [(&'static str, Fit); 7] {
     [
         (title, Fit::Cut),
@@ -100,13 +99,13 @@ fn figure_cells(name: String, figures: &Figures) -> Vec<String> {
         cost(figures),
         duration(Duration::from_millis(figures.duration_ms)),
         figures.iterations.to_string(),
-        figures.usage.told_tokens().map(short_number).unwrap_or_default(),
+        figures.usage.known_tokens().map(short_number).unwrap_or_default(),
     ]
 }
 
-/// What they cost; blank where no agent told.
+/// The cost; blank if no agent reported one.
 fn cost(figures: &Figures) -> String {
-    let cost = figures.usage.told_cost();
+    let cost = figures.usage.known_cost();
     cost.map(|cost| format!("${cost:.2}")).unwrap_or_default()
 }
 
@@ -166,7 +165,7 @@ fn hardest(stats: &Stats) -> Table {
             ("TASK", Fit::Whole),
             ("FAILED", Fit::Whole),
             ("COST", Fit::Optional),
-            ("CALLED", Fit::Optional),
+            ("RATED", Fit::Optional),
             ("NOW", Fit::Optional),
             ("TITLE", Fit::Cut),
         ]),
@@ -174,7 +173,7 @@ fn hardest(stats: &Stats) -> Table {
     }
 }
 
-/// A title, with how many there are where not all are listed.
+/// A title, with counts if not all rows are listed.
 fn some_of(title: &str, listed: usize, all: u32) -> String {
     if listed < all as usize {
         format!("{title} ({listed} of {all})")

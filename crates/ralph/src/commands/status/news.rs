@@ -1,34 +1,32 @@
-//! What runs have done since a person last looked, in words and for programs.
+//! Results of runs since the user last looked, as text and as JSON.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{TaskStatus, Unverified, count, duration, first_line, moment_text, preview};
-use ralph_store::{FinishedTask, Look, Overview, Pause, Run, TaskNews};
+use ralph_model::{TaskStatus, Unverified, count, duration, first_line, format_timestamp, preview};
+use ralph_store::{FinishedTask, LastSeen, Overview, Pause, Run, TaskSummary};
 use serde_json::{Value, json};
 
-use super::open_runs::{RunState, at_work, sentence};
+use super::open_runs::{RunState, current_task, sentence};
 use super::titled;
 use crate::commands::task::in_short;
 use crate::denied;
-use crate::pause_words::standing as standing_pause;
+use crate::pause_text::status_line as pause_line;
 
-/// How many runs that have not ended are shown.
 const OPEN_RUNS: usize = 2;
-/// How many columns of a run's goal, of a task's title and of a reason are shown. A title and a reason fit on a line of 80.
+/// Column limits; a title and a reason each fit on a line of 80.
 const GOAL_COLUMNS: usize = 24;
 const TITLE_COLUMNS: usize = 58;
 const REASON_COLUMNS: usize = 66;
 
-/// What there is to say, line by line with its heading and with so many tasks named under one; nothing where no task and
-/// no run ever was.
+/// The lines with their headings; `named` is how many tasks are listed under a heading. Empty without tasks and runs.
 pub(super) fn lines(
-    status: (&Overview, Option<&Look>, Option<usize>),
+    status: (&Overview, Option<&LastSeen>, Option<usize>),
     worktree: &str,
     named: usize,
     now: Timestamp,
 ) -> Vec<(&'static str, String)> {
-    let (overview, look, contradictions) = status;
+    let (overview, look, conflicts) = status;
     let mut lines = Vec::new();
     if overview.last_journal > 0 {
         lines.push(("Since", since(overview, look, now)));
@@ -40,16 +38,16 @@ pub(super) fn lines(
             .take(OPEN_RUNS)
             .map(|run| ("Run", sentence(overview, run, worktree, now))),
     );
-    let pauses = overview.pauses.iter().filter_map(|pause| standing_pause(pause, now));
-    lines.extend(titled("Waits", pauses));
+    let pauses = overview.pauses.iter().filter_map(|pause| pause_line(pause, now));
+    lines.extend(titled("Paused", pauses));
     if let Some(run) = &overview.last_run {
         lines.push(("Run", ended_run(run, now)));
     }
-    let done: Vec<&TaskNews> = overview.done.iter().collect();
+    let done: Vec<&TaskSummary> = overview.done.iter().collect();
     lines.extend(tasks("Done", &done, ("task was done", "tasks were done"), named));
-    // What waits for a person is named there, with its reason.
-    let waits_not = |task: &&TaskNews| !overview.waiting.iter().any(|waiting| waiting.id == task.id);
-    let failed: Vec<&TaskNews> = overview.failed.iter().filter(waits_not).collect();
+    // Tasks that need attention are listed there, with their reasons.
+    let needs_no_attention = |task: &&TaskSummary| !overview.waiting.iter().any(|waiting| waiting.id == task.id);
+    let failed: Vec<&TaskSummary> = overview.failed.iter().filter(needs_no_attention).collect();
     lines.extend(tasks(
         "Failed",
         &failed,
@@ -60,13 +58,13 @@ pub(super) fn lines(
     lines.extend(spent(overview).map(|spent| ("Spent", spent)));
     lines.extend(waiting(&overview.waiting, named));
     lines.extend(unverified(&overview.unverified, named));
-    lines.extend(lessons(overview, contradictions));
+    lines.extend(learnings(overview, conflicts));
     lines.extend(denied(overview, named));
-    lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
+    lines.extend(task_counts(overview).map(|counts| ("Tasks", counts)));
     lines
 }
 
-fn since(overview: &Overview, look: Option<&Look>, now: Timestamp) -> String {
+fn since(overview: &Overview, look: Option<&LastSeen>, now: Timestamp) -> String {
     let iterations: u32 = overview.outcomes.values().sum();
     let what = match iterations {
         0 => "nothing new".to_owned(),
@@ -87,10 +85,10 @@ fn ended_run(run: &Run, now: Timestamp) -> String {
     format!("{} ({goal}) ended {when}: {why}", run.begun.id)
 }
 
-/// A heading with a count, and the first few tasks under it.
+/// A count with a heading, and the first few tasks.
 fn tasks(
     title: &'static str,
-    all: &[&TaskNews],
+    all: &[&TaskSummary],
     (one, many): (&str, &str),
     named: usize,
 ) -> Vec<(&'static str, String)> {
@@ -102,16 +100,16 @@ fn tasks(
     titled(title, std::iter::once(head).chain(names).chain(more(all.len(), named)))
 }
 
-/// How many are not named, below those that are.
+/// A line with the number of tasks that are not listed.
 pub(super) fn more(all: usize, named: usize) -> Option<String> {
     (named > 0 && all > named).then(|| format!("  and {} more", all - named))
 }
 
-fn name(task: &TaskNews) -> String {
+fn name(task: &TaskSummary) -> String {
     format!("  {}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS))
 }
 
-/// What agents were not allowed to do, with the lines that permit it.
+/// Denied tool calls, with the configuration lines that would permit them.
 fn denied(overview: &Overview, named: usize) -> Vec<(&'static str, String)> {
     if overview.denials.is_empty() {
         return Vec::new();
@@ -125,20 +123,20 @@ fn denied(overview: &Overview, named: usize) -> Vec<(&'static str, String)> {
 
 fn learned(overview: &Overview) -> Option<String> {
     let parts = [
-        (overview.learnings, "lesson", "lessons"),
-        (overview.knowledge, "long note", "long notes"),
+        (overview.learnings, "learning", "learnings"),
+        (overview.knowledge, "knowledge entry", "knowledge entries"),
         (
             overview.agent_notes,
             "note stored by the agent",
             "notes stored by the agent",
         ),
     ];
-    let said: Vec<String> = parts
+    let counts: Vec<String> = parts
         .into_iter()
         .filter(|(n, ..)| *n > 0)
         .map(|(n, one, many)| count(n as usize, one, many))
         .collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    (!counts.is_empty()).then(|| counts.join(", "))
 }
 
 fn spent(overview: &Overview) -> Option<String> {
@@ -157,19 +155,19 @@ fn spent(overview: &Overview) -> Option<String> {
     Some(parts.join(", "))
 }
 
-/// What was spent since for each task that was done since and is verified.
+/// The cost per done and verified task since the last look.
 fn cost_per_accepted(overview: &Overview) -> Option<f64> {
-    let is_unverified = |task: &&TaskNews| overview.unverified.iter().any(|other| other.id == task.id);
+    let is_unverified = |task: &&TaskSummary| overview.unverified.iter().any(|other| other.id == task.id);
     let accepted = overview.done.iter().filter(|task| !is_unverified(task)).count();
     overview.spent.cost_per(u32::try_from(accepted).unwrap_or(u32::MAX))
 }
 
-/// The tasks that wait for a person, each with what was last said about it.
-fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
+/// The tasks that need attention, with their latest reasons.
+fn waiting(all: &[TaskSummary], named: usize) -> Vec<(&'static str, String)> {
     if all.is_empty() {
         return Vec::new();
     }
-    let head = count(all.len(), "task waits for you", "tasks wait for you");
+    let head = count(all.len(), "task needs your attention", "tasks need your attention");
     let names = all.iter().take(named).flat_map(|task| {
         let reason = preview(&in_short(&task.reason), REASON_COLUMNS);
         let reason = (!reason.is_empty()).then(|| format!("    {reason}"));
@@ -179,7 +177,7 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 
-/// The done tasks that a person has to review, each with the reason.
+/// The done tasks that need review, with their reasons.
 fn unverified(all: &[FinishedTask], named: usize) -> Vec<(&'static str, String)> {
     if all.is_empty() {
         return Vec::new();
@@ -194,27 +192,26 @@ fn unverified(all: &[FinishedTask], named: usize) -> Vec<(&'static str, String)>
     titled("Review", std::iter::once(head).chain(names).chain(more))
 }
 
-/// How many lessons wait, and how many pairs of them contradict each other. They keep nothing from going on, so they are
-/// counted and not named.
-fn lessons(overview: &Overview, contradictions: Option<usize>) -> Vec<(&'static str, String)> {
+/// Counts of learnings, conflicts and proposals to review. They block nothing, so they are not listed.
+fn learnings(overview: &Overview, conflicts: Option<usize>) -> Vec<(&'static str, String)> {
     let what = [
-        (overview.waiting_learnings as usize, "lesson", "lessons"),
-        (contradictions.unwrap_or_default(), "contradiction", "contradictions"),
+        (overview.waiting_learnings as usize, "learning", "learnings"),
+        (conflicts.unwrap_or_default(), "conflict", "conflicts"),
         (overview.proposals as usize, "proposal", "proposals"),
     ];
     let all: usize = what.iter().map(|(n, ..)| n).sum();
     let what = what.into_iter().filter(|(n, ..)| *n > 0);
-    let said: Vec<String> = what.map(|(n, one, many)| count(n, one, many)).collect();
-    let wait = if all == 1 { "waits" } else { "wait" };
-    let waiting = (all > 0).then(|| format!("{} {wait} for you: ralph review", joined(&said)));
-    let unknown = contradictions
+    let counts: Vec<String> = what.map(|(n, one, many)| count(n, one, many)).collect();
+    let need = if all == 1 { "needs" } else { "need" };
+    let waiting = (all > 0).then(|| format!("{} {need} review: ralph review", joined(&counts)));
+    let unknown = conflicts
         .is_none()
-        .then(|| "Contradictions were not looked for among so many lessons: ralph review".to_owned());
+        .then(|| "Too many learnings to check for conflicts here: ralph review".to_owned());
     let title = if overview.waiting.is_empty() { "Waiting" } else { "" };
     titled(title, waiting.into_iter().chain(unknown))
 }
 
-/// Several things as a phrase: `a, b and c`.
+/// Joins a list as `a, b and c`.
 fn joined(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
@@ -223,12 +220,12 @@ fn joined(parts: &[String]) -> String {
     }
 }
 
-fn standing(overview: &Overview) -> Option<String> {
+fn task_counts(overview: &Overview) -> Option<String> {
     let parts: Vec<String> = [
         (TaskStatus::Proposed, "proposed"),
         (TaskStatus::Pending, "open"),
         (TaskStatus::InProgress, "in progress"),
-        (TaskStatus::Blocked, "waiting for another"),
+        (TaskStatus::Blocked, "blocked"),
         (TaskStatus::Failed, "failed"),
         (TaskStatus::Done, "done"),
     ]
@@ -238,7 +235,7 @@ fn standing(overview: &Overview) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// How long ago something was, as people say it.
+/// How long ago something was, in the largest unit.
 pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).as_secs();
     match u64::try_from(seconds).unwrap_or_default() {
@@ -256,9 +253,9 @@ fn largest_unit(seconds: u64) -> String {
     count(usize::try_from(n).unwrap_or(usize::MAX), one, many)
 }
 
-/// The same for programs, all of it.
+/// All of it as JSON.
 pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
-    let news = |all: &[TaskNews]| -> Value {
+    let news = |all: &[TaskSummary]| -> Value {
         all.iter()
             .map(|task| {
                 json!({
@@ -305,7 +302,7 @@ fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
         object.insert("asks".to_owned(), json!(run.asks));
         object.insert(
             "task".to_owned(),
-            json!(at_work(overview, run).map(|at_work| &at_work.task)),
+            json!(current_task(overview, run).map(|current| &current.task)),
         );
     }
     value
@@ -315,7 +312,7 @@ fn pause_as_json(pause: &Pause) -> Value {
     json!({
         "agent": pause.agent,
         "reason": pause.what.reason.word(),
-        "until": moment_text(pause.what.until),
+        "until": format_timestamp(pause.what.until),
         "times": pause.what.times,
         "said": pause.what.said,
         "run": pause.run,
@@ -328,9 +325,9 @@ fn run_as_json(run: &Run) -> Value {
         "agent": run.begun.agent,
         "goal": run.begun.goal,
         "worktree": run.begun.worktree,
-        "started_at": moment_text(run.begun.started_at),
-        "heartbeat": moment_text(run.heartbeat),
-        "ended_at": run.ended.as_ref().map(|(at, _)| moment_text(*at)),
+        "started_at": format_timestamp(run.begun.started_at),
+        "heartbeat": format_timestamp(run.heartbeat),
+        "ended_at": run.ended.as_ref().map(|(at, _)| format_timestamp(*at)),
         "end_reason": run.ended.as_ref().map(|(_, why)| why),
     })
 }
@@ -340,11 +337,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_as_people_say_them() {
+    fn ages_use_the_largest_unit() {
         let now: Timestamp = "2025-01-20T12:00:00Z".parse().unwrap();
-        let said = |seconds: i64| ago(now - jiff::SignedDuration::from_secs(seconds), now);
+        let age = |seconds: i64| ago(now - jiff::SignedDuration::from_secs(seconds), now);
         assert_eq!(
-            [-5, 59, 60, 7199, 7200, 86_400, 200_000].map(said),
+            [-5, 59, 60, 7199, 7200, 86_400, 200_000].map(age),
             [
                 "just now",
                 "just now",

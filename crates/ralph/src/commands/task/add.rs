@@ -1,10 +1,10 @@
-//! `task add`: makes a task.
+//! `task add`: adds a task.
 
 use clap::Args;
 use ralph_model::config::FromAgents;
 use ralph_model::{Actor, NewTask, Priority};
 
-use super::{checks, description, find_all, refuse_where_nothing_is, store_to_write, title};
+use super::{checks, description, find_all, refuse_without_database, store_to_write, title};
 use crate::commands::feature;
 use crate::commands::notes::{SecretArgs, refuse_mistyped_flag, visible_argument};
 use crate::commands::run::confirmed_config;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// Make a task, and print its id
+/// Add a task and print its id
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task add \"Let users log in\" --priority 1
@@ -21,30 +21,30 @@ use crate::numbers::from_zero;
   ralph task add \"Fix the report\" --description - < issue.txt
   ralph task add \"Parse dates\" --check \"pytest tests/test_dates.py\"")]
 pub(crate) struct AddArgs {
-    /// What is to be done, in one line
+    /// Title, one line
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     title: String,
-    /// All that there is to say about it; `-` reads it from standard input
+    /// Description; `-` reads standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// The task that it is a part of
+    /// Parent task
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// The feature that it belongs to, by its name or id; a part belongs to that of its parent
+    /// Feature, by name or id; a subtask belongs to its parent's feature
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// The tasks that must be done before it, separated by commas
+    /// Dependencies: tasks that must be done first, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     after: Vec<String>,
-    /// How urgent it is; lower numbers go first
+    /// Priority; lower numbers run first
     #[arg(long, value_name = "N", default_value_t = Priority::default().0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     priority: u32,
-    /// A command that must pass for this task, beside the gates; several
+    /// Command that must pass for this task, besides the gates; repeatable
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,
     #[command(flatten)]
     secrets: SecretArgs,
-    /// Print the task as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
@@ -58,8 +58,8 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         None => String::new(),
     };
     let named = args.parent.iter().chain(&args.after).next();
-    refuse_where_nothing_is(context, named.map(String::as_str))?;
-    feature::refuse_where_nothing_is(context, args.feature.as_deref())?;
+    refuse_without_database(context, named.map(String::as_str))?;
+    feature::refuse_without_database(context, args.feature.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
     let feature = args
@@ -86,7 +86,7 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     if is_proposed {
         context
             .ui
-            .status("Proposed: a person accepts or rejects it in `ralph review`.");
+            .status("Proposed: a person can accept or reject it in `ralph review`.");
     }
     if args.json {
         context.ui.json(&task)

@@ -1,4 +1,4 @@
-//! `task deps`: what waits for what.
+//! `task deps`: shows or changes dependencies.
 
 use clap::Args;
 use ralph_model::{Task, TaskId};
@@ -10,29 +10,28 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Line;
 
-/// Show, add or remove what a task waits for
+/// Show, add or remove dependencies of a task
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task deps t-1a2b3c
   ralph task deps t-1a2b3c --add t-4d5e6f
   ralph task deps t-1a2b3c --remove t-4d5e6f")]
 pub(crate) struct DepsArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// Tasks that must be done before it, separated by commas
+    /// Dependencies to add, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     add: Vec<String>,
-    /// Tasks that it does not have to wait for any more, separated by commas
+    /// Dependencies to remove, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     remove: Vec<String>,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl DepsArgs {
-    /// Whether it changes something.
     pub(crate) fn changes(&self) -> bool {
         !self.add.is_empty() || !self.remove.is_empty()
     }
@@ -48,7 +47,7 @@ pub(super) fn cmd_deps(context: &Context<'_>, args: &DepsArgs) -> Result<(), Com
             remove_after: find_all(&store, &args.remove)?,
             ..TaskUpdate::default()
         };
-        refuse_removal_of_nothing(&store, &id, &update)?;
+        refuse_unknown_removal(&store, &id, &update)?;
         store.update_task(&id, &update, context.clock().now())?;
         (store, id)
     };
@@ -58,7 +57,7 @@ pub(super) fn cmd_deps(context: &Context<'_>, args: &DepsArgs) -> Result<(), Com
         return context.ui.json(&json!({"task": id, "after": after, "before": before}));
     }
     let mut lines: Vec<Line> = Vec::new();
-    for (heading, others) in [("waits for", &after), ("is waited for by", &before)] {
+    for (heading, others) in [("depends on", &after), ("is required by", &before)] {
         if others.is_empty() {
             lines.push((None, format!("{id} {heading} no task.")));
             continue;
@@ -76,11 +75,11 @@ fn all(store: &Store, ids: &[TaskId]) -> Result<Vec<Task>, CommandError> {
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn refuse_removal_of_nothing(store: &Store, id: &TaskId, update: &TaskUpdate) -> Result<(), CommandError> {
+fn refuse_unknown_removal(store: &Store, id: &TaskId, update: &TaskUpdate) -> Result<(), CommandError> {
     let after = store.task(id)?.map(|task| task.after).unwrap_or_default();
     match update.remove_after.iter().find(|other| !after.contains(other)) {
-        Some(other) => Err(CommandError::new(format!("{id} does not wait for {other}"))
-            .hint(format!("`ralph task deps {id}` shows what it waits for"))),
+        Some(other) => Err(CommandError::new(format!("{id} does not depend on {other}"))
+            .hint(format!("list its dependencies with `ralph task deps {id}`"))),
         None => Ok(()),
     }
 }

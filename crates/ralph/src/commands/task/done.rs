@@ -1,28 +1,28 @@
-//! `task done`: a person says that a task is done.
+//! `task done`: marks a task as done.
 
 use clap::Args;
 
 use super::find_to_change;
+use crate::accept_task;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::waiting_work;
 
-/// Say that a task is done
+/// Mark a task as done
 ///
-/// When all changes are committed, the commit that is checked out is written down with it, and other worktrees count the
-/// task as done once they have that commit. With changes that are not committed it is done in this worktree only; after
-/// the commit the same command adds it. A task that is done and unverified is accepted; work of it that waits on a branch lands.
+/// If all changes are committed, HEAD is recorded with the task, and other worktrees count it as done once they have
+/// that commit. With uncommitted changes it is done in this worktree only; run the command again after committing. For
+/// an unverified task this accepts the work, and merges its branch if it has one.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task done t-1a2b3c")]
 pub(crate) struct DoneArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
 }
 
 pub(super) fn cmd_done(context: &Context<'_>, args: &DoneArgs) -> Result<(), CommandError> {
     let (mut store, id) = find_to_change(context, &args.id)?;
-    waiting_work::accept(context, &mut store, &id)?;
+    accept_task::accept(context, &mut store, &id)?;
     context.ui.result("✅", &format!("Task done: {id}"))
 }

@@ -1,4 +1,4 @@
-//! `task fail`: a person gives a task up.
+//! `task fail`: marks a task as failed.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,15 @@ use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Give a task up: it has failed, and no run takes it until it is reset
+/// Mark a task as failed; no run takes it until it is reset
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task fail t-1a2b3c --reason \"the service is switched off\"")]
 pub(crate) struct FailArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// Why
+    /// Reason
     #[arg(
         long,
         value_name = "TEXT",

@@ -1,4 +1,4 @@
-//! `task import`: the tasks of a file.
+//! `task import`: imports tasks from a checklist or user stories.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use ralph_model::{FeatureName, TaskId, TaskKind, count};
 use ralph_store::{ImportItem, ListPlace, Store};
 use serde_json::json;
 
-use super::{refuse_where_nothing_is, store_to_write, ticked_here};
+use super::{refuse_without_database, store_to_write, ticked_here};
 use crate::commands::feature;
 use crate::commands::notes::SecretArgs;
 use crate::commands::run::confirm::confirm_checks;
@@ -18,33 +18,34 @@ use crate::error::CommandError;
 use crate::task_list::{checks_of, parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
 use crate::text_file::read_text;
 
-/// Make tasks of a checklist or of user stories; what is there already is not made again
+/// Import tasks from a checklist or user stories
 ///
-/// A checklist is Markdown with boxes (`- [ ] …`). Items that stand further in are parts of the item above them, other
-/// indented lines its description, and a line `check: COMMAND` is a check of it; ticked items are done. User stories are JSON, as in a prd.json: `userStories` with
-/// title, description, acceptanceCriteria, priority and passes. Either all of a file becomes tasks or nothing.
+/// A checklist is Markdown with boxes (`- [ ] …`). Indented items are subtasks, other indented lines are the
+/// description, and a line `check: COMMAND` adds a check; ticked items are done. User stories are JSON, as in a
+/// prd.json: `userStories` with title, description, acceptanceCriteria, priority and passes. Known tasks are not
+/// imported again. If any part of the file is invalid, nothing is imported.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task import PLAN.md
   ralph task import prd.json --parent t-1a2b3c
-  ralph task import --feature search      # the boxes of the feature's plan
+  ralph task import --feature search      # from the feature's plan
   printf '%s\\n' '- [ ] one' '- [ ] two' | ralph task import -")]
 pub(crate) struct ImportArgs {
-    /// The file; `-` reads standard input. With --feature its plan, unless another file is named
+    /// File to import; `-` reads standard input. With --feature, its plan by default
     #[arg(value_name = "FILE", required_unless_present = "feature")]
     file: Option<String>,
-    /// The task that all of them are parts of
+    /// Parent task for all imported tasks
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// The feature that all of them belong to, by its name or id
+    /// Feature for all imported tasks, by name or id
     #[arg(long, value_name = "NAME", conflicts_with = "parent")]
     feature: Option<String>,
     #[command(flatten)]
     secrets: SecretArgs,
-    /// Accept the checks of the file without asking
+    /// Accept the file's checks without asking
     #[arg(long)]
     trust: bool,
-    /// Write the ids as JSON
+    /// Print the ids as JSON
     #[arg(long)]
     json: bool,
 }
@@ -60,7 +61,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     let (name, text) = match (&args.file, &feature) {
         (Some(file), _) => (file.clone(), read_text(context, file)?),
         (None, Some(feature)) => plan_of(context, &feature.name)?,
-        (None, None) => return Err(CommandError::usage("a file, or a feature, says what the tasks are")),
+        (None, None) => return Err(CommandError::usage("name a file, or a feature with --feature")),
     };
     let text = match accept(&text, args.secrets.policy()) {
         Ok(text) => text,
@@ -70,7 +71,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     warn_of_missed(context.ui, &name, &text);
     let items = parse(&name, &text)?;
     confirm_checks(context, &checks_of(&items), args.trust)?;
-    refuse_where_nothing_is(context, args.parent.as_deref())?;
+    refuse_without_database(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
     let list = task_of_list(context, &store, &name)?;
@@ -94,31 +95,33 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     context.ui.result("📝", &format!("Imported {added}"))?;
     let finished = imported.finished.len();
     if finished > 0 {
-        let finished = count(finished, "task is", "tasks are");
-        context.ui.status(&format!("{finished} done now, as the file says."));
+        let finished = count(finished, "task", "tasks");
+        context
+            .ui
+            .status(&format!("Marked {finished} as done, as in the file."));
     }
     if known > finished {
-        let known = count(known - finished, "task was", "tasks were");
-        context.ui.status(&format!("{known} there already."));
+        let known = count(known - finished, "task", "tasks");
+        context.ui.status(&format!("{known} already known."));
     }
     Ok(())
 }
 
-/// The plan of a feature, and its name.
+/// The path and text of a feature's plan.
 fn plan_of(context: &Context<'_>, feature: &FeatureName) -> Result<(String, String), CommandError> {
     let name = context.features().shown_file(feature, FeatureFile::Plan);
     let why = match context.features().text(feature, FeatureFile::Plan) {
         FeatureFileText::Written(text) => return Ok((name, text)),
-        FeatureFileText::Missing => "is not there".to_owned(),
+        FeatureFileText::Missing => "does not exist".to_owned(),
         FeatureFileText::Unwritten => "has no tasks yet".to_owned(),
         FeatureFileText::Beginning(_) => "is too long".to_owned(),
         FeatureFileText::Unreadable(why) => why,
     };
-    let hint = "write its tasks there as lines like `- [ ] Let users log in`, or name another file";
+    let hint = "write tasks there as lines like `- [ ] Let users log in`, or name another file";
     Err(CommandError::new(format!("{name} {why}")).hint(hint))
 }
 
-/// The task that stands for the file, when a run of it made one.
+/// The task for the whole file, if a run of the file created one.
 fn task_of_list(context: &Context<'_>, store: &Store, name: &str) -> Result<Option<TaskId>, CommandError> {
     let path = std::path::absolute(name).map_err(|error| CommandError::usage(format!("{name}: {error}")))?;
     task_of_file(store, &title_of_file(&context.project, &path), TaskKind::Once)
@@ -130,7 +133,6 @@ fn parse(name: &str, text: &str) -> Result<Vec<ImportItem>, CommandError> {
         return stories_of(name, text);
     }
     parse_list(name, text)?.ok_or_else(|| {
-        CommandError::new(format!("{name} has no box to tick, so there is nothing to import"))
-            .hint("a task is a line like `- [ ] Let users log in`")
+        CommandError::new(format!("{name} has no tasks")).hint("a task is a line like `- [ ] Let users log in`")
     })
 }

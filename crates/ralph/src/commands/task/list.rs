@@ -1,4 +1,4 @@
-//! `task list`: the tasks that are wanted.
+//! `task list`: lists tasks.
 
 use clap::Args;
 use ralph_model::TaskStatus;
@@ -10,34 +10,34 @@ use crate::commands::feature;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// List the tasks that are not done, the most urgent first, then the oldest
+/// List open tasks, by priority and age
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task list
-  ralph task list --ready                # what a run could begin with now
+  ralph task list --ready                # tasks that a run could start now
   ralph task list --feature search --all
   ralph task list --status failed --json")]
 pub(crate) struct ListArgs {
-    /// Only those that a run could begin with now
+    /// Only tasks that a run could start now
     #[arg(long, group = "which")]
     ready: bool,
     /// Only tasks with this status: proposed, pending, `in_progress`, done, unverified, blocked, failed
     #[arg(long, value_name = "STATUS", group = "which", value_parser = parse_status)]
     status: Option<Which<'static>>,
-    /// All, those that are done too
+    /// Include tasks that are done
     #[arg(long, group = "which")]
     all: bool,
-    /// Only the parts of this task
+    /// Only subtasks of this task
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// Only those of this feature, by its name or id
+    /// Only tasks of this feature, by name or id
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// What `task list` calls a done task that needs review.
+/// The word for a done task that needs review.
 const UNVERIFIED: &str = "unverified";
 
 fn parse_status(word: &str) -> Result<Which<'static>, String> {
@@ -46,7 +46,7 @@ fn parse_status(word: &str) -> Result<Which<'static>, String> {
     }
     let words = TaskStatus::ALL.iter().map(|status| status.word()).chain([UNVERIFIED]);
     let status = TaskStatus::parse(&word.replace([' ', '-'], "_"));
-    let unknown = || format!("a task can be {}", words.collect::<Vec<_>>().join(", "));
+    let unknown = || format!("expected one of {}", words.collect::<Vec<_>>().join(", "));
     status.map(Which::Status).ok_or_else(unknown)
 }
 

@@ -1,4 +1,4 @@
-//! `task log`: what happened to a task.
+//! `task log`: shows a task's history.
 
 use clap::Args;
 
@@ -7,15 +7,15 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Line;
 
-/// Show what happened to a task, the oldest first
+/// Show a task's history, oldest first
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task log t-1a2b3c")]
 pub(crate) struct LogArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `ralph task …`, one file a verb.
+//! `ralph task …`, one file per verb.
 
 mod add;
 mod attempts;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Subcommand;
 use ralph_loop::changes::{ProjectFiles, commits_in_head};
 use ralph_loop::is_alive;
-use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
+use ralph_memory::capture::{ProjectEnv, SecretPolicy, accept};
 use ralph_model::{Actor, Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
@@ -52,7 +52,6 @@ pub(crate) enum TaskCommand {
     Log(log::LogArgs),
 }
 
-/// Runs one of the task commands.
 pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), CommandError> {
     match command {
         TaskCommand::Add(args) => add::cmd_add(context, args),
@@ -71,39 +70,39 @@ pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), Com
     }
 }
 
-/// The database, made where there is none.
+/// Opens the database for writing, creating it if necessary.
 pub(crate) fn store_to_write(context: &Context<'_>) -> Result<Store, CommandError> {
     let path = context.project.database();
     if let Some(folder) = path.parent() {
         context.project.prepare_database_folder(folder)?;
     }
     let mut store = Store::open_or_create(&context.project.fact_store())?;
-    // What a dead run has left behind is in nobody's hands.
+    // Claims of dead runs are released here, so that their tasks can be changed.
     let host = ralph_process::host();
     store.free_dead_claims(&|process| is_alive(process, &host), context.clock().now())?;
     store.act_as(context.actor.author());
     Ok(store)
 }
 
-/// A task that must be there already, in a database to change it in.
+/// Opens the database for writing and finds an existing task.
 fn find_to_change(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
-    refuse_where_nothing_is(context, Some(id))?;
+    refuse_without_database(context, Some(id))?;
     let store = store_to_write(context)?;
     let task = store.find_task(id)?;
     Ok((store, task))
 }
 
-/// Without a database there is no task with this id, and none is made for a question that has no answer.
-fn refuse_where_nothing_is(context: &Context<'_>, id: Option<&str>) -> Result<(), CommandError> {
-    let Some(id) = id.filter(|_| !Store::is_there(&context.project.database())) else {
+/// Fails if a task is named but there is no database, instead of creating one.
+fn refuse_without_database(context: &Context<'_>, id: Option<&str>) -> Result<(), CommandError> {
+    let Some(id) = id.filter(|_| !Store::exists(&context.project.database())) else {
         return Ok(());
     };
-    // What is there instead may be another tool's, which is the better answer.
+    // The file may be another tool's database, which is the better error.
     context.facts()?;
     Err(TaskError::Unknown { text: id.to_owned() }.into())
 }
 
-/// A task that must be there already, in a database to look at it.
+/// Opens the database for reading and finds an existing task.
 pub(super) fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
     let store = context
         .facts()?
@@ -112,11 +111,11 @@ pub(super) fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, Ta
     Ok((store, task))
 }
 
-/// The checks of a task. They run on the user's machine, so an agent cannot give them.
+/// Validates checks. They run on the user's machine, so agents cannot add them.
 fn checks(context: &Context<'_>, commands: Vec<String>, policy: SecretPolicy) -> Result<Vec<String>, CommandError> {
     if !commands.is_empty() && context.actor != Actor::Person {
         return Err(CommandError::new("`--check` is refused inside an iteration")
-            .hint("name the command in the description; a person adds it as a check"));
+            .hint("put the command in the description; a person can add it as a check"));
     }
     for command in &commands {
         accept(command, policy)?;
@@ -130,8 +129,8 @@ fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> 
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Where a task is done that a person calls done here. The commit that is checked out holds its work only when nothing
-/// waits to be committed; else no other worktree must take it for done by that commit.
+/// Where a task counts as done that a person marks done here. HEAD contains the work only if nothing is uncommitted;
+/// otherwise other worktrees must not count the task as done by that commit.
 pub(crate) fn done_here(context: &Context<'_>) -> DoneIn {
     let project = &context.project;
     let files = ProjectFiles::new(&project.root, &project.root, own_files(context));
@@ -143,7 +142,7 @@ pub(crate) fn done_here(context: &Context<'_>) -> DoneIn {
     }
 }
 
-/// Where the items of a list are done that it says are done. Git is asked only when there are any.
+/// Where the ticked items of a list count as done. Runs git only if there are any.
 pub(crate) fn ticked_here(context: &Context<'_>, items: &[ImportItem]) -> DoneIn {
     if items.iter().any(|item| item.done) {
         return done_here(context);
@@ -154,7 +153,7 @@ pub(crate) fn ticked_here(context: &Context<'_>, items: &[ImportItem]) -> DoneIn
     }
 }
 
-/// The commits of other worktrees' tasks that are here too. Git is asked only when there are such tasks.
+/// Commits of tasks done in other worktrees that are in HEAD here. Runs git only if there are such tasks.
 pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
     let commits = store.commits_of_other_worktrees(context.project.worktree_name())?;
     if commits.is_empty() {
@@ -163,40 +162,39 @@ pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Re
     commits_in_head(&context.project.root, &commits).map_err(|error| CommandError::new(error.to_string()))
 }
 
-/// How many columns of the title of a task stand where it is only mentioned.
+/// Columns of a task title in a message about it.
 pub(crate) const MENTION_COLUMNS: usize = 60;
 
-/// What a task and its parts wait for, apart from one another: the id of each with its title.
+/// The dependencies that block a task or its subtasks, except on each other, as id and title.
 pub(crate) fn blockers(store: &Store, task: &Task) -> Result<Vec<String>, CommandError> {
     let (mut inside, mut found) = (BTreeSet::new(), BTreeMap::new());
-    let mut ahead = vec![(task.id.clone(), task.status)];
-    while let Some((id, status)) = ahead.pop() {
+    let mut queue = vec![(task.id.clone(), task.status)];
+    while let Some((id, status)) = queue.pop() {
         if status != TaskStatus::Done && inside.insert(id.clone()) {
             let waits = store.waits_for(&id)?.into_iter();
             found.extend(waits.map(|blocker| (blocker.task, blocker.needs_person)));
-            ahead.extend(store.children(&id)?.into_iter().map(|part| (part.id, part.status)));
+            queue.extend(store.children(&id)?.into_iter().map(|part| (part.id, part.status)));
         }
     }
     let mut named = Vec::new();
     for (id, needs_person) in found.into_iter().filter(|(id, _)| !inside.contains(id)) {
         let title = store.task(&id)?.map(|task| preview(&task.title, MENTION_COLUMNS));
-        let person = if needs_person { ", which needs a person" } else { "" };
+        let person = if needs_person { ", which needs attention" } else { "" };
         named.push(format!("{id} ({}){person}", title.unwrap_or_default()));
     }
     Ok(named)
 }
 
-/// The title of a task: one line.
 fn title(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {
     let title = accept(text, policy)?.trim().to_owned();
     if title.contains('\n') {
-        return Err(CommandError::usage("a title is one line")
-            .hint("what else there is to say goes into --description, `-` reads it from standard input"));
+        return Err(CommandError::usage("a title must be one line")
+            .hint("put the rest into --description; `-` reads standard input"));
     }
     Ok(title)
 }
 
-/// The description of a task; `-` stands for standard input. It may be empty.
+/// The description of a task, which may be empty; `-` reads standard input.
 fn description(context: &Context<'_>, text: String, policy: SecretPolicy) -> Result<String, CommandError> {
     let text = text_argument(context, text)?;
     if text.trim().is_empty() {

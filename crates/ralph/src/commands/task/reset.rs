@@ -1,4 +1,4 @@
-//! `task reset`: a task is to be done anew.
+//! `task reset`: reopens a task.
 
 use clap::Args;
 use ralph_store::Reach;
@@ -7,19 +7,19 @@ use super::find_to_change;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Open a task again, with all its retries
+/// Reopen a task with all its retries
 ///
-/// What was tried stays known: the next agent is told how the earlier attempts failed, and they count for the model that it
-/// gets.
+/// Earlier attempts stay on record: the next agent gets their failure reports, and they count for the choice of its
+/// model.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task reset t-1a2b3c
-  ralph task reset t-1a2b3c --all        # everything below it that failed")]
+  ralph task reset t-1a2b3c --all        # also failed subtasks")]
 pub(crate) struct ResetArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// The task and everything below it, as far as it has failed
+    /// Reset the task and all subtasks that failed
     #[arg(long)]
     all: bool,
 }
@@ -29,7 +29,7 @@ pub(super) fn cmd_reset(context: &Context<'_>, args: &ResetArgs) -> Result<(), C
     let reach = if args.all { Reach::FailedBelow } else { Reach::Itself };
     let reset = store.reset_task(&id, reach, context.clock().now())?;
     if reset.is_empty() {
-        return context.ui.data("Nothing has failed there.\n");
+        return context.ui.data("No failed tasks to reset.\n");
     }
     reset
         .iter()

@@ -1,4 +1,4 @@
-//! `task restore`: undoes a deletion.
+//! `task restore`: restores a deleted task.
 
 use clap::Args;
 use ralph_model::count;
@@ -10,19 +10,19 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
-/// Bring a deleted task back, with everything that was deleted with it
+/// Restore a deleted task and its subtasks
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task restore --list
   ralph task restore t-1a2b3c")]
 pub(crate) struct RestoreArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID", required_unless_present = "list")]
     id: Option<String>,
-    /// List what can be brought back
+    /// List tasks that can be restored
     #[arg(long, conflicts_with = "id")]
     list: bool,
-    /// Write the list as JSON
+    /// Print the list as JSON
     #[arg(long, requires = "list")]
     json: bool,
 }
@@ -39,10 +39,10 @@ pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(
     let mut store = store_to_write(context)?;
     let task = store.find_deleted_task(id)?;
     let restored = store.restore_task(&task, context.clock().now())?;
-    let parts = restored.len().saturating_sub(1);
-    if parts > 0 {
-        let parts = count(parts, "task", "tasks");
-        context.ui.status(&format!("With {parts} below it."));
+    let subtasks = restored.len().saturating_sub(1);
+    if subtasks > 0 {
+        let subtasks = count(subtasks, "subtask", "subtasks");
+        context.ui.status(&format!("Also restored {subtasks}."));
     }
     let top = restored.first().map_or(&task, |top| &top.id);
     context.ui.result("🔄", &format!("Task restored: {top}"))
@@ -58,7 +58,7 @@ const COLUMNS: [Column; 4] = [
         fit: Fit::Optional,
     },
     Column {
-        title: "BELOW IT",
+        title: "SUBTASKS",
         fit: Fit::Optional,
     },
     Column {
@@ -72,7 +72,7 @@ fn list(context: &Context<'_>, deleted: &[DeletedTask], json: bool) -> Result<()
         return context.ui.json(&deleted);
     }
     if deleted.is_empty() {
-        return context.ui.data("No task was deleted.\n");
+        return context.ui.data("No deleted tasks.\n");
     }
     let row = |task: &DeletedTask| {
         vec![

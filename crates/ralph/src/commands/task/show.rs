@@ -1,4 +1,4 @@
-//! `task show`: all that is known of a task.
+//! `task show`: shows a task with its attempts and log.
 
 use clap::Args;
 use ralph_model::{Attempt, Denial, Evidence, Outcome, Task, TaskId, TaskLogLine, TaskStatus};
@@ -13,38 +13,38 @@ use crate::denied;
 use crate::error::CommandError;
 use crate::ui::{Line, Style};
 
-/// Show all of a task: every attempt at it and how it failed, why it is not ready, its log
+/// Show a task with its attempts and log
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task show t-1a2b3c
   ralph task show 1a --json")]
 pub(crate) struct ShowArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// Write it as JSON
+    /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A task with everything around it.
+/// The JSON form of a task.
 #[derive(Serialize)]
-struct Whole {
+struct TaskDetails {
     #[serde(flatten)]
     task: Task,
     ready: bool,
-    /// Why it is not ready; nothing when it is.
+    /// None if it is ready.
     why_not_ready: Option<String>,
     parts: Vec<TaskId>,
-    /// What confirmed the work; none where the task is not done by a run.
+    /// What confirmed the work; none unless a run did the task.
     evidence: Option<Evidence>,
-    /// The commit that holds the work; none where none has landed.
+    /// The commit with the work, once it landed.
     commit: Option<String>,
-    /// The branch of work that has not landed.
+    /// The branch with work that has not landed.
     branch: Option<String>,
-    /// What agents were not allowed to do, the newest first.
+    /// Denied actions of agents, newest first.
     denials: Vec<Denial>,
-    /// The attempts that failed since it was last done, the oldest first.
+    /// Attempts that failed since it was last done, oldest first.
     failed_attempts: Vec<Attempt>,
     log: Vec<TaskLogLine>,
 }
@@ -57,7 +57,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     let parts = store.children(&id)?;
     let why_not_ready = why_not_ready(context, &store, &task, &parts)?;
     if args.json {
-        return context.ui.json(&Whole {
+        return context.ui.json(&TaskDetails {
             ready: why_not_ready.is_none(),
             why_not_ready,
             parts: parts.into_iter().map(|part| part.id).collect(),
@@ -91,7 +91,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     }
     if !parts.is_empty() {
         lines.push((None, String::new()));
-        lines.push((Some(Style::Strong), "Parts".to_owned()));
+        lines.push((Some(Style::Strong), "Subtasks".to_owned()));
         lines.extend(parts.iter().map(|part| (None, format!("  {}", view::named(part)))));
     }
     let attempts = Attempts::read(&store, &task)?;
@@ -101,13 +101,13 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     context.ui.lines(&lines)
 }
 
-/// How many lines of the log stand below the attempts, which tell more of the same.
+/// Log entries shown below the attempts, which repeat much of the log.
 const LOG_BELOW_ATTEMPTS: usize = 3;
 
-/// The log; below attempts, its end, where a person at a terminal gets a row of each entry.
+/// The log; only its end if there are attempts, with one row per entry on a terminal.
 fn log(context: &Context<'_>, all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<Line> {
     const INDENT: &str = "  ";
-    let most = if attempts.is_empty() {
+    let limit = if attempts.is_empty() {
         usize::MAX
     } else {
         LOG_BELOW_ATTEMPTS
@@ -118,7 +118,7 @@ fn log(context: &Context<'_>, all: &[TaskLogLine], task: &Task, attempts: &Attem
             false => view::log_lines(entry),
         }
     };
-    let earlier = all.len().saturating_sub(most);
+    let earlier = all.len().saturating_sub(limit);
     let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Log".to_owned())];
     if earlier > 0 {
         let before = format!("{INDENT}{earlier} earlier: ralph task log {}", task.id);
@@ -143,20 +143,20 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     if let Some(commit) = commit_of(store, id)? {
         let commit = short_commit(&commit);
         line(format!(
-            "commit: {commit}: `ralph diff {id}` shows it, `ralph undo {id}` reverts it"
+            "commit: {commit}: see `ralph diff {id}`, revert with `ralph undo {id}`"
         ));
     } else if let Some(checkout) = store.checkout_of(id)? {
-        line(format!("branch: {}: `ralph diff {id}` shows it", checkout.branch));
+        line(format!("branch: {}: see `ralph diff {id}`", checkout.branch));
     }
     if let Some(unverified) = &task.unverified {
         line(format!("unverified: {}", unverified.words()));
         line(format!(
-            "review: `ralph task done {id}` accepts it, `ralph task reset {id}` reopens it",
+            "review: accept with `ralph task done {id}`, reopen with `ralph task reset {id}`",
             id = task.id
         ));
     }
     if let Some(parent) = task.parent.as_ref().map(|id| store.task(id)).transpose()?.flatten() {
-        line(format!("part of: {}", view::named(&parent)));
+        line(format!("parent: {}", view::named(&parent)));
     }
     if let Some(feature) = task
         .feature
@@ -178,7 +178,7 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
         }
     }
     if task.attempts > 0 {
-        // The last attempt at a task that has failed for good is followed by no retry.
+        // The last attempt at a failed task is not followed by a retry.
         let max_retries = task.max_retries.unwrap_or(max_retries);
         let (all, used) = (task.attempts, task.retries_used.min(max_retries));
         line(format!("attempts: {all}, retries used: {used} of {max_retries}"));
@@ -191,13 +191,13 @@ fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, Comma
     Ok(lines)
 }
 
-/// The commit that holds the work of a task.
+/// The commit with the work of a task.
 fn commit_of(store: &Store, task: &TaskId) -> Result<Option<String>, CommandError> {
     let commits = store.commits_of(&RollbackTarget::Task(task.clone()))?;
     Ok(commits.into_iter().next().map(|commit| commit.commit))
 }
 
-/// What confirmed the work of a task that a run has done.
+/// What confirmed the work, if a run did the task.
 fn evidence(store: &Store, task: &Task) -> Result<Option<Evidence>, CommandError> {
     if task.status != TaskStatus::Done {
         return Ok(None);
@@ -207,7 +207,7 @@ fn evidence(store: &Store, task: &Task) -> Result<Option<Evidence>, CommandError
     Ok(done.map(|row| row.row.evidence))
 }
 
-/// Why no run could begin with a task now; nothing when one could.
+/// Why no run could start the task now; none if one could.
 fn why_not_ready(
     context: &Context<'_>,
     store: &Store,
@@ -217,12 +217,12 @@ fn why_not_ready(
     let why = match task.status {
         TaskStatus::Done => "it is done".to_owned(),
         TaskStatus::Failed if parts.is_empty() => {
-            format!("it failed; `ralph task reset {}` opens it again", task.id)
+            format!("it failed; reopen with `ralph task reset {}`", task.id)
         }
-        TaskStatus::Proposed => format!("it is proposed; `ralph review --accept {}` accepts it", task.id),
-        TaskStatus::InProgress => "a run works on it".to_owned(),
-        TaskStatus::Blocked => format!("it waits for {}", blockers(store, task)?.join(", ")),
-        _ if !parts.is_empty() => "its parts are what is to be done".to_owned(),
+        TaskStatus::Proposed => format!("it is proposed; accept with `ralph review --accept {}`", task.id),
+        TaskStatus::InProgress => "a run is working on it".to_owned(),
+        TaskStatus::Blocked => format!("it depends on {}", blockers(store, task)?.join(", ")),
+        _ if !parts.is_empty() => "its subtasks are done instead".to_owned(),
         TaskStatus::Pending | TaskStatus::Failed => {
             let commits_here = commits_of_others_here(context, store)?;
             let ready = store.tasks(&TaskFilter {
@@ -236,7 +236,7 @@ fn why_not_ready(
             if ready.iter().any(|other| other.id == task.id) {
                 return Ok(None);
             }
-            "what it waits for was done in another worktree, and its commit is not here yet".to_owned()
+            "a dependency was done in another worktree, and its commit is not here yet".to_owned()
         }
     };
     Ok(Some(why))

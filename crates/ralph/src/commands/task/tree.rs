@@ -1,4 +1,4 @@
-//! `task tree`: tasks with their parts.
+//! `task tree`: shows tasks as a tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,31 +12,31 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Line;
 
-/// Show tasks with their parts: ○ pending, ▶ in progress, ✓ done, ◌ blocked, ✗ failed
+/// Show tasks as a tree: ○ pending, ▶ in progress, ✓ done, ◌ blocked, ✗ failed
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task tree
   ralph task tree t-1a2b3c
   ralph task tree --all --json")]
 pub(crate) struct TreeArgs {
-    /// Only this task with everything below it
+    /// Only this task and its subtasks
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// Also those at the top that are done
+    /// Include top-level tasks that are done
     #[arg(long)]
     all: bool,
-    /// Write a list as JSON, in which every task has its depth
+    /// Print as a JSON list, each task with its depth
     #[arg(long)]
     json: bool,
 }
 
-/// A task in its place.
+/// A task with its position in the tree.
 #[derive(Serialize)]
 pub(crate) struct Placed<'a> {
     pub(crate) depth: usize,
     #[serde(flatten)]
     pub(crate) task: &'a Task,
-    /// What leads to it in a picture of the tree.
+    /// The line art in front of it.
     #[serde(skip)]
     pub(crate) branch: String,
 }
@@ -81,7 +81,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
     context.ui.lines(&placed.iter().map(row).collect::<Vec<Line>>())
 }
 
-/// The tasks that are unverified, and everything above them.
+/// Unverified tasks and their ancestors.
 fn with_unverified(tasks: &[Task]) -> HashSet<&TaskId> {
     let parents: HashMap<&TaskId, Option<&TaskId>> =
         tasks.iter().map(|task| (&task.id, task.parent.as_ref())).collect();
@@ -95,7 +95,7 @@ fn with_unverified(tasks: &[Task]) -> HashSet<&TaskId> {
     found
 }
 
-/// Every task after its parent, with the branch that leads to it.
+/// Orders each task after its parent, with its line art.
 pub(crate) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
     let mut parts: HashMap<&TaskId, Vec<&Task>> = HashMap::new();
     for task in tasks {
@@ -104,10 +104,10 @@ pub(crate) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a
         }
     }
     let mut placed = Vec::new();
-    // What is still to be shown, the next one last: how deep, what stands before its branch, whether others follow it.
-    let mut ahead: Vec<(usize, String, &str, &Task)> = Vec::new();
-    ahead.extend(tops.into_iter().rev().map(|task| (0, String::new(), "", task)));
-    while let Some((depth, before, branch, task)) = ahead.pop() {
+    // A stack of tasks to visit: depth, prefix of the parent, own branch, task.
+    let mut stack: Vec<(usize, String, &str, &Task)> = Vec::new();
+    stack.extend(tops.into_iter().rev().map(|task| (0, String::new(), "", task)));
+    while let Some((depth, before, branch, task)) = stack.pop() {
         let below = match branch {
             "" => before.clone(),
             "└─ " => format!("{before}   "),
@@ -120,7 +120,7 @@ pub(crate) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a
             } else {
                 "├─ "
             };
-            ahead.push((depth + 1, below.clone(), branch, child));
+            stack.push((depth + 1, below.clone(), branch, child));
         }
         placed.push(Placed {
             depth,

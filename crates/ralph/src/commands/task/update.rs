@@ -1,4 +1,4 @@
-//! `task update`: changes a task.
+//! `task update`: changes fields of a task.
 
 use clap::Args;
 use ralph_model::Priority;
@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 
-/// Change a task; what is not named stays
+/// Change fields of a task
 ///
-/// What it waits for is changed with `ralph task deps`.
+/// Change dependencies with `ralph task deps`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task update t-1a2b3c --priority 1
@@ -22,7 +22,7 @@ use crate::numbers::from_zero;
   ralph task update t-1a2b3c --no-parent
   ralph task update t-1a2b3c --feature search")]
 pub(crate) struct UpdateArgs {
-    /// Its id, or the beginning of it
+    /// Id, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
@@ -34,34 +34,34 @@ pub(crate) struct UpdateArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 struct ChangeArgs {
-    /// What is to be done, in one line
+    /// Title, one line
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     title: Option<String>,
-    /// All that there is to say about it; `-` reads it from standard input
+    /// Description; `-` reads standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// How urgent it is; lower numbers go first
+    /// Priority; lower numbers run first
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     priority: Option<u32>,
-    /// The task that it is a part of from now on
+    /// New parent task
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// It is a part of no other task any more
+    /// Make it a top-level task
     #[arg(long, conflicts_with = "parent")]
     no_parent: bool,
-    /// The feature that it belongs to from now on, by its name or id; its parts go with it
+    /// New feature, by name or id; subtasks follow
     #[arg(long, value_name = "NAME")]
     feature: Option<String>,
-    /// It belongs to no feature any more
+    /// Remove it from its feature
     #[arg(long, conflicts_with = "feature")]
     no_feature: bool,
-    /// A command that must pass for this task, instead of its checks so far; several
+    /// Command that must pass for this task; replaces its checks; repeatable
     #[arg(long = "check", value_name = "COMMAND", allow_hyphen_values = true)]
     checks: Vec<String>,
-    /// No checks any more
+    /// Remove all checks
     #[arg(long, conflicts_with = "checks")]
     no_checks: bool,
-    /// How often it may be tried again, instead of `[execution] max_retries`
+    /// Maximum retries, instead of `[execution] max_retries`
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     max_retries: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! How tasks are shown.
+//! How tasks are shown in lists.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ const COLUMNS: [Column; 5] = [
     },
 ];
 
-/// Shows tasks in a list; `nothing` is said when there are none.
+/// Shows tasks in a list, or the message `nothing` if there are none.
 pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format: Format) -> Result<(), CommandError> {
     match format {
         Format::Json => context.ui.json(&tasks),
@@ -50,7 +50,7 @@ pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format:
     }
 }
 
-/// A line of a task's log; what people said may have several, which stand below one another.
+/// A log entry as lines; further lines of its text are indented.
 pub(super) fn log_lines(line: &TaskLogLine) -> Vec<String> {
     let at = format!("{:.0}", line.at);
     let starts = std::iter::once(at.clone()).chain(std::iter::repeat(" ".repeat(at.len())));
@@ -60,12 +60,12 @@ pub(super) fn log_lines(line: &TaskLogLine) -> Vec<String> {
         .collect()
 }
 
-/// The beginning of such a line, on one row of so many columns.
+/// A log entry cut to one row.
 pub(super) fn log_row(line: &TaskLogLine, columns: usize) -> String {
     preview(&format!("{:.0}  {}", line.at, in_short(&line.text)), columns)
 }
 
-/// Tasks as `task import` reads them: parts stand below what they are parts of, two columns further in.
+/// Tasks in the format that `task import` reads, with subtasks indented by two columns.
 fn checklist(tasks: &[Task]) -> String {
     let listed: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
     let is_top = |task: &&Task| task.parent.as_ref().is_none_or(|parent| !listed.contains(parent));
@@ -77,7 +77,6 @@ fn checklist(tasks: &[Task]) -> String {
     lines.collect()
 }
 
-/// The word for where a task stands, as a person reads it.
 pub(super) fn status(task: &Task) -> String {
     match &task.unverified {
         Some(_) => format!("{}, unverified", task.status),
@@ -85,7 +84,6 @@ pub(super) fn status(task: &Task) -> String {
     }
 }
 
-/// The mark for where a task stands.
 fn mark(status: TaskStatus) -> char {
     match status {
         TaskStatus::Proposed => '?',
@@ -97,7 +95,7 @@ fn mark(status: TaskStatus) -> char {
     }
 }
 
-/// A task with its mark; an unverified one says so.
+/// A task with its status mark, id and title.
 pub(super) fn named(task: &Task) -> String {
     let unverified = match task.unverified {
         Some(_) => format!(" ({})", status(task)),
@@ -106,7 +104,7 @@ pub(super) fn named(task: &Task) -> String {
     format!("{} {}{unverified}  {}", mark(task.status), task.id, task.title)
 }
 
-/// A task on a row of so many columns, behind what leads to it.
+/// A task on one row, after a prefix.
 pub(crate) fn task_row(before: &str, task: &Task, columns: usize) -> String {
     preview(&format!("{before}{}", named(task)), columns)
 }

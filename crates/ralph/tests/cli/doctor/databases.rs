@@ -1,15 +1,15 @@
-//! What doctor says of the database and the index.
+//! Tests of doctor's checks of the database and the index.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
-use super::{INDEX, SEAL, doctor, healthy, looked_and_fixed, only_looked, used, wrong};
+use super::{INDEX, SEAL, checked_and_fixed, doctor, healthy, only_checked, used, wrong};
 use crate::{DATABASE, add, foreign_database};
 
 #[test]
-fn a_database_that_is_not_ours_or_not_whole_is_named() {
+fn foreign_and_damaged_databases_are_reported() {
     let env = healthy();
     for (name, bytes) in [
         ("missing", None),
@@ -26,26 +26,26 @@ fn a_database_that_is_not_ours_or_not_whole_is_named() {
             env.write(DATABASE, bytes);
             std::fs::set_permissions(env.path(DATABASE), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        let looked = only_looked(&env);
+        let looked = only_checked(&env);
         match name {
             "missing" => assert_snapshot!(looked, @"
             exit 0
-              note     .ralph/progress.db: there is no database yet, so there is no history of the notes
-                       → `ralph init`, or the first note, makes it
+              note     .ralph/progress.db: there is no database yet, so notes have no history
+                       → `ralph init` or the first note creates it
             "),
             "foreign" => assert_snapshot!(looked, @"
             exit 1
               error    .ralph/progress.db: it belongs to another tool, so no history is recorded
-                       → `ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
+                       → if it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise `mv .ralph/progress.db .ralph/progress.db.other`; ralph then starts a new history
             "),
             "text" => assert_snapshot!(looked, @"
             exit 1
               error    .ralph/progress.db: it is not an SQLite database, so no history is recorded
-                       → `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
+                       → `mv .ralph/progress.db .ralph/progress.db.other`; ralph then starts a new history
             "),
             "newer" => assert_snapshot!(looked, @"
             exit 1
-              error    .ralph/progress.db: a newer ralph wrote it (its format is 99, this one knows up to 14), so no history is recorded
+              error    .ralph/progress.db: written by a newer version of ralph (format 99, this version supports up to 14), so no history is recorded
                        → update ralph
             "),
             _ => assert!(
@@ -56,7 +56,7 @@ fn a_database_that_is_not_ours_or_not_whole_is_named() {
     }
 }
 
-/// A database of ours without a log beside it.
+/// A database of ours without a write-ahead log.
 fn whole_database() -> Vec<u8> {
     let env = healthy();
     for number in 0..30 {
@@ -65,14 +65,14 @@ fn whole_database() -> Vec<u8> {
     std::fs::read(env.path(DATABASE)).unwrap()
 }
 
-/// One with a higher number than this program knows.
+/// A database with a newer format than this program knows.
 fn newer(env: &TestEnv) -> Vec<u8> {
     let mut bytes = std::fs::read(env.path(DATABASE)).unwrap_or_else(|_| whole_database());
     bytes[63] = 99;
     bytes
 }
 
-/// One with pages full of nonsense.
+/// A database with damaged pages.
 fn scribbled(mut bytes: Vec<u8>) -> Vec<u8> {
     let pages = bytes.len() / 4096;
     assert!(pages > 8, "{pages}");
@@ -81,7 +81,7 @@ fn scribbled(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_log_that_a_reader_keeps_is_named() {
+fn a_log_kept_by_a_reader_is_reported() {
     let env = healthy();
     #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
     let connect = || rusqlite::Connection::open(env.path(DATABASE)).unwrap();
@@ -93,35 +93,35 @@ fn a_log_that_a_reader_keeps_is_named() {
     assert_snapshot!(wrong(&doctor(&env, []).run()), @"
     exit 0
       warning  .ralph/progress.db-wal: another program reads the database, so its write-ahead log (1.9 MiB) cannot be reset
-               → close that program; until then, damage to the log can cost everything that is in it
+               → close that program; until then, damage to the log can lose its contents
     ");
     reader.execute_batch("COMMIT").unwrap();
     assert_eq!(wrong(&doctor(&env, []).run()), "exit 0\n\n");
 }
 
 #[test]
-fn an_index_that_is_not_to_be_trusted_is_made_anew() {
+fn an_untrusted_index_is_rebuilt() {
     let env = used();
     env.write(SEAL, "another seal");
-    let (looked, fixed) = looked_and_fixed(&env);
+    let (looked, fixed) = checked_and_fixed(&env);
     assert_snapshot!(looked, @"
     exit 0
-      note     .ralph/index.db: it was not written to its end, before a restart, or by another version; it will be made anew
+      note     .ralph/index.db: written incompletely, before a restart, or by another version; it will be rebuilt
     ");
     assert_snapshot!(fixed, @"
     exit 0
-      mended   .ralph/index.db: it was not written to its end, before a restart, or by another version; it will be made anew
-               → made the index anew
+      fixed    .ralph/index.db: written incompletely, before a restart, or by another version; it will be rebuilt
+               → rebuilt the index
     ");
     env.write(INDEX, "no index at all");
-    let (_, fixed) = looked_and_fixed(&env);
-    assert!(fixed.starts_with("exit 0\n  mended "), "{fixed}");
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    let (_, fixed) = checked_and_fixed(&env);
+    assert!(fixed.starts_with("exit 0\n  fixed "), "{fixed}");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
     assert!(env.ok(["memory", "search", "tea"]).contains("tea is green"));
 }
 
 #[test]
-fn an_index_that_answers_otherwise_is_made_anew() {
+fn an_index_that_differs_is_rebuilt() {
     let env = used();
     let mut bytes = std::fs::read(env.path(INDEX)).unwrap();
     let at = bytes.windows(12).position(|text| text == b"tea is green").unwrap();
@@ -129,17 +129,17 @@ fn an_index_that_answers_otherwise_is_made_anew() {
     env.write(INDEX, bytes);
     reseal(&env);
     assert!(env.ok(["memory", "search", "tea"]).contains("brown"), "nobody notices");
-    let (looked, fixed) = looked_and_fixed(&env);
+    let (looked, fixed) = checked_and_fixed(&env);
     assert_snapshot!(looked.replace(&crate::ids(&env, &["memory", "list"])[0], "[ID]"), @"
     exit 1
-      error    .ralph/index.db: it does not answer what the files say: entry 1 of memories.md, [ID]
-               → `ralph doctor --fix`, or remove .ralph/index.db; it is made anew
+      error    .ralph/index.db: it does not match the files: entry 1 of memories.md, [ID]
+               → `ralph doctor --fix`, or remove .ralph/index.db; ralph rebuilds it
     ");
-    assert!(fixed.starts_with("exit 0\n  mended "), "{fixed}");
+    assert!(fixed.starts_with("exit 0\n  fixed "), "{fixed}");
     assert!(env.ok(["memory", "search", "tea"]).contains("tea is green"));
 }
 
-/// Puts the seal of an index on again, as if its own writer had changed it.
+/// Recomputes an index's seal, as if its own writer had changed it.
 fn reseal(env: &TestEnv) {
     let seal = env.read(SEAL);
     let words: Vec<&str> = seal.split(' ').collect();
@@ -151,25 +151,25 @@ fn reseal(env: &TestEnv) {
 }
 
 #[test]
-fn an_index_of_another_tool_is_left_alone() {
+fn an_index_of_another_tool_is_not_touched() {
     let env = healthy();
     env.write(INDEX, foreign_database());
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      error    .ralph/index.db: it belongs to another tool, so there is no index, and answers take longer
-               → `mv .ralph/index.db .ralph/index.db.other`, and ralph makes an index
+      error    .ralph/index.db: it belongs to another tool, so there is no index and searches are slower
+               → `mv .ralph/index.db .ralph/index.db.other`; ralph then creates a new index
     ");
     std::fs::remove_file(env.path(INDEX)).unwrap();
     std::fs::create_dir(env.path(INDEX)).unwrap();
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      error    .ralph/index.db: it is not a file, so there is no index, and answers take longer
-               → move it away, and ralph makes an index
+      error    .ralph/index.db: not a file, so there is no index and searches are slower
+               → move it away; ralph creates a new index
     ");
 }
 
 #[test]
-fn a_database_in_a_folder_that_cannot_be_written_is_told_from_a_damaged_one() {
+fn a_read_only_folder_is_not_reported_as_damage() {
     let env = used();
     std::fs::remove_file(env.path(&format!("{DATABASE}-shm"))).unwrap();
     for name in [".agent", ".ralph", DATABASE, INDEX] {
@@ -203,7 +203,7 @@ fn a_worktree_shares_the_database() {
     std::fs::copy(env.path(DATABASE), linked.join(DATABASE)).unwrap();
     assert_snapshot!(wrong(&doctor(&env, []).folder(&linked).run()), @"
     exit 0
-      warning  .ralph/progress.db: it is not used: all worktrees share [TMP]/project/.ralph/progress.db
+      warning  .ralph/progress.db: not used: all worktrees share [TMP]/project/.ralph/progress.db
                → remove it if nothing else needs it
     ");
 }

@@ -1,26 +1,26 @@
-//! What doctor says of the files of notes.
+//! Tests of doctor's checks of notes files.
 
 use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
 
-use super::{doctor, healthy, looked_and_fixed, only_looked, wrong};
+use super::{checked_and_fixed, doctor, healthy, only_checked, wrong};
 use crate::{GUARDRAILS, MEMORIES, add};
 
 #[test]
-fn of_two_files_the_one_that_is_used_is_named() {
+fn the_used_one_of_two_files_is_named() {
     let env = healthy();
     env.write("memories.md", "# Memories\n");
     symlink(env.path(GUARDRAILS), env.path("guardrails.md")).unwrap();
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      warning  memories.md: it is not read, because .agent/memories.md is used
-               → move what it says to .agent/memories.md, and remove it
+      warning  memories.md: not read, because .agent/memories.md is used
+               → move its contents to .agent/memories.md, then remove it
     ");
 }
 
 #[test]
-fn what_validate_reports_is_reported_and_cut_short() {
+fn problems_of_validate_are_reported_up_to_a_limit() {
     let env = healthy();
     let broken: String = (1..=9).map(|n| format!("### mem-{n}\n> x\n")).collect();
     env.write(
@@ -28,39 +28,39 @@ fn what_validate_reports_is_reported_and_cut_short() {
         format!("## Fixes\n### mem-1-abcd\n> a\n### mem-1-abcd\n> b\n{broken}"),
     );
     env.write(GUARDRAILS, "### Sign: Care\n- **Trigger**: x\n- **Instruction**: y\n");
-    assert_snapshot!(only_looked(&env), @r#"
+    assert_snapshot!(only_checked(&env), @r#"
     exit 1
-      warning  .agent/memories.md:4: the id mem-1-abcd stands here a second time
-               → give one of them another id, or remove it, in the file
+      warning  .agent/memories.md:4: duplicate id mem-1-abcd
+               → edit the file: change the id of one of them, or remove it
       error    .agent/memories.md:6: "mem-1" is not a valid id, so this block is not read
-               → mend it in the file
+               → fix it in the file
       error    .agent/memories.md:8: "mem-2" is not a valid id, so this block is not read
-               → mend it in the file
+               → fix it in the file
       error    .agent/memories.md:10: "mem-3" is not a valid id, so this block is not read
-               → mend it in the file
+               → fix it in the file
       error    .agent/memories.md:12: "mem-4" is not a valid id, so this block is not read
-               → mend it in the file
+               → fix it in the file
       error    .agent/memories.md: and 5 more
                → `ralph memory validate` lists all
-      note     .agent/guardrails.md: 1 Sign has the old form of guardrails, which can be read but not changed
+      note     .agent/guardrails.md: 1 Sign has the old guardrail format, which can be read but not edited
                → `ralph guardrails migrate --dry-run`
     "#);
 }
 
 #[test]
-fn files_that_are_no_text_are_named() {
+fn binary_files_are_reported() {
     let env = healthy();
     env.write(MEMORIES, b"# Memories\n\xff\xfe\n## Fixes\n### mem-1-abcd\n> fine\n");
     env.write(GUARDRAILS, b"# Guardrails\n\0\n");
     env.write(".agent/scratchpad.md", b"\n\n\x80");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
       warning  .agent/memories.md:2: this is not UTF-8 text
-               → save the file as UTF-8; what is not text may be shown wrongly, and is kept as it is
-      warning  .agent/guardrails.md:2: this is a NUL, which no text holds
-               → save the file as UTF-8; what is not text may be shown wrongly, and is kept as it is
+               → save the file as UTF-8; invalid bytes are kept but may be shown wrongly
+      warning  .agent/guardrails.md:2: this is a NUL character, which text cannot contain
+               → save the file as UTF-8; invalid bytes are kept but may be shown wrongly
       warning  .agent/scratchpad.md:3: this is not UTF-8 text
-               → save the file as UTF-8; what is not text may be shown wrongly, and is kept as it is
+               → save the file as UTF-8; invalid bytes are kept but may be shown wrongly
     ");
     for name in [MEMORIES, GUARDRAILS] {
         std::fs::remove_file(env.path(name)).unwrap();
@@ -72,102 +72,102 @@ fn files_that_are_no_text_are_named() {
     assert_snapshot!(wrong(&looked), @"
     exit 1
       error    .agent/memories.md: it cannot be read: is a directory
-               → put a file of text there that you may read
+               → make it a readable text file
       error    .agent/guardrails.md: it cannot be read: it is not a file
-               → put a file of text there that you may read
+               → make it a readable text file
     ");
 }
 
 #[test]
-fn what_killed_processes_left_is_cleared_away_and_texts_are_kept() {
+fn leftovers_are_removed_and_texts_are_kept() {
     let env = healthy();
     std::fs::hard_link(env.path(MEMORIES), env.path(".agent/.memories.md.ralph-new")).unwrap();
     env.write(".agent/.guardrails.md.ralph-new", "what an editor saved");
     env.write(".agent/memories.md.kept", "text of a person");
     env.write(".agent/memories.md.bak-2", "an old file");
-    let (looked, fixed) = looked_and_fixed(&env);
+    let (looked, fixed) = checked_and_fixed(&env);
     assert_snapshot!(looked, @"
     exit 0
-      note     .agent/.memories.md.ralph-new: a process that was killed left this; the next change clears it away
-               → `ralph doctor --fix` does so now
-      note     .agent/memories.md.bak-2: this is the file as it was before it was made anew
-               → remove it when you do not need it any more
-      warning  .agent/memories.md.kept: this is what somebody saved at the same time as ralph, and nobody has merged it
-               → take over into .agent/memories.md what is missing there, and remove it
-      note     .agent/.guardrails.md.ralph-new: a process that was killed left this; the next change clears it away
-               → `ralph doctor --fix` does so now
+      note     .agent/.memories.md.ralph-new: left by a killed process; the next change removes it
+               → `ralph doctor --fix` removes it now
+      note     .agent/memories.md.bak-2: a backup from before the file was recreated
+               → remove it when you no longer need it
+      warning  .agent/memories.md.kept: a version that another program saved at the same time as ralph; it was not merged
+               → copy what is missing into .agent/memories.md, then remove it
+      note     .agent/.guardrails.md.ralph-new: left by a killed process; the next change removes it
+               → `ralph doctor --fix` removes it now
     ");
     assert_snapshot!(fixed, @"
     exit 0
-      mended   .agent/.memories.md.ralph-new: a process that was killed left this; the next change clears it away
-               → cleared away what was left beside .agent/memories.md
-      mended   .agent/.guardrails.md.ralph-new: a process that was killed left this; the next change clears it away
-               → cleared away what was left beside .agent/guardrails.md
-      note     .agent/memories.md.bak-2: this is the file as it was before it was made anew
-               → remove it when you do not need it any more
-      warning  .agent/memories.md.kept: this is what somebody saved at the same time as ralph, and nobody has merged it
-               → take over into .agent/memories.md what is missing there, and remove it
-      warning  .agent/guardrails.md.kept: this is what somebody saved at the same time as ralph, and nobody has merged it
-               → take over into .agent/guardrails.md what is missing there, and remove it
-    Warning: Somebody saved the file at the same time, and that text could not be merged; it is kept in [TMP]/project/.agent/guardrails.md.kept.
+      fixed    .agent/.memories.md.ralph-new: left by a killed process; the next change removes it
+               → removed leftovers next to .agent/memories.md
+      fixed    .agent/.guardrails.md.ralph-new: left by a killed process; the next change removes it
+               → removed leftovers next to .agent/guardrails.md
+      note     .agent/memories.md.bak-2: a backup from before the file was recreated
+               → remove it when you no longer need it
+      warning  .agent/memories.md.kept: a version that another program saved at the same time as ralph; it was not merged
+               → copy what is missing into .agent/memories.md, then remove it
+      warning  .agent/guardrails.md.kept: a version that another program saved at the same time as ralph; it was not merged
+               → copy what is missing into .agent/guardrails.md, then remove it
+    Warning: Another program saved the file at the same time. Its version could not be merged and is in [TMP]/project/.agent/guardrails.md.kept.
     ");
     assert_eq!(env.read(".agent/guardrails.md.kept"), "what an editor saved");
     assert_eq!(env.read(".agent/memories.md.kept"), "text of a person");
 }
 
 #[test]
-fn notes_that_vanished_are_named() {
+fn missing_notes_are_reported() {
     let env = healthy();
     let first = add(&env, "one");
     env.write(MEMORIES, "# Memories\n");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      warning  .agent/memories.md: 1 note is gone without having been deleted: mem-1737372000-910a
-               → `ralph memory restore --list` lists them, `ralph memory restore ID` brings one back
+      warning  .agent/memories.md: 1 note is missing but not deleted: mem-1737372000-910a
+               → `ralph memory restore --list` lists them, `ralph memory restore ID` restores one
     ");
-    // Once it was reported it is only worth a note.
+    // Once reported, it is only a note.
     env.ok(["memory", "list"]);
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      note     .agent/memories.md: 1 note is gone without having been deleted: mem-1737372000-910a
-               → `ralph memory restore --list` lists them, `ralph memory restore ID` brings one back
+      note     .agent/memories.md: 1 note is missing but not deleted: mem-1737372000-910a
+               → `ralph memory restore --list` lists them, `ralph memory restore ID` restores one
     ");
     env.ok(["memory", "restore", &first]);
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
 }
 
 #[test]
-fn what_text_merges_leave_in_a_file_is_named() {
+fn merge_markers_are_reported() {
     let env = healthy();
     env.write(
         MEMORIES,
         "## Fixes\n<<<<<<< ours\n### mem-1-abcd\n> one\n=======\n### mem-2-abcd\n> two\n>>>>>>> theirs\n",
     );
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 1
-      error    .agent/memories.md:2: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
-               → mend it in the file
+      error    .agent/memories.md:2: unresolved merge conflict, which may hide entries; resolve it and remove the marker lines
+               → fix it in the file
     ");
 }
 
 #[test]
-fn a_conflict_that_nobody_settled_comes_with_the_command_that_settles_it() {
+fn open_conflicts_come_with_the_command_to_settle_them() {
     let env = healthy();
     let entry =
         |id: &str, extra: &str| format!("### {id}\n> {id} it is\n<!-- tags:  | created: 2025-01-01 -->\n{extra}\n");
     let two = entry("mem-1-abcd", "") + &entry("mem-2-abcd", "<!-- ralph: conflicts=mem-1-abcd -->\n");
     env.write(MEMORIES, format!("## Fixes\n\n{two}"));
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      warning  .agent/memories.md:7: mem-2-abcd and mem-1-abcd say different things since a merge; delete one, or supersede it
+      warning  .agent/memories.md:7: mem-2-abcd and mem-1-abcd conflict since a merge; delete or supersede one of them
                → `ralph memory delete mem-2-abcd`, or the other one; to keep both, remove its `conflicts=` in the file
     ");
     env.ok(["memory", "delete", "mem-2-abcd"]);
-    assert_snapshot!(only_looked(&env), @"exit 0");
+    assert_snapshot!(only_checked(&env), @"exit 0");
 }
 
 #[test]
-fn a_huge_file_and_a_deep_folder_are_no_trouble() {
+fn a_huge_file_and_a_deep_folder_are_fine() {
     let env = healthy();
     let entries: String = (0..4_000)
         .map(|n| format!("### mem-{n}-abcd\n> note {n} says {}\n", "words ".repeat(20)))
@@ -183,22 +183,22 @@ fn a_huge_file_and_a_deep_folder_are_no_trouble() {
 }
 
 #[test]
-fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
+fn invalid_knowledge_files_are_reported_with_a_remedy() {
     let env = healthy();
     env.write(".ralph/knowledge/good.md", "---\ntitle: Good\ntags: [a]\n---\nText.\n");
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
     env.write(".ralph/knowledge/picture.png", "x");
     env.write(".ralph/knowledge/plain.md", "# Plain\n");
     env.write(".ralph/knowledge/tagless.md", "---\ntitle: Tagless\n---\n");
     env.write(".ralph/knowledge/anchor.md", "---\ntitle: &a Anchor\ntags: [x]\n---\n");
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      warning  .ralph/knowledge/anchor.md: it is skipped: its frontmatter cannot be read: anchors (`&name`) are not read at line 2, column 11
-               → mend it there; a value with `: ` or ` #` in it goes in quotes
-      warning  .ralph/knowledge/plain.md: it is skipped: it does not begin with frontmatter between two lines `---`
-               → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
-      warning  .ralph/knowledge/tagless.md: it is skipped: its frontmatter has no tags
-               → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
+      warning  .ralph/knowledge/anchor.md: skipped: its frontmatter cannot be read: anchors (`&name`) are not supported at line 2, column 11
+               → fix the file; quote values that contain `: ` or ` #`
+      warning  .ralph/knowledge/plain.md: skipped: it does not start with frontmatter between `---` lines
+               → start it with the lines `---`, `title: TITLE`, `tags: [TAG]` and `---`; or change its extension from .md
+      warning  .ralph/knowledge/tagless.md: skipped: its frontmatter has no tags
+               → start it with the lines `---`, `title: TITLE`, `tags: [TAG]` and `---`; or change its extension from .md
     ");
     for broken in ["anchor", "plain", "tagless"] {
         std::fs::remove_file(env.path(&format!(".ralph/knowledge/{broken}.md"))).unwrap();
@@ -214,21 +214,21 @@ fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
         "---\ntitle: One\ntitle: Two\ntags: [a]\n---\n",
     );
     env.write(".ralph/knowledge/huge.md", "x".repeat(5 << 20));
-    assert_snapshot!(only_looked(&env), @"
+    assert_snapshot!(only_checked(&env), @"
     exit 0
-      warning  .ralph/knowledge/huge.md: it is skipped: it has more than 4 MiB
-               → make several notes of it, or give it another ending than .md
-      warning  .ralph/knowledge/latin.md: it is skipped: it is not UTF-8
+      warning  .ralph/knowledge/huge.md: skipped: it is larger than 4 MiB
+               → split it into several entries, or change its extension from .md
+      warning  .ralph/knowledge/latin.md: skipped: it is not UTF-8
                → save it as UTF-8
-      warning  .ralph/knowledge/long.md: it is skipped: its frontmatter has more than 64 KiB
-               → move what is long below the second line `---`
-      warning  .ralph/knowledge/twice.md: it is skipped: its frontmatter cannot be read: the key `title` stands there twice at line 3, column 1
-               → mend it there; a value with `: ` or ` #` in it goes in quotes
+      warning  .ralph/knowledge/long.md: skipped: its frontmatter is larger than 64 KiB
+               → move long text below the second `---` line
+      warning  .ralph/knowledge/twice.md: skipped: its frontmatter cannot be read: duplicate key `title` at line 3, column 1
+               → fix the file; quote values that contain `: ` or ` #`
     ");
     for number in 0..30 {
         env.write(&format!(".ralph/knowledge/bad-{number:02}.md"), "x");
     }
-    let shown = only_looked(&env);
+    let shown = only_checked(&env);
     assert!(
         shown.contains(".ralph/knowledge: 14 more files are skipped\n"),
         "{shown}"

@@ -1,14 +1,14 @@
-//! What doctor says of git.
+//! Tests of doctor's checks of git.
 
 use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
 
-use super::{doctor, healthy, looked_and_fixed, only_looked, wrong};
+use super::{checked_and_fixed, doctor, healthy, only_checked, wrong};
 use crate::{DATABASE, GUARDRAILS, MEMORIES, add, env};
 
 #[test]
-fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
+fn ignore_lines_are_added_and_tracked_files_reported() {
     let env = healthy();
     env.write(".gitignore", "target\n.agent/*.md\n!.ralph/progress.db\n");
     env.write(".agent/scratchpad.md", "now");
@@ -20,88 +20,88 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
         ".agent/memories.md.lock",
         GUARDRAILS,
     ]);
-    let (looked, fixed) = looked_and_fixed(&env);
+    let (looked, fixed) = checked_and_fixed(&env);
     assert_snapshot!(looked, @r#"
     exit 1
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → take it out, or narrow it; they are meant to be in git
-      warning  .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others alone
-               → `ralph doctor --fix`, or `ralph init`, adds what is missing
-      error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
-               → take it out with `git rm --cached`, which leaves the files, and commit that
-      warning  .agent/memories.md.lock, .agent/scratchpad.md: git keeps what is of use only here, so it gets in the way of checkouts and merges
-               → take it out with `git rm --cached`, which leaves the files, and commit that
+               → remove or narrow it; notes are meant to be in git
+      warning  .gitignore: git does not ignore .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others
+               → `ralph doctor --fix`, or `ralph init`, adds the missing lines
+      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
+               → run `git rm --cached`, which keeps the files, and commit that
+      warning  .agent/memories.md.lock, .agent/scratchpad.md: git tracks files that are only useful here and that block checkouts and merges
+               → run `git rm --cached`, which keeps the files, and commit that
     "#);
     assert_snapshot!(fixed, @r#"
     exit 1
-      mended   .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others alone
+      fixed    .gitignore: git does not ignore .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others
                → added 15 lines to .gitignore
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → take it out, or narrow it; they are meant to be in git
-      error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
-               → take it out with `git rm --cached`, which leaves the files, and commit that
-      warning  .agent/memories.md.lock, .agent/scratchpad.md: git keeps what is of use only here, so it gets in the way of checkouts and merges
-               → take it out with `git rm --cached`, which leaves the files, and commit that
+               → remove or narrow it; notes are meant to be in git
+      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
+               → run `git rm --cached`, which keeps the files, and commit that
+      warning  .agent/memories.md.lock, .agent/scratchpad.md: git tracks files that are only useful here and that block checkouts and merges
+               → run `git rm --cached`, which keeps the files, and commit that
     "#);
     env.write(".gitignore", format!("{}!/.ralph/index.db\n", env.read(".gitignore")));
-    let looked = only_looked(&env);
+    let looked = only_checked(&env);
     assert!(
-        looked.contains("another line takes back that .ralph/index.db* is ignored"),
+        looked.contains("another line negates the one that ignores .ralph/index.db*"),
         "{looked}"
     );
 }
 
 #[test]
-fn a_project_without_init_lacks_only_the_merges() {
+fn without_init_only_merging_is_missing() {
     let env = env();
     env.git(["init", "--quiet"]);
     add(&env, "a note");
-    let (looked, fixed) = looked_and_fixed(&env);
+    let (looked, fixed) = checked_and_fixed(&env);
     assert_snapshot!(looked, @"
     exit 0
-      note     .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+      note     .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
                → `ralph doctor --fix`, or `ralph init`, sets it up
     ");
     assert_snapshot!(fixed, @"
     exit 0
-      mended   .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+      fixed    .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
                → added 2 lines to .gitattributes, set merge.ralph.driver in git's configuration
     ");
     assert_eq!(env.git(["config", "merge.ralph.name"]), "notes, entry by entry\n");
 }
 
 #[test]
-fn half_of_what_makes_git_merge_notes_is_a_warning() {
+fn half_a_merge_setup_is_a_warning() {
     let clone = healthy();
     clone.git(["config", "--unset", "merge.ralph.driver"]);
-    let (looked, fixed) = looked_and_fixed(&clone);
+    let (looked, fixed) = checked_and_fixed(&clone);
     assert_snapshot!(looked, @"
     exit 0
-      warning  git's configuration here has no merge.ralph.driver, or an outdated one; a clone does not bring it along
+      warning  git's configuration has no merge.ralph.driver, or an outdated one; clones do not copy it
                → `ralph doctor --fix`, or `ralph init`, sets it up
     ");
     assert_snapshot!(fixed, @"
     exit 0
-      mended   git's configuration here has no merge.ralph.driver, or an outdated one; a clone does not bring it along
+      fixed    git's configuration has no merge.ralph.driver, or an outdated one; clones do not copy it
                → set merge.ralph.driver in git's configuration
     ");
     let env = healthy();
     env.write(".gitattributes", "*.md text\n");
-    let (looked, _) = looked_and_fixed(&env);
+    let (looked, _) = checked_and_fixed(&env);
     assert_snapshot!(looked, @"
     exit 0
-      warning  .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+      warning  .gitattributes: git merges notes as plain text: missing .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
                → `ralph doctor --fix`, or `ralph init`, sets it up
     ");
     let env = healthy();
     env.write(".gitattributes", "*.md merge=union\n");
     env.git(["config", "merge.ralph.driver", "mine %A"]);
-    assert_snapshot!(only_looked(&env), @r#"
+    assert_snapshot!(only_checked(&env), @r#"
     exit 0
-      warning  .gitattributes: git's attributes say `.agent/memories.md merge=union`, so it does not merge entry by entry
-               → make that merge=ralph
-      warning  .gitattributes: git's attributes say `.agent/guardrails.md merge=union`, so it does not merge entry by entry
-               → make that merge=ralph
+      warning  .gitattributes: git's attributes say `.agent/memories.md merge=union`, so notes are not merged entry by entry
+               → change it to merge=ralph
+      warning  .gitattributes: git's attributes say `.agent/guardrails.md merge=union`, so notes are not merged entry by entry
+               → change it to merge=ralph
       warning  merge.ralph.driver is "mine %A", which is not ralph's own
                → `git config --unset merge.ralph.driver`, then `ralph doctor --fix`
     "#);
@@ -109,7 +109,7 @@ fn half_of_what_makes_git_merge_notes_is_a_warning() {
 }
 
 #[test]
-fn ignore_lines_that_come_from_a_pipe_are_not_waited_for() {
+fn a_pipe_as_gitignore_does_not_block() {
     let env = healthy();
     for name in [".gitignore", ".gitattributes"] {
         std::fs::remove_file(env.path(name)).unwrap();
@@ -125,7 +125,7 @@ fn ignore_lines_that_come_from_a_pipe_are_not_waited_for() {
 }
 
 #[test]
-fn the_variables_of_a_git_hook_do_not_mislead() {
+fn variables_of_a_git_hook_are_ignored() {
     let env = healthy();
     env.git(["add", "--force", DATABASE]);
     let mut invocation = doctor(&env, []);
@@ -135,31 +135,31 @@ fn the_variables_of_a_git_hook_do_not_mislead() {
     let looked = wrong(&invocation.env("GIT_LITERAL_PATHSPECS", "1").run());
     assert_snapshot!(looked, @"
     exit 1
-      error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
-               → take it out with `git rm --cached`, which leaves the files, and commit that
+      error    .ralph/progress.db: git tracks the database, so a checkout replaces it with an old version
+               → run `git rm --cached`, which keeps the files, and commit that
     ");
 }
 
 #[test]
-fn without_git_the_rest_is_looked_at() {
+fn without_git_the_other_checks_run() {
     let env = healthy();
     env.write(MEMORIES, "## Fixes\n### mem-1\n");
     let looked = doctor(&env, []).env("PATH", env.beside("nowhere")).run();
     assert_snapshot!(wrong(&looked), @r#"
     exit 1
       error    .agent/memories.md:2: "mem-1" is not a valid id, so this block is not read
-               → mend it in the file
-      note     what git keeps and ignores was not looked at: git could not be started: No such file or directory (os error 2)
-      note     how git merges notes was not looked at: git could not be started: No such file or directory (os error 2)
-      note     no coding agent that ralph knows by its name is on PATH
-               → install one, or name yours in .ralph.toml: [agent] command = "…"
-      warning  there is no `ralph` on PATH, so hooks and git do not find it
+               → fix it in the file
+      note     tracked and ignored files were not checked: git could not be started: No such file or directory (os error 2)
+      note     git's merge setup was not checked: git could not be started: No such file or directory (os error 2)
+      note     no known coding agent is on PATH
+               → install one, or set yours in .ralph.toml: [agent] command = "…"
+      warning  `ralph` is not on PATH, so hooks and git cannot find it
                → add this program's folder to PATH
     "#);
 }
 
 #[test]
-fn notes_behind_a_link_are_none_of_gits_business() {
+fn notes_behind_a_link_are_not_checked_with_git() {
     let env = healthy();
     std::fs::rename(env.path(".agent"), env.beside("notes")).unwrap();
     symlink("../notes", env.path(".agent")).unwrap();
@@ -173,12 +173,9 @@ fn notes_behind_a_link_are_none_of_gits_business() {
     );
     let allowed = format!("[paths]\nallow_outside = [{:?}]\n", env.beside("notes"));
     env.write("../home/.config/ralph/config.toml", allowed);
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    assert_eq!(only_checked(&env), "exit 0\n\n");
     env.write(".gitignore", "");
     let looked = wrong(&doctor(&env, []).run());
-    assert!(
-        looked.contains("git is not told to leave .ralph/progress.db*"),
-        "{looked}"
-    );
+    assert!(looked.contains("git does not ignore .ralph/progress.db*"), "{looked}");
     assert!(!looked.contains(".agent"), "{looked}");
 }

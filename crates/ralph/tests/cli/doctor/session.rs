@@ -1,4 +1,4 @@
-//! `ralph doctor --agent`: the agent is started once, and nothing of it is left.
+//! Tests of `ralph doctor --agent`: the agent is started once, and all its processes end.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, ScriptedAgent, exit, say, say_error};
@@ -7,7 +7,7 @@ use ralph_testkit::{Finished, TestEnv};
 use super::{doctor, healthy};
 use crate::run::signals::until;
 
-/// A project whose agent follows a script, with these lines below `[agent]`.
+/// A project whose agent follows a script, with these lines in `[agent]`.
 fn with_agent(script: &Script, lines: &str) -> (TestEnv, ScriptedAgent) {
     let env = healthy();
     let agent = script.install(&env.beside("agent"));
@@ -16,13 +16,13 @@ fn with_agent(script: &Script, lines: &str) -> (TestEnv, ScriptedAgent) {
     (env, agent)
 }
 
-/// Confirms the agent of the project, by a run that finds nothing to do.
+/// Confirms the agent with a run that has nothing to do.
 fn confirm(env: &TestEnv) {
     let idle = env.ralph(["run", "--trust"]).run();
     assert!(!idle.stderr.contains("not confirmed"), "{idle}");
 }
 
-/// What is said of the session of a confirmed agent, without the times that things took and the path of the agent.
+/// The session findings for a confirmed agent, without durations and the agent's path.
 fn session(env: &TestEnv) -> String {
     confirm(env);
     session_in(&doctor(env, ["--agent"]).run())
@@ -47,20 +47,20 @@ fn normal(line: &str) -> String {
 }
 
 #[test]
-fn an_agent_that_speaks_acp_says_who_it_is_and_what_it_offers() {
+fn an_acp_agent_reports_its_name_and_features() {
     let offered = r#"{"models":{"currentModelId":"small","availableModels":[{"modelId":"small"},{"modelId":"big"}]},
         "modes":{"currentModeId":"default","availableModes":[{"id":"default","name":"d"},{"id":"acceptEdits","name":"x"}]}}"#;
     let script = Script::new().speaking_acp().offering(offered).turn([say("never")]);
     let (env, agent) = with_agent(&script, "kind = \"acp\"\nmodels = [\"big\", \"huge\"]\n");
     assert_snapshot!(session(&env), @r#"
     exit 0
-      ok       [agent] (configured), spoken to as "acp"
+      ok       [agent] (configured), protocol "acp"
       ok       scripted-agent 1.0.0; ACP version 1, after [time]
-      ok       it opened a session, so it does not ask for a login
-      ok       what it may do without asking is what its mode "acceptEdits" allows; its modes: default (now), acceptEdits
+      ok       it opened a session, so no login is needed
+      ok       its mode "acceptEdits" decides what it may do without asking; its modes: default (now), acceptEdits
       ok       models: small (now), big
-      warning  agent.models names what it does not offer: huge
-               → take them out, or write them as it does
+      warning  agent.models has models that it does not offer: huge
+               → remove them, or use the names it offers
     "#);
     assert_eq!(agent.turns(), 0, "it was prompted");
     let findings = doctor(&env, ["--agent", "--json"]).run().stdout;
@@ -79,7 +79,7 @@ fn an_agent_that_speaks_acp_says_who_it_is_and_what_it_offers() {
 }
 
 #[test]
-fn an_agent_that_is_not_logged_in_is_told_with_what_it_offers() {
+fn a_missing_login_is_reported_with_login_methods() {
     let error = r#"{"code":-32000,"message":"Authentication required"}"#;
     let (env, _) = with_agent(
         &Script::new().speaking_acp().refusing_sessions(error),
@@ -87,7 +87,7 @@ fn an_agent_that_is_not_logged_in_is_told_with_what_it_offers() {
     );
     assert_snapshot!(session(&env), @r#"
     exit 1
-      ok       [agent] (configured), spoken to as "acp"
+      ok       [agent] (configured), protocol "acp"
       ok       scripted-agent 1.0.0; ACP version 1, after [time]
       error    it is not logged in: Authentication required
                → log in with the agent itself, or set its key; it offers: A key
@@ -95,7 +95,7 @@ fn an_agent_that_is_not_logged_in_is_told_with_what_it_offers() {
 }
 
 #[test]
-fn a_program_that_does_not_speak_acp_is_told() {
+fn a_program_without_acp_is_reported() {
     let script = Script::new().turn([say("Hello")]);
     let (env, agent) = with_agent(&script, "kind = \"acp\"\n");
     let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
@@ -105,9 +105,9 @@ fn a_program_that_does_not_speak_acp_is_told() {
     );
     assert_snapshot!(session(&env), @r#"
     exit 1
-      ok       [agent] (configured), spoken to as "acp"
+      ok       [agent] (configured), protocol "acp"
       error    it does not speak ACP; it printed: Hello
-               → add the words that make it speak ACP to [agent] command, or set kind = "command"
+               → add the arguments that enable ACP to [agent] command, or set kind = "command"
     "#);
 }
 
@@ -128,22 +128,22 @@ fn any_other_agent_is_asked_for_its_version() {
     };
     assert_snapshot!(said("echo \"$@ is 2.1\"", "-x", "claude"), @r#"
     exit 0
-      ok       [TMP]/bin/an-agent (configured), spoken to as "claude"
+      ok       [TMP]/bin/an-agent (configured), protocol "claude"
       ok       `an-agent --version` says --version is 2.1 after [time]
-      ok       whether it is logged in is seen only in its first turn
+      ok       its login is only checked in its first turn
     "#);
     assert_snapshot!(said("echo broken; exit 3", "-x", "claude"), @r#"
     exit 1
-      ok       [TMP]/bin/an-agent (configured), spoken to as "claude"
+      ok       [TMP]/bin/an-agent (configured), protocol "claude"
       error    `an-agent --version` ended with exit code 3: broken after [time]
-               → install it, put its folder into PATH, or mend [agent] command in .ralph.toml
+               → install it, add its folder to PATH, or fix [agent] command in .ralph.toml
     "#);
     assert_snapshot!(said("echo 11.0", "@openai/codex", "codex"), @r#"
     exit 0
-      ok       [TMP]/bin/an-agent (configured), spoken to as "codex"
+      ok       [TMP]/bin/an-agent (configured), protocol "codex"
       ok       `an-agent --version` says 11.0 after [time]
-      ok       that is the version of an-agent, and not of what an-agent starts
-      ok       whether it is logged in is seen only in its first turn
+      ok       this is the version of an-agent, not of the agent that an-agent starts
+      ok       its login is only checked in its first turn
     "#);
     assert!(
         said("exit 3", "-x", "command").starts_with("exit 0"),
@@ -152,18 +152,18 @@ fn any_other_agent_is_asked_for_its_version() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_told_with_how_to_install_it() {
+fn a_missing_agent_comes_with_its_install_command() {
     let env = healthy();
     env.write(".ralph.toml", "[agent]\ncommand = \"gemini\"\n");
     assert_snapshot!(session(&env), @r"
     exit 1
-      error    the agent cannot be started: gemini is not on the PATH
+      error    cannot start the agent: gemini is not on the PATH
                → `npm install -g @google/gemini-cli` installs it
     ");
 }
 
 #[test]
-fn an_agent_that_breaks_down_at_once_says_so() {
+fn an_agent_that_crashes_at_once_is_reported() {
     let script = Script::new().turn([say_error("no node here"), exit(3)]);
     let (env, agent) = with_agent(&script, "");
     let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
@@ -173,13 +173,13 @@ fn an_agent_that_breaks_down_at_once_says_so() {
     );
     assert_snapshot!(session(&env), @r#"
     exit 1
-      ok       [agent] (configured), spoken to as "acp"
+      ok       [agent] (configured), protocol "acp"
       error    exit code 3: no node here
-               → start it by hand and see what it says
+               → start it by hand to see its output
     "#);
 }
 
-/// A project with a program for an agent, made by this script.
+/// A project whose agent is this script.
 fn with_program(script: &str, kind: &str) -> TestEnv {
     let env = healthy();
     env.write("agent.sh", script);
@@ -189,7 +189,7 @@ fn with_program(script: &str, kind: &str) -> TestEnv {
 }
 
 #[test]
-fn the_agent_of_a_project_is_not_started_before_somebody_has_seen_its_command() {
+fn an_unconfirmed_agent_is_not_started() {
     for kind in ["command", "acp"] {
         let env = with_program(": > started", kind);
         let finished = doctor(&env, ["--agent"]).run();
@@ -202,16 +202,16 @@ fn the_agent_of_a_project_is_not_started_before_somebody_has_seen_its_command() 
         );
         let lines = [
             "exit 1",
-            &format!("  ok       /bin/sh (configured), spoken to as {kind:?}"),
-            "  error    not confirmed, and there is no terminal to ask at: agent.kind, agent.command, script agent.sh",
-            "           → `ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run",
+            &format!("  ok       /bin/sh (configured), protocol {kind:?}"),
+            "  error    not confirmed, and there is no terminal to ask on: agent.kind, agent.command, script agent.sh",
+            "           → run `ralph doctor --agent` at a terminal to be asked, or `ralph run --trust` to confirm all settings",
         ];
         assert_eq!(session_in(&finished), lines.join("\n"));
     }
 }
 
 #[test]
-fn whoever_has_confirmed_a_run_has_confirmed_its_agent() {
+fn confirming_a_run_confirms_its_agent() {
     let env = with_program(": > started", "acp");
     let config = env.read(".ralph.toml");
     env.write(
@@ -224,35 +224,35 @@ fn whoever_has_confirmed_a_run_has_confirmed_its_agent() {
     assert!(env.path("started").exists(), "{finished}");
     assert_eq!(
         finished.stderr,
-        "Starting sh, which may take a while; Ctrl+C ends that.\n"
+        "Starting sh; this may take a while. Press Ctrl+C to stop.\n"
     );
 }
 
 #[test]
-fn a_program_of_an_unknown_name_that_speaks_acp_is_found_out() {
+fn an_unknown_acp_program_is_detected() {
     let (env, agent) = with_agent(&Script::new().speaking_acp().turn([say("never")]), "");
     assert_snapshot!(session(&env), @r#"
     exit 1
-      ok       [agent] (configured), spoken to as "command"
-      error    it speaks ACP, and is spoken to as a program that answers in plain text
-               → set kind = "acp" below [agent] in .ralph.toml
+      ok       [agent] (configured), protocol "command"
+      error    it speaks ACP, but is configured as a plain-text program
+               → set kind = "acp" under [agent] in .ralph.toml
     "#);
     assert_eq!(agent.turns(), 0);
 }
 
 #[test]
-fn an_agent_that_prints_without_end_is_stopped() {
+fn an_agent_with_endless_output_is_stopped() {
     let env = with_program("exec /usr/bin/yes", "acp");
     assert_snapshot!(session(&env), @r#"
     exit 1
-      ok       /bin/sh (configured), spoken to as "acp"
-      error    it printed more than 16 MiB and opened no session, and was stopped
-               → start it by hand and see what it prints
+      ok       /bin/sh (configured), protocol "acp"
+      error    it printed more than 16 MiB without opening a session, and was stopped
+               → start it by hand to see what it prints
     "#);
 }
 
 #[test]
-fn one_that_is_interrupted_says_so() {
+fn an_interruption_is_reported() {
     let env = with_program(
         "/bin/sleep 4711 & echo $! > child; : > started; exec /bin/sleep 4711",
         "acp",
@@ -265,7 +265,7 @@ fn one_that_is_interrupted_says_so() {
     assert!(sent.unwrap().success());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("it was interrupted before it opened a session"), "{said}");
+    assert!(said.contains("interrupted before it opened a session"), "{said}");
     let child = env.read("child").trim().parse().unwrap();
     assert_eq!(ralph_process::start_time(child), None, "the agent's child is left");
 }

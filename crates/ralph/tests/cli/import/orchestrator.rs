@@ -1,4 +1,4 @@
-//! `ralph import ralph-orchestrator`.
+//! Tests of `ralph import ralph-orchestrator`.
 
 use insta::assert_snapshot;
 
@@ -37,7 +37,7 @@ fn project() -> ralph_testkit::TestEnv {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
+fn a_dry_run_changes_nothing() {
     let env = project();
     env.write(THEIR_MEMORIES, NOTES);
     env.write(MEMORIES, "# Memories\n");
@@ -48,16 +48,16 @@ fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
     Would import 3 tasks and 2 memories
 
     ABOUT                        WHAT
-    .ralph/agent/tasks.jsonl:4   EOF while parsing a value (column 37): left out
-    tasks                        1 task was being worked on there: pending here
-    task-1737372002-e5f6         it waits for task-9, which is not there: left out
+    .ralph/agent/tasks.jsonl:4   EOF while parsing a value (column 37): skipped
+    tasks                        1 task was in progress: imported as pending
+    task-1737372002-e5f6         its dependency task-9 is missing: skipped
     .ralph/agent/memories.md:13  "mem-what" is not a valid id, so this block is not read
 
     Showing 4 remarks
     --- stderr
-    With the tasks would come 2 dependencies.
+    Would also import 2 dependencies.
     3 tasks would have another id here: task-1737372000-a1b2 is t-ebf9fd, task-1737372001-c3d4 is t-5d98e9, task-1737372002-e5f6 is t-7f154c.
-    Nothing was changed; without --dry-run it is imported.
+    Dry run: nothing was changed. Run without --dry-run to import.
     "#);
     assert_eq!(env.tree(), before);
 }
@@ -76,15 +76,15 @@ fn tasks_and_memories_are_imported_once() {
     Imported 3 tasks and 2 memories
 
     ABOUT                        WHAT
-    .ralph/agent/tasks.jsonl:4   EOF while parsing a value (column 37): left out
-    tasks                        1 task was being worked on there: pending here
-    task-1737372002-e5f6         it waits for task-9, which is not there: left out
+    .ralph/agent/tasks.jsonl:4   EOF while parsing a value (column 37): skipped
+    tasks                        1 task was in progress: imported as pending
+    task-1737372002-e5f6         its dependency task-9 is missing: skipped
     .ralph/agent/memories.md:13  "mem-what" is not a valid id, so this block is not read
-    mem-1737372000-a1b2          another memory has its id: it is mem-1737372000-910a here
+    mem-1737372000-a1b2          its id is taken: imported as mem-1737372000-910a
 
     Showing 5 remarks
     --- stderr
-    With the tasks came 2 dependencies.
+    Also imported 2 dependencies.
     3 tasks have another id here: task-1737372000-a1b2 is t-ebf9fd, task-1737372001-c3d4 is t-5d98e9, task-1737372002-e5f6 is t-7f154c.
     Next: `ralph task list` shows the tasks, `ralph run` works on them.
     "#);
@@ -120,7 +120,7 @@ fn tasks_and_memories_are_imported_once() {
     let again = json(&env, &["import", "ralph-orchestrator", "--json"]);
     assert_eq!(again["tasks"], serde_json::json!({"added": 0, "known": 3}));
     assert_eq!(again["memories"], serde_json::json!({"added": 0, "known": 2}));
-    // What was said of tasks when they came is not said of those that are here.
+    // Remarks on tasks are not repeated for tasks that exist.
     assert!(!again["remarks"].to_string().contains("pending here"), "{again}");
     let changed = changes(&before, &env.tree());
     let machinery = |name: &String| name.contains("progress.db") || name.ends_with("run.lock");
@@ -128,7 +128,7 @@ fn tasks_and_memories_are_imported_once() {
 }
 
 #[test]
-fn what_was_changed_or_deleted_here_since_does_not_come_back() {
+fn later_edits_and_deletions_are_kept() {
     let env = project();
     env.write(THEIR_MEMORIES, NOTES);
     env.write(MEMORIES, "# Memories\n");
@@ -147,14 +147,14 @@ fn what_was_changed_or_deleted_here_since_does_not_come_back() {
 }
 
 #[test]
-fn memories_that_ralph_uses_anyway_stay_where_they_are() {
+fn memories_already_in_use_are_not_imported() {
     let env = project();
     env.write(THEIR_MEMORIES, NOTES);
     let finished = env.ralph(["import", "ralph-orchestrator"]).run();
     assert!(
         finished
             .stderr
-            .contains(".ralph/agent/memories.md need not be imported: ralph uses it as it is."),
+            .contains(".ralph/agent/memories.md needs no import: ralph uses it directly."),
         "{finished}"
     );
     assert_eq!(env.read(THEIR_MEMORIES), NOTES);
@@ -162,7 +162,7 @@ fn memories_that_ralph_uses_anyway_stay_where_they_are() {
 }
 
 #[test]
-fn a_secret_is_left_out_and_named() {
+fn secrets_are_skipped_and_reported() {
     let env = project();
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     env.write(THEIR_MEMORIES, NOTES.replace("Tests need a database.", &secret));
@@ -171,7 +171,7 @@ fn a_secret_is_left_out_and_named() {
     assert_eq!(report["memories"]["added"], 1);
     let remarks = report["remarks"].to_string();
     assert!(
-        remarks.contains("looks like it holds a secret") && !remarks.contains(&secret),
+        remarks.contains("looks like a secret") && !remarks.contains(&secret),
         "{remarks}"
     );
     let report = json(&env, &["import", "ralph-orchestrator", "--json", "--allow-secret"]);
@@ -179,7 +179,7 @@ fn a_secret_is_left_out_and_named() {
 }
 
 #[test]
-fn another_project_a_file_and_the_old_place_are_imported_from() {
+fn sources_can_be_projects_files_and_the_old_place() {
     let other = project();
     other.write(THEIR_MEMORIES, NOTES);
     let folder = other.project();
@@ -203,14 +203,14 @@ fn another_project_a_file_and_the_old_place_are_imported_from() {
 }
 
 #[test]
-fn where_there_is_nothing_it_is_said() {
+fn an_empty_source_is_an_error() {
     let env = env();
     env.write("x", "y");
     let before = names(&env);
     assert_snapshot!(env.ralph(["import", "ralph-orchestrator"]).run(), @"
     exit 1
     --- stderr
-    Error: there are no tasks and no memories of ralph-orchestrator in [TMP]/project
+    Error: no tasks or memories of ralph-orchestrator in [TMP]/project
     Hint: pass the project's folder, or the path of its tasks.jsonl
     ");
     let gone = env.ralph(["import", "ralph-orchestrator", "gone.jsonl"]).run();

@@ -1,4 +1,4 @@
-//! `ralph import refound`.
+//! Tests of `ralph import refound`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,7 +10,7 @@ use crate::{DATABASE, changes, env, foreign_database, json, names};
 const KEPT: &str = ".ralph/progress.db.refound";
 
 #[test]
-fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
+fn a_dry_run_changes_nothing() {
     let env = refound_project();
     let before = env.tree();
     assert_snapshot!(env.ralph(["import", "refound", "--dry-run"]).run(), @"
@@ -19,14 +19,14 @@ fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
     Would import 1 feature, 5 tasks and 4 iterations
 
     ABOUT  WHAT
-    tasks  2 tasks were being worked on there: pending here
+    tasks  2 tasks were in progress: imported as pending
 
     Showing 1 remark
     --- stderr
-    With the tasks would come 2 dependencies and 2 lines of their logs.
+    Would also import 2 dependencies and 2 log lines.
     1 task would have another id here: t-1a2b3c4d is t-1a2b3c.
     The original would be kept as .ralph/progress.db.refound.
-    Nothing was changed; without --dry-run it is imported.
+    Dry run: nothing was changed. Run without --dry-run to import.
     ");
     let report = json(&env, &["import", "refound", "--dry-run", "--json"]);
     assert_eq!(report["dry_run"], true);
@@ -34,7 +34,7 @@ fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
 }
 
 #[test]
-fn a_dry_run_with_a_log_beside_the_database_changes_nothing_either() {
+fn a_dry_run_with_a_write_ahead_log_changes_nothing() {
     let env = refound_project();
     let whole = connect(&env.path(DATABASE));
     whole
@@ -45,7 +45,7 @@ fn a_dry_run_with_a_log_beside_the_database_changes_nothing_either() {
         std::fs::read(env.path(".ralph/progress.db-wal")).unwrap(),
     );
     drop(whole);
-    // As a process that was killed leaves it.
+    // As a killed process leaves it.
     env.write(DATABASE, database);
     env.write(".ralph/progress.db-wal", log);
     let before = env.tree();
@@ -62,7 +62,7 @@ fn a_dry_run_with_a_log_beside_the_database_changes_nothing_either() {
 }
 
 #[test]
-fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
+fn an_import_replaces_the_database_and_keeps_the_original() {
     let env = refound_project();
     env.write(".ralph/features/search/spec.md", "# Search\n");
     let original = std::fs::read(env.path(DATABASE)).unwrap();
@@ -73,11 +73,11 @@ fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
     Imported 1 feature, 5 tasks and 4 iterations
 
     ABOUT  WHAT
-    tasks  2 tasks were being worked on there: pending here
+    tasks  2 tasks were in progress: imported as pending
 
     Showing 1 remark
     --- stderr
-    With the tasks came 2 dependencies and 2 lines of their logs.
+    Also imported 2 dependencies and 2 log lines.
     1 task has another id here: t-1a2b3c4d is t-1a2b3c.
     The original is kept as .ralph/progress.db.refound.
     Next: `ralph task list` shows the tasks, `ralph run` works on them.
@@ -122,7 +122,7 @@ fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
     ");
     assert_snapshot!(env.ok(["task", "log", "t-cccccc"]), @"
     2026-02-18T09:25:00Z  User guidance: use BM25
-    2025-01-20T11:20:00Z  Imported from RefoundAI's ralph, where it was t-cccccc.
+    2025-01-20T11:20:00Z  Imported from RefoundAI's ralph, where its id was t-cccccc.
     ");
     assert!(
         env.ok(["journal", "search", "tokenizer dashes"])
@@ -131,19 +131,16 @@ fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
 }
 
 #[test]
-fn before_a_take_over_the_status_leads_to_it() {
+fn status_suggests_the_import() {
     let env = refound_project();
     let check = || {
         let status = env.ralph(["status"]).run();
         let next = status.stdout.lines().last().unwrap();
         assert_eq!(
             next,
-            "Next     ralph import refound --dry-run    # what could be taken over"
+            "Next     ralph import refound --dry-run    # preview what can be imported"
         );
-        assert!(
-            status.stderr.contains("`ralph import refound` takes it over"),
-            "{status}"
-        );
+        assert!(status.stderr.contains("run `ralph import refound`"), "{status}");
     };
     check();
     env.write(".ralph.toml", "");
@@ -153,7 +150,7 @@ fn before_a_take_over_the_status_leads_to_it() {
 }
 
 #[test]
-fn a_second_take_over_has_nothing_to_do() {
+fn a_second_import_has_nothing_to_do() {
     let env = refound_project();
     env.ok(["import", "refound"]);
     let before = env.tree();
@@ -162,21 +159,21 @@ fn a_second_take_over_has_nothing_to_do() {
     --- stdout
     Imported nothing new
     --- stderr
-    .ralph/progress.db is ralph's own database already.
+    .ralph/progress.db already is ralph's own database.
     ");
     assert_eq!(env.tree(), before);
-    // What was kept can be imported from, which adds nothing either.
+    // The kept original can be imported again, which adds nothing.
     assert_snapshot!(env.ralph(["import", "refound", KEPT]).run(), @"
     exit 0
     --- stdout
     Imported nothing new
     --- stderr
-    10 entries were here already.
+    Skipped 10 entries that already exist.
     ");
 }
 
 #[test]
-fn another_project_is_imported_from_and_only_read() {
+fn importing_another_project_only_reads_it() {
     let other = refound_project();
     let env = env();
     let ours = env.ok(["task", "add", "Ours"]);
@@ -205,7 +202,7 @@ fn another_project_is_imported_from_and_only_read() {
             "dependencies": 2,
             "log_lines": 2,
             "renamed": {"t-1a2b3c4d": "t-1a2b3c"},
-            "remarks": [{"about": "tasks", "text": "2 tasks were being worked on there: pending here"}],
+            "remarks": [{"about": "tasks", "text": "2 tasks were in progress: imported as pending"}],
         })
     );
     assert!(env.ok(["task", "list", "--all"]).contains(ours.trim_end()));
@@ -215,13 +212,13 @@ fn another_project_is_imported_from_and_only_read() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
+fn failed_imports_are_one_line_errors_without_changes() {
     let env = env();
     assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
     exit 1
     --- stderr
-    Error: there is no [TMP]/project/.ralph/progress.db
-    Hint: pass the path of the database, or of the project that it belongs to
+    Error: [TMP]/project/.ralph/progress.db does not exist
+    Hint: pass the path of the database or of its project
     ");
     assert_eq!(names(&env), Vec::<String>::new());
     let mut refused = String::new();
@@ -266,24 +263,24 @@ fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
     }
     assert_eq!(env.tree(), before);
     assert_snapshot!(refused, @"
-    Error: [TMP]/project/newer.db has format 6, and only formats 1 to 5 can be taken over
+    Error: [TMP]/project/newer.db has format 6, but only formats 1 to 5 can be imported
     Hint: update ralph
-    Error: [TMP]/project/older.db has format 0, and only formats 1 to 5 can be taken over
-    Hint: run a newer version of that tool on it once, which brings it up to date
-    Error: [TMP]/project/unrelated.db is no database of RefoundAI's ralph: it has no table tasks
-    Error: [TMP]/project/empty.db is no database of RefoundAI's ralph: it is empty
-    Error: [TMP]/project/text.db is no database of RefoundAI's ralph: it is not an SQLite database
+    Error: [TMP]/project/older.db has format 0, but only formats 1 to 5 can be imported
+    Hint: migrate it by running a newer version of that tool once
+    Error: [TMP]/project/unrelated.db is not a database of RefoundAI's ralph: it has no table tasks
+    Error: [TMP]/project/empty.db is not a database of RefoundAI's ralph: it is empty
+    Error: [TMP]/project/text.db is not a database of RefoundAI's ralph: it is not an SQLite database
     Error: cannot read [TMP]/project/cut.db: database disk image is malformed
     Hint: nothing was changed; if it is damaged, copy [TMP]/project/cut.db* away, then `sqlite3 [TMP]/project/cut.db .recover` shows what can be saved
     Error: [TMP]/project/ours.db is ralph's own database
     Hint: only databases of RefoundAI's ralph can be imported
-    Error: there is no [TMP]/project/gone.db
-    Hint: pass the path of the database, or of the project that it belongs to
+    Error: [TMP]/project/gone.db does not exist
+    Hint: pass the path of the database or of its project
     ");
 }
 
 #[test]
-fn a_database_that_is_in_use_is_refused() {
+fn a_database_in_use_is_refused() {
     let env = refound_project();
     let open = connect(&env.path(DATABASE));
     open.execute_batch("BEGIN IMMEDIATE; UPDATE tasks SET title = 'x'")
@@ -292,8 +289,8 @@ fn a_database_that_is_in_use_is_refused() {
     assert_snapshot!(refused, @"
     exit 1
     --- stderr
-    Error: another process uses [TMP]/project/.ralph/progress.db
-    Hint: end that process, and try again
+    Error: [TMP]/project/.ralph/progress.db is in use by another process
+    Hint: stop that process and try again
     ");
     open.execute_batch("COMMIT").unwrap();
     drop(open);
@@ -301,7 +298,7 @@ fn a_database_that_is_in_use_is_refused() {
 }
 
 #[test]
-fn nothing_is_imported_while_a_run_works_in_the_folder() {
+fn import_is_refused_during_a_run() {
     let env = refound_project();
     env.write(".ralph/run.lock", "process 4711");
     let lock = std::fs::File::open(env.path(".ralph/run.lock")).unwrap();
@@ -310,8 +307,8 @@ fn nothing_is_imported_while_a_run_works_in_the_folder() {
     assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
     exit 1
     --- stderr
-    Error: a run works in this folder (process 4711), so nothing was imported
-    Hint: stop it, or wait until it is through
+    Error: a run works in this folder (process 4711); nothing was imported
+    Hint: stop it, or wait until it ends
     ");
     let mut after = env.tree();
     after.retain(|(name, _)| name != ".ralph/.gitignore");
@@ -321,9 +318,9 @@ fn nothing_is_imported_while_a_run_works_in_the_folder() {
 }
 
 #[test]
-fn a_foreign_database_leads_to_the_command_that_takes_it_over() {
+fn foreign_databases_come_with_the_import_command() {
     let env = refound_project();
-    let hint = "`ralph import refound` takes it over if it is that of RefoundAI's ralph";
+    let hint = "run `ralph import refound`";
     for arguments in [
         &["run", "a text", "--agent", "true", "--trust"][..],
         &["task", "add", "x"],
@@ -350,7 +347,7 @@ fn a_foreign_database_leads_to_the_command_that_takes_it_over() {
 }
 
 #[test]
-fn another_database_is_not_added_to_one_that_is_not_ours() {
+fn importing_into_a_foreign_database_is_refused() {
     let env = env();
     env.write(DATABASE, foreign_database());
     refound(&env.path("other.db"));
@@ -369,7 +366,7 @@ fn another_database_is_not_added_to_one_that_is_not_ours() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_refused_and_the_original_stays() {
+fn a_read_only_folder_is_refused_without_changes() {
     let env = refound_project();
     let before = env.tree();
     let refused = env.ralph_as_plain_user(["import", "refound"]).run();
@@ -383,7 +380,7 @@ fn a_folder_that_cannot_be_written_is_refused_and_the_original_stays() {
 }
 
 #[test]
-fn originals_of_earlier_take_overs_are_never_written_over() {
+fn kept_originals_are_never_overwritten() {
     let env = refound_project();
     env.write(KEPT, "an earlier one");
     env.ok(["import", "refound"]);
@@ -392,7 +389,7 @@ fn originals_of_earlier_take_overs_are_never_written_over() {
 }
 
 #[test]
-fn any_worktree_takes_over_the_database_of_the_main_one() {
+fn any_worktree_imports_the_main_database() {
     let env = refound_project();
     env.write("file", "x");
     env.git(["init", "--quiet"]);
@@ -410,7 +407,7 @@ fn any_worktree_takes_over_the_database_of_the_main_one() {
     );
 }
 
-/// Where the texts of a feature are, for the other tool.
+/// Sets where the other tool has the texts of a feature.
 fn name_texts(path: &std::path::Path, spec: &str, plan: &str) {
     connect(path)
         .execute("UPDATE features SET spec_path = ?1, plan_path = ?2", [spec, plan])
@@ -418,7 +415,7 @@ fn name_texts(path: &std::path::Path, spec: &str, plan: &str) {
 }
 
 #[test]
-fn the_texts_of_a_feature_come_along_from_another_project() {
+fn feature_texts_are_imported_from_another_project() {
     let other = refound_project();
     other.write(".ralph/features/search/spec.md", "# Search\n\nBy words.\n");
     other.write("docs/how.md", "First the words.\n");
@@ -443,7 +440,7 @@ fn the_texts_of_a_feature_come_along_from_another_project() {
         "{remarks}"
     );
     assert!(env.ok(["prompt", "t-cccccc"]).contains("By words."));
-    // What a person does with them afterwards is theirs.
+    // Later edits of the user are kept.
     env.write(".ralph/features/search/spec.md", "Changed.\n");
     std::fs::remove_file(env.path(".ralph/features/search/plan.md")).unwrap();
     env.ok(["import", "refound", path]);
@@ -452,7 +449,7 @@ fn the_texts_of_a_feature_come_along_from_another_project() {
 }
 
 #[test]
-fn texts_of_a_feature_that_do_not_come_along_are_named() {
+fn feature_texts_that_are_not_imported_are_reported() {
     let other = refound_project();
     other.write("docs/spec.md", "Theirs.\n");
     other.write("../outside.md", "Nobody's business.\n");
@@ -464,11 +461,12 @@ fn texts_of_a_feature_that_do_not_come_along_are_named() {
     let report = json(&env, &["import", "refound", path, "--json"]);
     let remarks = report["remarks"].to_string();
     assert!(
-        remarks.contains("docs/spec.md is not copied: .ralph/features/search/spec.md is there already, and is another"),
+        remarks
+            .contains("docs/spec.md was not copied: .ralph/features/search/spec.md already exists with other contents"),
         "{remarks}"
     );
     assert!(
-        remarks.contains(" to .ralph/features/search/plan.md: it is outside of "),
+        remarks.contains(" to .ralph/features/search/plan.md: it is outside "),
         "{remarks}"
     );
     assert_eq!(env.read(".ralph/features/search/spec.md"), "Ours.\n");
@@ -476,7 +474,7 @@ fn texts_of_a_feature_that_do_not_come_along_are_named() {
 }
 
 #[test]
-fn a_take_over_brings_texts_that_are_kept_elsewhere_to_where_they_are_read() {
+fn feature_texts_are_copied_to_their_usual_place() {
     let env = refound_project();
     env.write("docs/spec.md", "By words.\n");
     name_texts(&env.path(DATABASE), "docs/spec.md", "docs/gone.md");
@@ -484,13 +482,13 @@ fn a_take_over_brings_texts_that_are_kept_elsewhere_to_where_they_are_read() {
     assert_eq!(env.read(".ralph/features/search/spec.md"), "By words.\n");
     let remarks = report["remarks"].to_string();
     assert!(
-        remarks.contains("docs/gone.md, which is not there; .ralph/features/search/plan.md is not there either"),
+        remarks.contains("docs/gone.md does not exist, and neither does .ralph/features/search/plan.md"),
         "{remarks}"
     );
 }
 
 #[test]
-fn a_history_of_another_project_is_no_news_here() {
+fn imported_history_is_not_news() {
     let other = refound_project();
     let env = env();
     env.ok(["task", "add", "Ours"]);
@@ -502,7 +500,7 @@ fn a_history_of_another_project_is_no_news_here() {
 }
 
 #[test]
-fn a_task_that_was_deleted_here_does_not_come_back() {
+fn a_deleted_task_is_not_imported_again() {
     let other = refound_project();
     let env = env();
     let path = other.project();

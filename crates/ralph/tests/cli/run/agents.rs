@@ -1,4 +1,4 @@
-//! Which agent works, and what it gets: the one that is asked for, configured or installed, with its environment.
+//! Tests of how the agent is chosen (flag, configuration, PATH), and of its environment.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,27 +9,27 @@ use super::{DONE, Scene, diligent, normal};
 use crate::json;
 
 #[test]
-fn without_any_agent_it_is_said_what_can_be_installed() {
+fn missing_agent_lists_installable_ones() {
     let scene = Scene::new(&diligent());
     let finished = scene.ralph(&["run", "a text"]).run();
     assert_snapshot!(finished, @"
     exit 1
     --- stderr
-    Error: no agent is configured, and none is on the PATH; ralph knows claude, codex, gemini, opencode, qwen, copilot, claude-agent-acp, codex-acp
-    Hint: `npm install -g @anthropic-ai/claude-code` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
+    Error: no agent is configured, and none of these is on the PATH: claude, codex, gemini, opencode, qwen, copilot, claude-agent-acp, codex-acp
+    Hint: install the first with `npm install -g @anthropic-ai/claude-code`, or set `[agent] command` in .ralph.toml (or pass --agent COMMAND) to any program that reads a prompt from standard input
     ");
     assert_eq!(scene.env.tree(), []);
     let dry = scene.ralph(&["run", "--dry-run", "a text"]).run();
     assert_eq!(dry.code, Some(0), "{dry}");
     assert!(
         dry.stdout
-            .contains("Agent   no agent is configured, and none is on the PATH"),
+            .contains("Agent   no agent is configured, and none of these is on the PATH"),
         "{dry}"
     );
     assert!(dry.stdout.contains("\nPrompt  "), "{dry}");
 }
 
-/// Puts the agent of a scene on a PATH, under the name of a real one.
+/// Puts the scripted agent on a PATH under the name of a real agent.
 pub(super) fn installed_as(scene: &Scene, name: &str) -> String {
     let text = format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command());
     scene.env.write(&format!("../bin/{name}"), text);
@@ -39,7 +39,7 @@ pub(super) fn installed_as(scene: &Scene, name: &str) -> String {
 }
 
 #[test]
-fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
+fn installed_codex_gets_its_model_and_permissions() {
     let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "codex");
     let finished = scene
@@ -55,12 +55,12 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
     Task t-025cc1: a text
     Agent: codex (found on the PATH), permissions: edit (-s workspace-write).
     Verifier: codex, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 [t-025cc1] iteration 1: a text
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] model: gpt-9 (you asked for it)
     11:20:00 [t-025cc1]   apply_patch a.txt
-    11:20:00 [t-025cc1] codex looks at the work
+    11:20:00 [t-025cc1] codex verifies the work
     11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
     ");
@@ -69,20 +69,20 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
         "exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -m gpt-9 -"
     );
 
-    // A kind that is asked for is found behind another agent, which is the first choice else.
+    // The configured kind is found even behind an agent that would otherwise be chosen first.
     installed_as(&scene, "claude");
     scene
         .env
         .write(".ralph.toml", "[agent]\nkind = \"codex\"\npermissions = \"full\"\n");
     let finished = scene.ralph(&["run", "more", "--trust"]).env("PATH", &path).run();
-    // It wrote what was there already.
+    // The agent wrote content that was already there.
     assert_eq!(finished.code, Some(4), "{finished}");
     let line = "codex (found on the PATH), permissions: full (--dangerously-bypass-approvals-and-sandbox).";
     assert!(finished.stderr.contains(line), "{finished}");
 }
 
 #[test]
-fn the_models_of_another_agent_are_not_asked_of_this_one() {
+fn models_of_another_agent_are_ignored() {
     let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "codex");
     scene
@@ -93,14 +93,14 @@ fn the_models_of_another_agent_are_not_asked_of_this_one() {
         .env("PATH", &path)
         .run();
     assert_eq!(finished.code, Some(0), "{finished}");
-    let line = "(-s workspace-write); the configured models are another agent's and not used.";
+    let line = "(-s workspace-write); the configured models belong to another agent and are ignored.";
     assert!(finished.stderr.contains(line), "{finished}");
     let words = scene.agent.call(1).arguments.join(" ");
     assert!(words.ends_with("-s workspace-write -"), "{words}");
 }
 
 #[test]
-fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
+fn codex_in_a_worktree_may_write_the_main_database() {
     let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "codex");
     scene.env.git(["init", "--quiet"]);
@@ -121,7 +121,7 @@ fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
 }
 
 #[test]
-fn an_agent_that_is_installed_is_used_and_named() {
+fn installed_agent_is_used_and_named() {
     let scene = Scene::new(&Script::new().speaking_claude().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "claude");
     let finished = scene.ralph(&["run", "a text"]).env("PATH", path).run();
@@ -134,11 +134,11 @@ fn an_agent_that_is_installed_is_used_and_named() {
     Task t-025cc1: a text
     Agent: claude (found on the PATH), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 [t-025cc1] iteration 1: a text
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1]   Write a.txt
-    11:20:00 [t-025cc1] claude looks at the work
+    11:20:00 [t-025cc1] claude verifies the work
     11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
     ");
@@ -148,7 +148,7 @@ fn an_agent_that_is_installed_is_used_and_named() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_started_leaves_nothing_behind() {
+fn unstartable_agent_leaves_nothing_behind() {
     let scene = Scene::new(&diligent());
     let finished = scene
         .ralph(&["run", "--agent", "there-is-no-such-program", "a text"])
@@ -156,7 +156,7 @@ fn an_agent_that_cannot_be_started_leaves_nothing_behind() {
     assert_snapshot!(normal(finished), @"
     exit 1
     --- stderr
-    Error: the agent cannot be started: there-is-no-such-program is not on the PATH
+    Error: cannot start the agent: there-is-no-such-program is not on the PATH
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     ");
     assert_eq!(scene.env.tree(), []);
@@ -185,18 +185,18 @@ fn an_agent_that_cannot_be_started_leaves_nothing_behind() {
         }
     }
     assert_snapshot!(said, @"
-    Error: the agent cannot be started: there is no file /nowhere/agent
-    Error: the agent cannot be started: there is no file [TMP]/project/./gone
-    Error: the agent cannot be started: [TMP]/project/./plain is not executable (`chmod +x` makes it so)
-    Error: the agent cannot be started: the interpreter of [TMP]/project/./orphan is missing: /nowhere/python
-    Error: the agent cannot be started: the interpreter of [TMP]/project/./by-env is missing: no-such-python
-    Error: the agent cannot be started: [TMP]/project/./ is a folder
+    Error: cannot start the agent: there is no file /nowhere/agent
+    Error: cannot start the agent: there is no file [TMP]/project/./gone
+    Error: cannot start the agent: [TMP]/project/./plain is not executable (`chmod +x` makes it so)
+    Error: cannot start the agent: the interpreter of [TMP]/project/./orphan is missing: /nowhere/python
+    Error: cannot start the agent: the interpreter of [TMP]/project/./by-env is missing: no-such-python
+    Error: cannot start the agent: [TMP]/project/./ is a folder
     ");
     assert_eq!(scene.env.tree(), before);
 }
 
 #[test]
-fn a_command_that_is_none_is_refused() {
+fn invalid_agent_commands_are_refused() {
     let scene = Scene::new(&diligent());
     for command in ["", "'unclosed"] {
         let finished = scene.ralph(&["run", "--agent", command, "a text"]).run();
@@ -207,12 +207,12 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: .ralph.toml:2: agent.kind is "codex9"; allowed is "claude", "codex", "acp" or "command"
+    Error: .ralph.toml:2: agent.kind is "codex9"; expected "claude", "codex", "acp" or "command"
     "#);
 }
 
 #[test]
-fn an_agent_is_told_of_its_run_and_of_no_other_session() {
+fn agent_environment_names_only_its_own_run() {
     let script = Script::new().turn([
         run("command -v ralph > where.txt && ralph --version > version.txt"),
         say(DONE),
@@ -240,7 +240,7 @@ fn an_agent_is_told_of_its_run_and_of_no_other_session() {
     assert_eq!(value("KEPT"), Some("yes"));
     let run = value("RALPH_RUN_ID").unwrap();
     assert!(
-        finished.stderr.contains(&format!("{run} begins.")),
+        finished.stderr.contains(&format!("{run} started.")),
         "{run} in {finished}"
     );
     for name in [
@@ -257,7 +257,7 @@ fn an_agent_is_told_of_its_run_and_of_no_other_session() {
 }
 
 #[test]
-fn what_an_agent_remembers_stands_in_the_next_prompt() {
+fn stored_memory_is_in_the_next_prompt() {
     let script = Script::new()
         .turn([
             remember("fix: the port is taken, use 8081"),
@@ -274,7 +274,7 @@ fn what_an_agent_remembers_stands_in_the_next_prompt() {
 }
 
 #[test]
-fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
+fn denied_tools_are_shown_with_their_permit() {
     let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"1","tool_input":{"command":"cargo test --all"}}]}"#;
     let scene = Scene::new(
         &Script::new()
@@ -288,26 +288,26 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     assert_snapshot!(scene.run(&["run the tests"]), @r#"
     exit 4
     --- stdout
-    The rest is for you: 1 task has failed.
+    Stopped: 1 task failed.
     1 iteration: no task done, 1 failed
     --- stderr
     Task t-025cc1: run the tests
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: run the tests
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: allow = ["cargo test --all"] below [agent] in .ralph.toml
-    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: allow = ["cargo test --all"] under [agent] in .ralph.toml
+    11:20:00 [t-025cc1] Gave up: no attempts are left.
+    Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
     "#);
     for command in [&["status"][..], &["task", "show", "t-025cc1"], &["review"]] {
         let shown = scene.ralph(command).run().stdout;
         let joined = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             joined.contains("Bash: cargo test --all")
-                && joined.contains("to permit it: allow = [\"cargo test --all\"] below [agent] in .ralph.toml"),
+                && joined.contains("to permit it: allow = [\"cargo test --all\"] under [agent] in .ralph.toml"),
             "{shown}"
         );
     }
@@ -316,7 +316,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
 }
 
 #[test]
-fn an_agent_that_asks_may_run_memory_commands_gates_checks_and_what_is_allowed() {
+fn memory_commands_gates_checks_and_allowed_commands_are_permitted() {
     let commands = [
         "ralph recall parser",
         "true",
@@ -341,7 +341,7 @@ fn an_agent_that_asks_may_run_memory_commands_gates_checks_and_what_is_allowed()
 }
 
 #[test]
-fn an_agent_that_speaks_acp_ends_its_task() {
+fn acp_agent_finishes_its_task() {
     let script = Script::new().speaking_acp().turn([
         if_allowed("execute", "cargo test", [say("ran")], [say("not run")]),
         write("a.txt", "x"),
@@ -359,21 +359,21 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     Task t-025cc1: a text
     Starting scripted-agent to ask whether it has a read-only mode.
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: a text
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1]   edit a.txt
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
-    11:20:00 [t-025cc1] denied: execute: cargo test; to permit it: allow = ["cargo test"] below [agent] in .ralph.toml
+    11:20:00 [t-025cc1] denied: execute: cargo test; to permit it: allow = ["cargo test"] under [agent] in .ralph.toml
     "#);
     assert_eq!(scene.env.read("a.txt"), "x");
 }
 
 #[test]
-fn a_hook_inside_a_run_adds_nothing_to_the_prompt() {
+fn hook_inside_a_run_adds_nothing() {
     let hook = "ralph hook session-start < /dev/null > hook.txt";
     let scene = Scene::new(&Script::new().turn([run(hook), say(DONE)]));
     scene.env.ok(["remember", "the parser is slow"]);
@@ -385,7 +385,7 @@ fn a_hook_inside_a_run_adds_nothing_to_the_prompt() {
 }
 
 #[test]
-fn an_unknown_acp_program_verifies_where_it_offers_a_read_only_mode() {
+fn unknown_acp_agent_verifies_in_read_only_mode() {
     let modes = |modes: &[&str]| {
         let offered: Vec<_> = modes
             .iter()
@@ -411,9 +411,9 @@ fn an_unknown_acp_program_verifies_where_it_offers_a_read_only_mode() {
 }
 
 #[test]
-fn a_silent_program_that_may_speak_acp_is_told_apart() {
+fn silent_program_is_not_taken_for_an_acp_agent() {
     let scene = Scene::new(&Script::new().turn([exit(0)]));
     let finished = scene.run(&["a text", "--limit", "1"]);
-    let hint = "The agent said nothing. If it speaks ACP, set `kind = \"acp\"` below [agent] in .ralph.toml.";
+    let hint = "The agent said nothing. If it speaks ACP, set `kind = \"acp\"` under [agent] in .ralph.toml.";
     assert!(finished.stderr.contains(hint), "{finished}");
 }

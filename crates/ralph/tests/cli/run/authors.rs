@@ -1,4 +1,4 @@
-//! Commands inside an iteration act as the agent; those of a person who works beside it do not.
+//! Tests of authorship: commands inside an iteration act as the agent, those of a user outside it do not.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::{DONE, Scene};
 
-/// A shell line that keeps what a command prints, and its exit code, in a file beside the project.
-fn kept(name: &str, command: &str) -> String {
+/// A shell line that stores the output and exit code of a command in a file next to the project.
+fn storing(name: &str, command: &str) -> String {
     format!("{command} > ../{name} 2>&1; echo \"exit $?\" >> ../{name}")
 }
 
-fn kept_in(scene: &Scene, name: &str) -> String {
+fn stored_output(scene: &Scene, name: &str) -> String {
     std::fs::read_to_string(scene.env.beside(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -51,7 +51,7 @@ fn one(text: &str, author: &str) -> (String, Vec<String>) {
     (text.to_owned(), vec![author.to_owned()])
 }
 
-/// A line that runs a shell script with an empty environment, orphaned and in a session of its own, and waits for its end.
+/// A line that runs a script orphaned, in its own session and with an empty environment, and waits for it.
 fn orphaned(name: &str, script: &str) -> String {
     format!(
         "(env -i PATH=\"$PATH\" setsid sh -c '{script} > ../{name} 2>&1; echo \"exit $?\" >> ../{name}; mv ../{name} ../{name}.end' &) ; \
@@ -60,7 +60,7 @@ fn orphaned(name: &str, script: &str) -> String {
 }
 
 #[test]
-fn a_command_inside_an_iteration_is_the_agents_however_it_is_started() {
+fn commands_inside_an_iteration_belong_to_the_agent() {
     let program = env!("CARGO_BIN_EXE_ralph");
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
@@ -90,7 +90,7 @@ fn a_command_inside_an_iteration_is_the_agents_however_it_is_started() {
 }
 
 #[test]
-fn invisible_characters_of_an_agent_are_in_no_title_no_tag_and_no_file_name_on_record() {
+fn invisible_characters_of_an_agent_are_not_stored() {
     let scene = Scene::new(&Script::new().turn([
         write("wo\u{202e}rk.txt", "work\n"),
         run("ralph task add 'lo\u{202e}gin'"),
@@ -115,7 +115,7 @@ fn invisible_characters_of_an_agent_are_in_no_title_no_tag_and_no_file_name_on_r
 }
 
 #[test]
-fn gates_and_git_hooks_are_inside_too() {
+fn gates_and_git_hooks_count_as_inside() {
     let program = env!("CARGO_BIN_EXE_ralph");
     let scene = Scene::new(&Script::new().turn([write("work.txt", "work\n"), say(DONE)]));
     let config = format!("[verify]\ncommands = [\"env -i {program} remember gate\"]\n[git]\ncommit = \"task\"\n");
@@ -146,7 +146,7 @@ fn gates_and_git_hooks_are_inside_too() {
 }
 
 #[test]
-fn a_command_that_names_another_project_is_inside_too() {
+fn commands_for_another_project_count_as_inside() {
     let program = env!("CARGO_BIN_EXE_ralph");
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
@@ -176,7 +176,7 @@ fn a_command_that_names_another_project_is_inside_too() {
 }
 
 #[test]
-fn what_only_people_may_do_is_refused_inside() {
+fn user_only_commands_are_refused_inside() {
     let refused = [
         ("done", "task done {task}"),
         ("fail", "task fail {task}"),
@@ -194,7 +194,7 @@ fn what_only_people_may_do_is_refused_inside() {
     turn.extend(
         refused
             .iter()
-            .map(|(name, command)| run(&kept(name, &format!("ralph {command}")))),
+            .map(|(name, command)| run(&storing(name, &format!("ralph {command}")))),
     );
     turn.push(run("ralph task list && ralph doctor --json > ../doctor.json || true"));
     turn.push(say(DONE));
@@ -210,7 +210,7 @@ fn what_only_people_may_do_is_refused_inside() {
             ["run", ..] => "run".to_owned(),
             words => words.join(" "),
         };
-        let said = kept_in(&scene, name);
+        let said = stored_output(&scene, name);
         let first = format!("Error: `ralph {words}` is refused inside an iteration\n");
         assert!(
             said.starts_with(&first) && said.ends_with("exit 1\n"),
@@ -219,12 +219,12 @@ fn what_only_people_may_do_is_refused_inside() {
     }
     let done = "Error: `ralph task done` is refused inside an iteration\nHint: report it in your final message: \
                 <task-done>ID</task-done>\nexit 1\n";
-    assert_eq!(kept_in(&scene, "done"), done);
+    assert_eq!(stored_output(&scene, "done"), done);
     assert_eq!(scene.outcomes(), ["done"]);
 }
 
 #[test]
-fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
+fn agent_tasks_are_proposed_until_accepted() {
     let scene = Scene::new(&Script::new().turn([
         write("work-{turn}.txt", "work\n"),
         run("ralph task add 'more {turn}' --parent {task} > ../proposed-{turn}"),
@@ -232,7 +232,7 @@ fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
     ]));
     let finished = scene.run(&["a text"]);
     assert!(finished.stdout.starts_with("Everything is done."), "{finished}");
-    let id = kept_in(&scene, "proposed-1").trim().to_owned();
+    let id = stored_output(&scene, "proposed-1").trim().to_owned();
     let listed = crate::json(&scene.env, &["task", "list", "--json"]);
     assert_eq!(listed[0]["status"], "proposed");
     assert_eq!(listed[0]["title"], "more 1");
@@ -274,7 +274,7 @@ fn a_task_of_an_agent_is_proposed_until_a_person_accepts_it() {
 }
 
 #[test]
-fn tasks_of_agents_can_be_accepted_at_once() {
+fn configuration_can_accept_agent_tasks() {
     let scene = Scene::new(&Script::new().turn([
         write("work-{turn}.txt", "work\n"),
         run("[ {turn} -gt 1 ] || ralph task add more"),
@@ -287,7 +287,7 @@ fn tasks_of_agents_can_be_accepted_at_once() {
 }
 
 #[test]
-fn a_person_beside_the_run_is_a_person() {
+fn user_commands_during_a_run_belong_to_the_user() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("touch ../started; while ! [ -e ../go ]; do sleep 0.02; done"),
@@ -306,7 +306,7 @@ fn a_person_beside_the_run_is_a_person() {
 }
 
 #[test]
-fn direct_edits_of_a_note_file_belong_to_the_iteration_in_which_they_happened() {
+fn direct_edits_belong_to_the_open_iteration() {
     let entry =
         |id: &str, text: &str| format!("\n### mem-1737372000-{id}\n> {text}\n<!-- tags: | created: 2025-01-20 -->\n");
     let begin = "# Memories\n\n## Patterns\n";
@@ -333,14 +333,14 @@ fn direct_edits_of_a_note_file_belong_to_the_iteration_in_which_they_happened() 
 }
 
 #[test]
-fn an_agent_changes_its_own_notes_and_proposes_changes_of_a_persons() {
+fn agent_changes_own_notes_and_proposes_other_changes() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("id=$(ralph memory add own --format quiet); ralph memory edit $id --content changed"),
         run("id=$(ralph memory add 'to go' --format quiet); ralph memory delete $id"),
-        run(&kept("edit", "echo better | ralph memory edit mem-17 --content -")),
-        run(&kept("delete", "ralph memory delete $(cat ../id)")),
-        run(&kept("supersede", "ralph remember newer --supersedes $(cat ../id)")),
+        run(&storing("edit", "echo better | ralph memory edit mem-17 --content -")),
+        run(&storing("delete", "ralph memory delete $(cat ../id)")),
+        run(&storing("supersede", "ralph remember newer --supersedes $(cat ../id)")),
         say(DONE),
     ]));
     let id = scene.env.ok(["memory", "add", "a person's", "--format", "quiet"]);
@@ -348,14 +348,14 @@ fn an_agent_changes_its_own_notes_and_proposes_changes_of_a_persons() {
     scene.env.write("../id", id);
     let finished = scene.run(&["a text"]);
     assert_eq!(scene.outcomes(), ["done"], "{finished}");
-    // The beginning means two notes by then, the agent's own and the person's.
+    // The prefix is ambiguous by then: it matches a note of the agent and one of the user.
     assert!(
-        kept_in(&scene, "edit").ends_with("exit 1\n"),
+        stored_output(&scene, "edit").ends_with("exit 1\n"),
         "{}",
-        kept_in(&scene, "edit")
+        stored_output(&scene, "edit")
     );
     for name in ["delete", "supersede"] {
-        let said = kept_in(&scene, name);
+        let said = stored_output(&scene, name);
         assert!(said.contains("Proposed: p-") && said.ends_with("exit 0\n"), "{said}");
     }
     assert_eq!(
@@ -376,18 +376,18 @@ fn an_agent_changes_its_own_notes_and_proposes_changes_of_a_persons() {
     let word = |number: usize| proposals[number]["id"].as_str().unwrap().to_owned();
     scene.env.ok(["review", "--reject", &word(1)]);
     scene.env.ok(["review", "--accept", &word(0)]);
-    assert!(scene.env.ok(["review", "--list"]).contains("Nothing waits"));
+    assert!(scene.env.ok(["review", "--list"]).contains("Nothing needs review"));
     assert_eq!(blamed(&scene, id), ["added human/-/-", "deleted human/-/-"]);
     assert_eq!(authors(&scene).len(), 1);
 }
 
 #[test]
-fn learnings_of_an_agents_commands_are_proposed() {
+fn learnings_added_by_an_agent_are_proposed() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("ralph learnings add 'migrate before the integration tests' --category testing_strategy"),
-        run(&kept("reject", "ralph learnings reject $(cat ../id)")),
-        run(&kept("all", "ralph learnings promote --all")),
+        run(&storing("reject", "ralph learnings reject $(cat ../id)")),
+        run(&storing("all", "ralph learnings promote --all")),
         say(DONE),
     ]));
     let id = scene.env.ok([
@@ -402,14 +402,14 @@ fn learnings_of_an_agents_commands_are_proposed() {
     scene.env.write("../id", id.trim());
     scene.run(&["a text"]);
     assert!(
-        kept_in(&scene, "reject").ends_with("exit 0\n"),
+        stored_output(&scene, "reject").ends_with("exit 0\n"),
         "{}",
-        kept_in(&scene, "reject")
+        stored_output(&scene, "reject")
     );
     assert!(
-        kept_in(&scene, "all").ends_with("exit 1\n"),
+        stored_output(&scene, "all").ends_with("exit 1\n"),
         "{}",
-        kept_in(&scene, "all")
+        stored_output(&scene, "all")
     );
     let listed = crate::json(&scene.env, &["learnings", "list", "--all", "--json"]);
     let mut stands: Vec<(String, String)> = listed
@@ -443,14 +443,14 @@ fn learnings_of_an_agents_commands_are_proposed() {
 }
 
 #[test]
-fn an_agent_deletes_its_own_knowledge_and_proposes_to_delete_a_persons() {
+fn agent_deletes_own_knowledge_and_proposes_other_deletions() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("ralph knowledge add 'Own colours' Hex. --tags css"),
-        run(&kept("own", "ralph knowledge delete 'Own colours'")),
-        run(&kept("persons", "ralph knowledge delete 'Test database'")),
-        run(&kept("nosuch", "ralph knowledge delete nosuch")),
-        run(&kept("empty", "ralph memory edit $(cat ../id)")),
+        run(&storing("own", "ralph knowledge delete 'Own colours'")),
+        run(&storing("persons", "ralph knowledge delete 'Test database'")),
+        run(&storing("nosuch", "ralph knowledge delete nosuch")),
+        run(&storing("empty", "ralph memory edit $(cat ../id)")),
         say(DONE),
     ]));
     scene
@@ -459,17 +459,17 @@ fn an_agent_deletes_its_own_knowledge_and_proposes_to_delete_a_persons() {
     let id = scene.env.ok(["memory", "add", "a person's", "--format", "quiet"]);
     scene.env.write("../id", id.trim());
     scene.run(&["a text"]);
-    let own = kept_in(&scene, "own");
+    let own = stored_output(&scene, "own");
     assert!(
         own.contains("Knowledge deleted: .ralph/knowledge/own-colours.md"),
         "{own}"
     );
-    let nosuch = kept_in(&scene, "nosuch");
+    let nosuch = stored_output(&scene, "nosuch");
     assert!(
         nosuch.starts_with("Error: Knowledge not found: nosuch\n") && nosuch.ends_with("exit 1\n"),
         "{nosuch}"
     );
-    let empty = kept_in(&scene, "empty");
+    let empty = stored_output(&scene, "empty");
     assert!(empty.starts_with("Error: ") && empty.ends_with("exit 2\n"), "{empty}");
     let proposals = crate::json(&scene.env, &["review", "--json"])["proposals"].clone();
     assert_eq!(proposals.as_array().map(Vec::len), Some(1), "{proposals}");
@@ -481,7 +481,7 @@ fn an_agent_deletes_its_own_knowledge_and_proposes_to_delete_a_persons() {
 }
 
 #[test]
-fn blame_finds_knowledge_by_its_names_and_sees_the_last_edit() {
+fn blame_finds_knowledge_by_name_and_records_edits() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     let add = |title: &str| {
         scene
@@ -515,15 +515,15 @@ fn blame_finds_knowledge_by_its_names_and_sees_the_last_edit() {
 }
 
 #[test]
-fn blame_of_what_is_not_there_is_an_error() {
+fn blame_of_unknown_id_fails() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     let finished = scene.ralph(&["blame", "mem-1"]).run();
-    assert_eq!(finished.stderr, "Error: nothing on record has the id mem-1\n");
+    assert_eq!(finished.stderr, "Error: no recorded changes for mem-1\n");
     assert_eq!(scene.env.tree(), [], "to look something up nothing is made");
 }
 
 #[test]
-fn what_was_edited_in_its_file_during_an_iteration_is_nobodys_word() {
+fn edits_during_an_iteration_have_an_unknown_author() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("printf '# Memories\\n\\n## Patterns\\n\\n### mem-1737372000-bbbb\\n> Edited directly.\\n' > .agent/memories.md"),
@@ -560,7 +560,7 @@ fn what_was_edited_in_its_file_during_an_iteration_is_nobodys_word() {
 }
 
 #[test]
-fn the_configuration_is_refused_inside_an_iteration() {
+fn config_changes_are_refused_inside_an_iteration() {
     let look = "ralph config > shown.txt 2>&1; ralph config set memories.budget 1 >> shown.txt 2>&1";
     let scene = Scene::new(&Script::new().turn([run(look), say(DONE)]));
     let finished = scene.run(&["one"]);

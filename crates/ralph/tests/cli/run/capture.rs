@@ -1,4 +1,4 @@
-//! What an agent lets slip does not stay: no secret on disk, no control character at the terminal.
+//! Tests that secrets of an agent never reach the disk, and control characters never reach the terminal.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn random(length: usize, seed: u64) -> String {
     (0..length).map(sign).collect()
 }
 
-/// Secrets of three forms, made anew so that none stands in this file; and the parts by which each is found again.
+/// Secrets of three kinds, generated so that none is in this file, and the parts to search for.
 fn secrets() -> ([String; 3], Vec<String>) {
     let (anthropic, github) = (random(90, 1), random(36, 2));
     let body: Vec<String> = (3..9).map(|seed| random(64, seed)).collect();
@@ -40,7 +40,7 @@ fn secrets() -> ([String; 3], Vec<String>) {
     )
 }
 
-/// The files below a folder that hold one of these texts.
+/// The files below a folder that contain one of these texts.
 fn holding(folder: &Path, texts: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -58,7 +58,7 @@ fn holding(folder: &Path, texts: &[String]) -> Vec<String> {
     found
 }
 
-/// Everything that an agent can say with a secret in it.
+/// All channels of an agent, each with a secret.
 fn indiscreet(secrets: &[String; 3]) -> String {
     let [anthropic, github, key] = secrets;
     format!(
@@ -73,7 +73,7 @@ fn indiscreet(secrets: &[String; 3]) -> String {
 }
 
 #[test]
-fn a_secret_that_an_agent_prints_is_nowhere_on_disk() {
+fn printed_secrets_are_nowhere_on_disk() {
     let (secrets, found_by) = secrets();
     let said = indiscreet(&secrets);
     let [anthropic, github, key] = &secrets;
@@ -109,7 +109,7 @@ fn a_secret_that_an_agent_prints_is_nowhere_on_disk() {
 }
 
 #[test]
-fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
+fn secrets_in_agent_records_are_nowhere_on_disk() {
     let (secrets, found_by) = secrets();
     let [anthropic, github, _] = &secrets;
     let denials = serde_json::json!([
@@ -139,7 +139,7 @@ fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
 }
 
 #[test]
-fn a_secret_in_the_users_files_is_in_no_prompt_and_no_record() {
+fn secrets_in_user_files_are_not_copied() {
     let (secrets, found_by) = secrets();
     let [anthropic, github, key] = &secrets;
     let all = format!("{anthropic} {github}\n{key}\n");
@@ -173,7 +173,7 @@ fn a_secret_in_the_users_files_is_in_no_prompt_and_no_record() {
         assert!(!printed.contains(secret.as_str()), "{printed}");
     }
     let mut found = holding(&env.path(".ralph"), &found_by);
-    // These are the user's files, one of them moved, and the index of them, which may be deleted.
+    // The user's files, one of them moved, and their index, which can be deleted.
     let are_the_users = ["/knowledge/keys.md", "/scratchpad.md", "/index.db"];
     found.retain(|file| !are_the_users.iter().any(|end| file.ends_with(end)));
     assert_eq!(found, [""; 0]);
@@ -188,7 +188,7 @@ fn a_secret_in_the_users_files_is_in_no_prompt_and_no_record() {
 }
 
 #[test]
-fn a_secret_in_what_is_written_about_a_feature_is_not_in_the_prompt() {
+fn secrets_in_feature_files_are_not_in_the_prompt() {
     let (secrets, found_by) = secrets();
     let scene = Scene::new(&super::diligent());
     let env = &scene.env;
@@ -208,10 +208,10 @@ fn a_secret_in_what_is_written_about_a_feature_is_not_in_the_prompt() {
     }
 }
 
-/// How long a part of a secret may survive where a channel cuts it, in characters.
+/// The characters of a secret that may survive where a channel cuts it.
 const LONGEST_PIECE: usize = 12;
 
-/// All parts of these texts that would be too much.
+/// All pieces of these texts longer than that.
 fn pieces(texts: &[String]) -> Vec<String> {
     let parts = |text: &String| {
         let starts = 0..=text.len() - LONGEST_PIECE;
@@ -246,7 +246,7 @@ fn no_piece_of_a_secret_survives_in_any_channel() {
     let scene = Scene::new(&script);
     scene.env.git(["init", "--quiet"]);
     scene.env.write("../token", format!("export TOKEN={github}\n{key}\n"));
-    // The token is across the place where the beginning of the output ends, the key across where its end begins.
+    // The token spans the end of the kept head of the output, the key the start of its kept tail.
     let filler = |bytes: usize| "a line of the output\n".repeat(bytes / 21);
     scene.env.write(
         "../output",
@@ -263,7 +263,7 @@ fn no_piece_of_a_secret_survives_in_any_channel() {
     );
     let finished = scene.run(&["one", "--trust", "--json"]);
     assert_eq!(finished.code, Some(4), "{finished}");
-    // A second run backs up what the first has recorded.
+    // The second run backs up the database of the first.
     let dropped = scene.env.sh("find ../home -name backups -exec rm -r {} +").run();
     assert_eq!(dropped.code, Some(0), "{dropped}");
     scene.run(&["two", "--trust"]);

@@ -1,11 +1,11 @@
-//! Commands that come with a project are confirmed once, by a person, and that is kept outside of the project.
+//! Tests that commands of a project are confirmed once by the user, and that this is stored outside the project.
 
 use insta::assert_snapshot;
 use ralph_testkit::Finished;
 
 use super::{Scene, diligent, normal};
 
-/// A project as somebody else wrote it.
+/// A cloned project.
 fn cloned() -> Scene {
     let scene = Scene::new(&diligent());
     configure(&scene, "true");
@@ -18,18 +18,18 @@ fn configure(scene: &Scene, gate: &str) {
     scene.env.write(".ralph.toml", text);
 }
 
-/// `ralph run` with these arguments, and nothing about the agent.
+/// `ralph run` with these arguments and no agent.
 fn run(scene: &Scene, arguments: &[&str]) -> Finished {
     normal(scene.ralph(&[&["run"], arguments].concat()).run())
 }
 
-/// What was printed, without the long path of the scripted agent's program.
+/// The output without the path of the scripted agent.
 fn short(finished: &Finished) -> String {
     let program = ralph_testkit::scripted::program().display().to_string();
     finished.to_string().replace(&program, "[AGENT]")
 }
 
-/// The same at a terminal, with an answer.
+/// The output at a terminal, with an answer.
 fn answered(scene: &Scene, answer: &str) -> Finished {
     let shell = format!("printf '{answer}\\n' | script -qec '\"$RALPH\" run \"a text\"' /dev/null");
     normal(
@@ -44,7 +44,7 @@ fn answered(scene: &Scene, answer: &str) -> Finished {
 }
 
 #[test]
-fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
+fn project_commands_need_confirmation() {
     let scene = cloned();
     let before = scene.env.tree();
     let refused = run(&scene, &["a text"]);
@@ -54,8 +54,8 @@ fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
     Confirm what this project may do on your machine:
       agent.command = [AGENT] [TMP]/agent
       verify.commands = true
-    Error: not confirmed, and there is no terminal to ask at: agent.command, verify.commands
-    Hint: `ralph run --trust` confirms it, until it changes
+    Error: not confirmed, and there is no terminal to ask on: agent.command, verify.commands
+    Hint: run `ralph run --trust` to confirm until it changes
     ");
     assert_eq!(scene.env.tree(), before);
     assert_eq!(scene.agent.turns(), 0);
@@ -90,7 +90,7 @@ fn commands_are_confirmed_once_until_they_change() {
 }
 
 #[test]
-fn an_agent_of_a_flag_is_the_persons_own_and_gates_are_still_asked_for() {
+fn agent_flag_needs_no_confirmation_but_gates_do() {
     let scene = cloned();
     let refused = scene.run(&["a text"]);
     assert_eq!(refused.code, Some(1), "{refused}");
@@ -109,7 +109,7 @@ fn an_agent_of_a_flag_is_the_persons_own_and_gates_are_still_asked_for() {
 }
 
 #[test]
-fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
+fn full_permissions_need_confirmation() {
     let scene = Scene::new(&diligent());
     scene.env.write(".ralph.toml", "[agent]\npermissions = \"full\"\n");
     assert_snapshot!(scene.run(&["a text"]), @r#"
@@ -117,8 +117,8 @@ fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
     --- stderr
     Confirm what this project may do on your machine:
       agent.permissions = full
-    Error: not confirmed, and there is no terminal to ask at: agent.permissions
-    Hint: `ralph run --trust` confirms it, until it changes
+    Error: not confirmed, and there is no terminal to ask on: agent.permissions
+    Hint: run `ralph run --trust` to confirm until it changes
     "#);
     assert_eq!(scene.agent.turns(), 0);
     assert_eq!(scene.run(&["a text", "--trust"]).code, Some(0));
@@ -126,7 +126,7 @@ fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
 }
 
 #[test]
-fn the_place_for_what_was_confirmed_follows_the_persons_settings() {
+fn confirmations_follow_xdg_state_home() {
     let scene = cloned();
     let state = scene.env.beside("state");
     let trusted = scene
@@ -141,13 +141,13 @@ fn the_place_for_what_was_confirmed_follows_the_persons_settings() {
     assert_snapshot!(normal(homeless), @"
     exit 1
     --- stderr
-    Error: there is no folder to remember confirmed commands in, since HOME is not set
+    Error: cannot remember confirmed commands: HOME is not set
     Hint: set HOME or XDG_STATE_HOME
     ");
 }
 
 #[test]
-fn where_there_is_nothing_to_confirm_no_place_for_it_is_needed() {
+fn home_is_not_needed_without_confirmations() {
     let scene = Scene::new(&diligent());
     scene.env.write(".ralph.toml", "[limits]\niterations = 3\n");
     let finished = scene.invocation(&["a text"]).env("HOME", "").run();
@@ -155,7 +155,7 @@ fn where_there_is_nothing_to_confirm_no_place_for_it_is_needed() {
 }
 
 #[test]
-fn a_broken_record_of_what_was_confirmed_confirms_nothing() {
+fn broken_confirmation_file_confirms_nothing() {
     let scene = cloned();
     scene
         .env
@@ -166,12 +166,12 @@ fn a_broken_record_of_what_was_confirmed_confirms_nothing() {
 }
 
 #[test]
-fn at_a_terminal_a_person_is_asked() {
+fn user_is_asked_at_a_terminal() {
     let scene = cloned();
     let no = answered(&scene, "n");
     assert_eq!(no.code, Some(1), "{no}");
     assert!(no.stdout.contains("Allow it? [y/N] "), "{no}");
-    assert!(no.stdout.contains("not confirmed, so nothing was started"), "{no}");
+    assert!(no.stdout.contains("not confirmed; nothing was started"), "{no}");
     assert_eq!(scene.agent.turns(), 0);
     let yes = answered(&scene, "y");
     assert_eq!(yes.code, Some(0), "{yes}");
@@ -182,7 +182,7 @@ fn at_a_terminal_a_person_is_asked() {
 }
 
 #[test]
-fn a_script_is_confirmed_with_its_content() {
+fn scripts_are_confirmed_by_content() {
     let scene = cloned();
     configure(&scene, "sh ci/test.sh");
     scene.env.write("ci/test.sh", "true\n");
@@ -194,8 +194,8 @@ fn a_script_is_confirmed_with_its_content() {
     --- stderr
     Confirm what this project may do on your machine:
       script ci/test.sh (changed since you confirmed it)
-    Error: not confirmed, and there is no terminal to ask at: script ci/test.sh
-    Hint: `ralph run --trust` confirms it, until it changes
+    Error: not confirmed, and there is no terminal to ask on: script ci/test.sh
+    Hint: run `ralph run --trust` to confirm until it changes
     ");
     assert_eq!(scene.agent.turns(), 2);
     assert_eq!(run(&scene, &["--trust", "a text"]).code, Some(0));
@@ -203,7 +203,7 @@ fn a_script_is_confirmed_with_its_content() {
 }
 
 #[test]
-fn every_key_that_weakens_protection_is_confirmed() {
+fn keys_that_weaken_protection_are_confirmed() {
     for text in [
         "[execution]\nverify = false\n",
         "[agent]\nkind = \"command\"\n",
@@ -222,7 +222,7 @@ fn every_key_that_weakens_protection_is_confirmed() {
 }
 
 #[test]
-fn what_the_users_own_configuration_sets_needs_no_confirmation() {
+fn user_configuration_needs_no_confirmation() {
     let scene = Scene::new(&diligent());
     let gates = "[agent]\npermissions = \"full\"\n[verify]\ncommands = [\"true\"]\n";
     scene.env.write("../home/.config/ralph/config.toml", gates);
@@ -244,7 +244,7 @@ fn what_the_users_own_configuration_sets_needs_no_confirmation() {
 }
 
 #[test]
-fn data_that_a_gate_looks_at_is_not_confirmed() {
+fn data_files_of_gates_are_not_confirmed() {
     let scene = cloned();
     configure(&scene, "test -e work-1.txt && cat work-1.txt");
     scene.env.write("work-1.txt", "before\n");
@@ -254,7 +254,7 @@ fn data_that_a_gate_looks_at_is_not_confirmed() {
 }
 
 #[test]
-fn scripts_of_gates_outside_of_the_project_are_confirmed_too() {
+fn gate_scripts_outside_the_project_are_confirmed() {
     let scene = cloned();
     let outside = scene.env.beside("out.sh");
     let home = scene.env.beside("home/check.sh");
@@ -289,7 +289,7 @@ fn scripts_of_gates_outside_of_the_project_are_confirmed_too() {
 }
 
 #[test]
-fn what_a_person_sets_with_a_command_is_not_asked_about_and_what_stands_beside_it_is() {
+fn config_set_confirms_only_its_own_setting() {
     let scene = Scene::new(&diligent());
     let command = scene.agent.command();
     for (key, value) in [("agent.command", command.as_str()), ("verify.commands", "true")] {
@@ -298,7 +298,7 @@ fn what_a_person_sets_with_a_command_is_not_asked_about_and_what_stands_beside_i
     }
     let finished = run(&scene, &["a text"]);
     assert_eq!(finished.code, Some(0), "{finished}");
-    // Somebody else's line in the same file.
+    // A line by someone else in the same file.
     let config = scene.env.read(".ralph.toml");
     let with_setup = config.replace("[worktree]\n", "[worktree]\nsetup = [\"./steal.sh\"]\n");
     scene.env.write(".ralph.toml", with_setup);
@@ -306,6 +306,6 @@ fn what_a_person_sets_with_a_command_is_not_asked_about_and_what_stands_beside_i
     assert_eq!(set.code, Some(0), "{set}");
     let refused = run(&scene, &["another text"]);
     assert_eq!(refused.code, Some(1), "{refused}");
-    let missing = "no terminal to ask at: worktree.setup\n";
+    let missing = "no terminal to ask on: worktree.setup\n";
     assert!(refused.stderr.contains(missing), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! How a run ends: its exit code, its last lines, and what a person is told to do.
+//! Tests of how a run ends: exit code, summary and hints.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, exit, raw, say, say_error, write};
@@ -6,7 +6,7 @@ use ralph_testkit::scripted::{Script, exit, raw, say, say_error, write};
 use super::{DONE, Scene, diligent};
 
 #[test]
-fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on() {
+fn failing_task_is_given_up_and_others_continue() {
     let failing = [say(
         "<failure-report>\nwhat_tried: everything\nwhy_failed: nothing helped\n</failure-report><task-failed>{task} the key is missing</task-failed>",
     )];
@@ -20,37 +20,37 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     assert_snapshot!(scene.run(&["plan.md"]), @"
     exit 4
     --- stdout
-    The rest is for you: 1 task has failed.
+    Stopped: 1 task failed.
     3 iterations: 1 task done, 1 failed
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-ee42c90b begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-ee42c90b started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-8eec67] failed: The agent reported that the task cannot be done: the key is missing
     11:20:00 [t-8eec67] iteration 2, attempt 2 of 2: one
-    11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
-    11:20:00 [t-8eec67] It is left for you: all attempts are used up.
+    11:20:00 [t-8eec67] failed: The agent reported that the task cannot be done: the key is missing
+    11:20:00 [t-8eec67] Gave up: no attempts are left.
     11:20:00 [t-32555e] iteration 3: two
     11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.
-    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
+    Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
     ");
     assert_snapshot!(scene.run(&["plan.md"]), @"
     exit 4
     --- stdout
-    1 task of plan.md failed, and nothing else of it is ready.
+    1 task of plan.md failed, and nothing else in it is ready.
     --- stderr
-    Hint: `ralph task reset t-025cc1 --all` opens what has failed, `ralph task tree t-025cc1` shows it.
+    Hint: Run `ralph task tree t-025cc1` to see failures, `ralph task reset t-025cc1 --all` to reopen them.
     ");
     assert_eq!(scene.agent.turns(), 3);
 }
 
 #[test]
-fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
+fn fault_4_limit_is_exact_and_hints_how_to_continue() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
     assert_snapshot!(scene.run(&["plan.md", "--limit", "2"]), @"
@@ -60,26 +60,26 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-d101b5b9 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-d101b5b9 started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
     11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e] gate passed: true
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
-    Hint: `ralph run plan.md --limit 2 --agent [agent]` goes on.
+    Hint: Run `ralph run plan.md --limit 2 --agent [agent]` to continue.
     ");
     assert_eq!(scene.agent.turns(), 2);
-    // The last one that is allowed may be the last one that is needed.
+    // The last allowed iteration may complete everything.
     assert_eq!(scene.run(&["plan.md", "--limit", "1"]).code, Some(0));
 }
 
 #[test]
-fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_apart() {
+fn crash_silence_and_wrong_task_are_distinguished() {
     let script = Script::new()
         .turn([say_error("panic: no disk"), exit(3)])
         .turn([])
@@ -89,54 +89,54 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     assert_snapshot!(scene.run(&["one"]), @r#"
     exit 4
     --- stdout
-    The rest is for you: 1 task has failed.
+    Stopped: 1 task failed.
     4 iterations: no task done, 1 failed
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-025cc1] failed: The agent crashed: exit code 3: panic: no disk.
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent said nothing. If it speaks ACP, set `kind = "acp"` below [agent] in .ralph.toml.
+    11:20:00 [t-025cc1] blocked: The agent said nothing. If it speaks ACP, set `kind = "acp"` under [agent] in .ralph.toml.
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
-    11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
+    11:20:00 [t-025cc1] blocked: The agent reported on t-000000 instead of its own task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries from memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
-    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
+    11:20:00 [t-025cc1] Gave up: no attempts are left.
+    Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
     "#);
     assert_eq!(scene.outcomes(), ["failed", "blocked", "blocked", "blocked"]);
 }
 
 #[test]
-fn an_agent_that_says_the_run_has_to_stop_is_obeyed() {
+fn failure_promise_ends_the_run() {
     let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
     assert_snapshot!(scene.run(&["plan.md"]), @"
     exit 4
     --- stdout
-    The agent said that the run has to stop.
+    The agent asked to stop the run.
     1 iteration: no task done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-ee42c90b begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-ee42c90b started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-8eec67] blocked: The agent said that the run has to stop.
-    Hint: `ralph run plan.md --agent [agent]` goes on.
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-8eec67] blocked: The agent asked to stop the run.
+    Hint: Run `ralph run plan.md --agent [agent]` to continue.
     ");
     assert_eq!(scene.agent.turns(), 1);
 }
 
 #[test]
-fn fault_30_an_agent_that_says_everything_is_complete_does_not_end_the_run() {
+fn fault_30_completion_promise_does_not_end_the_run() {
     let script = Script::new()
         .turn([say("<promise>COMPLETE</promise>")])
         .turn([write("a.txt", "x"), say(DONE)]);
@@ -148,13 +148,13 @@ fn fault_30_an_agent_that_says_everything_is_complete_does_not_end_the_run() {
     assert!(
         finished
             .stderr
-            .contains("The agent said that everything is complete, and it is not."),
+            .contains("The agent reported everything complete, but it is not."),
         "{finished}"
     );
 }
 
 #[test]
-fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
+fn agent_without_login_ends_the_run() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key","api_error_status":401,"terminal_reason":"api_error"}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(result), exit(1)]));
     scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
@@ -166,18 +166,18 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] interrupted: The agent is not logged in, or its key is wrong: Invalid API key.
-    Error: The agent is not logged in, or its key is wrong: Invalid API key.
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-025cc1] interrupted: The agent is not logged in, or its key is invalid: Invalid API key.
+    Error: The agent is not logged in, or its key is invalid: Invalid API key.
     ");
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
 }
 
 #[test]
-fn each_end_of_a_codex_turn_has_its_consequence() {
+fn codex_turn_ends_are_distinguished() {
     let failed = |message: &str| {
         let error = serde_json::json!({"type": "error", "message": message});
         let end = serde_json::json!({"type": "turn.failed", "error": {"message": message}});
@@ -210,15 +210,15 @@ fn each_end_of_a_codex_turn_has_its_consequence() {
         .collect();
     assert_snapshot!(told.join("\n"), @r#"
     blocked: The agent said nothing.
-    interrupted: The prompt was too long for the model; the next one has half the memory.
-    blocked: The agent's answer was cut at its longest.
+    interrupted: The prompt was too long for the model; the next one will have half the memory.
+    blocked: The agent's answer was cut off at its token limit.
     blocked: The agent was not allowed to use shell (git push). This line permits it: prefix_rule(pattern = ["git","push"], decision = "allow") in ~/.codex/rules/default.rules
-    interrupted: The agent is not logged in, or its key is wrong: unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses.
+    interrupted: The agent is not logged in, or its key is invalid: unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses.
     "#);
 }
 
 #[test]
-fn done_without_a_change_is_said() {
+fn done_without_a_change_is_reported() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     assert_snapshot!(scene.run(&["one"]), @"
     exit 4
@@ -228,11 +228,11 @@ fn done_without_a_change_is_said() {
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] unverified: no attempt changed a project file
@@ -240,7 +240,7 @@ fn done_without_a_change_is_said() {
 }
 
 #[test]
-fn what_a_turn_cost_and_noted_stands_in_the_summary() {
+fn summary_has_cost_and_notes() {
     let script = Script::new().speaking_claude().turn([
         write("a.txt", "x"),
         say("<knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><learning category=\"pitfall\">Look first.</learning><task-done>{task}</task-done>"),
@@ -258,20 +258,20 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-ee42c90b begins.
+    11:20:00 run-ee42c90b started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
     11:20:00 [t-8eec67]   Write a.txt
     11:20:00 [t-8eec67] gate passed: true
-    11:20:00 [t-8eec67] claude looks at the work
+    11:20:00 [t-8eec67] claude verifies the work
     11:20:00 [t-8eec67] verifier passed
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e]   Write a.txt
     11:20:00 [t-32555e] gate passed: true
-    11:20:00 [t-32555e] claude looks at the work
+    11:20:00 [t-32555e] claude verifies the work
     11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] unverified: no attempt changed a project file
@@ -279,7 +279,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
 }
 
 #[test]
-fn the_scratchpad_stays_until_nothing_at_all_is_open() {
+fn scratchpad_is_kept_while_tasks_are_open() {
     let scene = Scene::new(&diligent());
     scene.env.write(".agent/scratchpad.md", "half of two is there\n");
     assert_eq!(scene.ralph(&["task", "add", "two"]).run().code, Some(0));
@@ -295,13 +295,13 @@ fn the_scratchpad_stays_until_nothing_at_all_is_open() {
     let kept = second
         .stderr
         .lines()
-        .find_map(|line| line.split_once("The scratchpad is now "));
+        .find_map(|line| line.split_once("Moved the scratchpad to "));
     let kept = kept.unwrap().1.trim_end_matches('.');
     assert_eq!(scene.env.read(kept), "half of two is there\n");
 }
 
 #[test]
-fn a_run_with_nothing_to_do_leaves_no_folder() {
+fn idle_run_leaves_no_folder() {
     let scene = Scene::new(&diligent());
     assert_eq!(scene.run(&[]).code, Some(3));
     let runs = std::fs::read_dir(scene.env.path(".ralph/runs"));
@@ -309,7 +309,7 @@ fn a_run_with_nothing_to_do_leaves_no_folder() {
 }
 
 #[test]
-fn complete_means_done_where_the_run_is_about_one_task() {
+fn completion_means_done_for_a_single_task() {
     let script = Script::new().turn([write("a.txt", "x"), say("All of it.\n<promise>COMPLETE</promise>")]);
     let scene = Scene::new(&script);
     let finished = scene.run(&["write a file"]);

@@ -1,4 +1,4 @@
-//! Done needs evidence: what no gate and no verifier confirmed is unverified, and a person hears of it.
+//! Tests of evidence: work that no gate or verifier confirmed is unverified and needs review.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, run, say, write};
@@ -12,7 +12,7 @@ fn scene(script: &Script, configuration: &str) -> Scene {
     scene
 }
 
-/// A project without gates whose agent has done one task.
+/// A project without gates in which the agent did one task.
 fn unverified() -> Scene {
     let scene = Scene::new(&writes_x());
     let finished = scene.ungated(&["one"]).run();
@@ -25,14 +25,14 @@ fn writes_x() -> Script {
 }
 
 #[test]
-fn a_gate_that_still_fails_is_no_evidence() {
+fn still_failing_gate_is_no_evidence() {
     let scene = scene(&writes_x(), "[verify]\ncommands = [\"false\"]\n");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!(finished.code, Some(4), "{finished}");
     assert_snapshot!(finished.stdout, @"
     1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
     1 iteration: 1 task done, 1 unverified
-    Still failing, as before the run: false
+    Still failing, as before this run: false
     ");
     let task = json(&scene.env, &["task", "list", "--all", "--json"]);
     assert_eq!(task[0]["status"], "done");
@@ -45,7 +45,7 @@ fn a_gate_that_still_fails_is_no_evidence() {
 }
 
 #[test]
-fn a_first_run_without_gates_says_what_is_missing_and_what_to_do() {
+fn run_without_gates_hints_what_to_set_up() {
     let scene = Scene::new(&writes_x());
     assert_snapshot!(normal(scene.ungated(&["mend the login page"]).run()), @"
     exit 4
@@ -55,31 +55,31 @@ fn a_first_run_without_gates_says_what_is_missing_and_what_to_do() {
     --- stderr
     Task t-025cc1: mend the login page
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
     No gates and no verifier: finished tasks will need your review.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 [t-025cc1] iteration 1: mend the login page
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] unverified: no gate or verifier confirmed it
-    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
+    Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.
     ");
-    // Nothing else is to be done, but something needs attention.
+    // Nothing is left to do, but something needs attention.
     assert_snapshot!(normal(scene.ungated(&[]).run()), @"
     exit 4
     --- stdout
     1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
     No gates and no verifier: finished tasks will need your review.
-    11:20:00 run-1c9756ce begins.
-    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
+    11:20:00 run-1c9756ce started.
+    Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.
     ");
 }
 
 #[test]
-fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
+fn unverified_task_is_listed_until_reviewed() {
     let scene = unverified();
     assert_snapshot!(scene.env.ok(["task", "list"]), @"
     ID        STATUS            PRIORITY  PARENT  TITLE
@@ -94,7 +94,7 @@ fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
     priority: 5
     evidence: none
     unverified: no gate or verifier confirmed it
-    review: `ralph task done t-025cc1` accepts it, `ralph task reset t-025cc1` reopens it
+    review: accept with `ralph task done t-025cc1`, reopen with `ralph task reset t-025cc1`
     ");
     assert_snapshot!(scene.env.ok(["review", "--list"]), @"
     1 done task is unverified
@@ -112,7 +112,7 @@ fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
                  no gate or verifier confirmed it
     Tasks    1 done
     Notes    none yet
-    Next     ralph review    # accept or reopen what is unverified
+    Next     ralph review    # accept or reopen unverified tasks
     ");
     assert_eq!(
         json(&scene.env, &["status", "--json"])["runs"]["unverified"][0]["id"],
@@ -130,11 +130,11 @@ fn an_unverified_task_is_shown_until_a_person_has_reviewed_it() {
 }
 
 #[test]
-fn an_unverified_task_that_is_reset_is_tried_again() {
+fn reset_unverified_task_is_retried() {
     let scene = unverified();
     scene.env.ok(["task", "reset", "t-025cc1"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
-    // The file is there already, and what was changed before the reset does not count.
+    // The file already exists, and changes before the reset do not count.
     assert_snapshot!(scene.run(&[]).stdout, @"
     1 task done, unverified: no attempt changed a project file. Run `ralph review`.
     1 iteration: 1 task done, 1 unverified
@@ -161,7 +161,7 @@ fn review_accepts_or_reopens_an_unverified_task_by_its_id() {
 }
 
 #[test]
-fn every_list_of_tasks_marks_an_unverified_one() {
+fn task_lists_mark_unverified_tasks() {
     let scene = Scene::new(&writes_x());
     scene.env.ok(["feature", "create", "search"]);
     scene.env.ok(["task", "add", "one", "--feature", "search"]);
@@ -187,7 +187,10 @@ fn every_list_of_tasks_marks_an_unverified_one() {
       ✓ t-025cc1  one
       └─ ✓ t-8eec67 (done, unverified)  part
     ");
-    assert_snapshot!(text(&["task", "show", two.trim()]), @"after: ✓ t-8eec67 (done, unverified)  part");
+    assert_snapshot!(text(&["task", "show", two.trim()]), @"
+    after: ✓ t-8eec67 (done, unverified)  part
+      2025-01-20T11:20:00Z  Pending: all dependencies are done.
+    ");
     assert_snapshot!(scene.env.ok(["feature", "list"]), @"
     ID        STATUS            DONE  NAME
     f-025cc1  done, unverified  1/1   search
@@ -204,7 +207,7 @@ fn every_list_of_tasks_marks_an_unverified_one() {
 }
 
 #[test]
-fn a_run_of_another_task_calls_an_unverified_one_unverified() {
+fn run_of_another_task_reports_unverified_ones() {
     let scene = Scene::new(&super::diligent());
     assert_eq!(scene.ungated(&["one"]).run().code, Some(4));
     let finished = scene.run(&["two"]);
@@ -213,7 +216,7 @@ fn a_run_of_another_task_calls_an_unverified_one_unverified() {
 }
 
 #[test]
-fn the_configuration_accepts_an_unverified_task_or_tries_it_again() {
+fn configuration_accepts_or_retries_unverified_tasks() {
     let accepting = scene(&writes_x(), "[verify]\nunverified = \"accept\"\n");
     let finished = accepting.ungated(&["one", "--trust"]).run();
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -229,7 +232,7 @@ fn the_configuration_accepts_an_unverified_task_or_tries_it_again() {
 }
 
 #[test]
-fn a_gate_that_cannot_be_started_stops_the_run_before_the_first_iteration() {
+fn unstartable_gate_stops_the_run_early() {
     let scene = scene(&writes_x(), "[verify]\ncommands = [\"no-such-program --all\"]\n");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(1), 0), "{finished}");
@@ -243,7 +246,7 @@ fn a_gate_that_cannot_be_started_stops_the_run_before_the_first_iteration() {
 }
 
 #[test]
-fn a_recorded_prompt_that_was_changed_or_removed_is_reported() {
+fn changed_or_missing_prompt_is_reported() {
     let scene = Scene::new(&writes_x());
     assert_eq!(scene.run(&["one"]).code, Some(0));
     let prompt = ".ralph/runs/run-658eec67/001/prompt.md";
@@ -261,8 +264,8 @@ fn a_recorded_prompt_that_was_changed_or_removed_is_reported() {
     let text = scene.env.read(prompt);
     scene.env.write(prompt, format!("{text}\nOne line more.\n"));
     assert_snapshot!(told(&scene), @"
-    prompt.md of iteration 1 is not what the agent got: it was changed after it was written.
-    Changed  run-658eec67: prompt.md of iteration 1 is not what the agent got: it was changed after it was written.
+    prompt.md of iteration 1 was changed after the agent got it.
+    Changed  run-658eec67: prompt.md of iteration 1 was changed after the agent got it.
     ");
     assert_eq!(json(&scene.env, &["why", "--json"])["prompt_state"], "changed");
     std::fs::remove_file(scene.env.path(prompt)).unwrap();
@@ -286,7 +289,7 @@ fn a_recorded_prompt_that_was_changed_or_removed_is_reported() {
 }
 
 #[test]
-fn a_recorded_prompt_that_cannot_be_read_counts_as_changed() {
+fn unreadable_prompt_counts_as_changed() {
     let scene = Scene::new(&writes_x());
     assert_eq!(scene.run(&["one"]).code, Some(0));
     for instead in ["mkdir", "mkfifo", "ln -s /dev/zero"] {
@@ -297,16 +300,19 @@ fn a_recorded_prompt_that_cannot_be_read_counts_as_changed() {
             "changed",
             "{instead}"
         );
-        assert!(scene.env.ok(["why"]).contains("is not what the agent got"), "{instead}");
         assert!(
-            scene.env.ok(["status"]).contains("is not what the agent got"),
+            scene.env.ok(["why"]).contains("was changed after the agent got it"),
+            "{instead}"
+        );
+        assert!(
+            scene.env.ok(["status"]).contains("was changed after the agent got it"),
             "{instead}"
         );
     }
 }
 
 #[test]
-fn of_many_changed_prompts_the_rest_is_counted() {
+fn many_changed_prompts_are_counted() {
     let scene = Scene::new(&super::diligent());
     for number in 1..=5 {
         scene.env.ok(["task", "add", &format!("task {number}")]);
@@ -321,14 +327,18 @@ fn of_many_changed_prompts_the_rest_is_counted() {
         Some(0)
     );
     let status = scene.env.ok(["status"]);
-    assert_eq!(status.matches("is not what the agent got").count(), 3, "{status}");
+    assert_eq!(
+        status.matches("was changed after the agent got it").count(),
+        3,
+        "{status}"
+    );
     assert!(status.contains("  and 2 more\n"), "{status}");
 }
 
 #[test]
-fn an_agent_cannot_change_what_it_was_told_unnoticed() {
+fn agent_changes_to_its_prompt_are_noticed() {
     let rewrites = "echo nothing > .ralph/runs/$RALPH_RUN_ID/001/prompt.md";
     let scene = Scene::new(&Script::new().turn([write("x.txt", "x"), run(rewrites), say(DONE)]));
     assert_eq!(scene.run(&["one"]).code, Some(0));
-    assert!(scene.env.ok(["why"]).contains("is not what the agent got"));
+    assert!(scene.env.ok(["why"]).contains("was changed after the agent got it"));
 }

@@ -1,4 +1,4 @@
-//! Work whose evidence was changed, as a person meets it; and that no command runs what an agent put into git's configuration.
+//! Tests of work that changed its own evidence, and that no command runs what an agent put into git's configuration.
 
 use ralph_testkit::scripted::{Script, run, say, write};
 
@@ -17,7 +17,7 @@ fn in_git(script: &Script, configuration: &str) -> Scene {
 }
 
 #[test]
-fn a_changed_script_is_named_and_needs_review() {
+fn changed_gate_script_needs_review() {
     let script = Script::new().turn([write("b.txt", "1"), write("check.sh", "exit 0\n"), say(DONE)]);
     let scene = in_git(
         &script,
@@ -35,7 +35,7 @@ fn a_changed_script_is_named_and_needs_review() {
 }
 
 #[test]
-fn isolated_work_that_changed_its_gate_lands_when_a_person_accepts_it() {
+fn isolated_work_that_changed_its_gate_lands_on_acceptance() {
     let script = Script::new().turn([write("b.txt", "1"), write("check.sh", "exit 0\n"), say(DONE)]);
     let scene = in_git(&script, "[verify]\ncommands = [\"sh check.sh\"]\n");
     scene.env.write("check.sh", "exit 1\n");
@@ -48,7 +48,7 @@ fn isolated_work_that_changed_its_gate_lands_when_a_person_accepts_it() {
     let task = task.as_str().unwrap();
     let branch = format!("ralph/{task}-one");
     assert_eq!(scene.env.git(["show", &format!("{branch}:b.txt")]), "1");
-    // What is in the way is named, and nothing changes.
+    // The blocking file is named, and nothing changes.
     scene.env.write("b.txt", "mine");
     let refused = scene.ralph(&["task", "done", task]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
@@ -64,7 +64,7 @@ fn isolated_work_that_changed_its_gate_lands_when_a_person_accepts_it() {
 }
 
 #[test]
-fn what_an_unreviewed_task_changed_counts_until_a_person_accepts_it() {
+fn changed_evidence_counts_until_accepted() {
     let weakens = write("package.json", "{\"scripts\": {\"test\": \"true\"}}\n");
     let script = Script::new()
         .turn([write("b.txt", "1"), weakens, say(DONE)])
@@ -88,7 +88,7 @@ fn what_an_unreviewed_task_changed_counts_until_a_person_accepts_it() {
     assert!(!third.stderr.contains("package.json (scripts)"), "{third}");
 }
 
-/// Makes every program that git's configuration can name leave a canary beside the project.
+/// Makes every program that git's configuration can name leave a canary next to the project.
 const TRAPS: &str = r#"
 mkdir -p ../canaries ../hooks
 for key in core.fsmonitor core.pager core.editor core.sshCommand core.askPass gpg.program filter.x.clean filter.x.smudge \
@@ -110,7 +110,7 @@ rm -f ../canaries/*
 "#;
 
 #[test]
-fn no_command_runs_what_an_agent_put_into_gits_configuration() {
+fn programs_in_git_configuration_are_not_run() {
     let script = Script::new().turn([
         write("a.txt", "2\n"),
         run(TRAPS),
@@ -138,7 +138,7 @@ fn no_command_runs_what_an_agent_put_into_gits_configuration() {
         let finished = scene.ralph(command).run();
         assert_ne!(finished.code, Some(2), "{finished}");
     }
-    // Another run does not commit either: its hooks and filters would be these.
+    // Another run does not commit, because its hooks and filters would be these.
     let second = scene.run(&["two"]);
     assert_eq!(second.code, Some(4), "{second}");
     let canaries = std::fs::read_dir(scene.env.beside("canaries")).unwrap();

@@ -1,12 +1,12 @@
-//! The story of a feature, from its first file to its last task, at a real terminal: a second session refuses a part once,
-//! a person stops another and says what they want instead, and what the first part found out decides a later one. Every
-//! prompt of it is kept beside this file, as the agent got it.
+//! The story of a feature from its first file to its last task, at a real terminal: the verifier refuses a task once,
+//! the user stops another and gives guidance, and knowledge of the first task decides a later one. Every prompt is
+//! stored next to this file, as the agent got it.
 
 use std::cell::RefCell;
 
 use insta::{Settings, assert_snapshot};
 use ralph_testkit::Terminal;
-use ralph_testkit::scripted::{Action, Script, hang, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Action, Script, hang, if_prompt_contains, say, write};
 
 use super::signals::until;
 use super::{DONE, Scene, normal};
@@ -40,9 +40,9 @@ From the lines to the table, the total beside it.
 - [ ] Sum the amounts of a month
 - [ ] Add the command `ledger`
 ";
-/// What each part waits for, by their numbers in the plan.
+/// The dependencies of each task, by number in the plan.
 const ORDER: [(usize, &[usize]); 5] = [(1, &[0]), (2, &[0]), (3, &[1, 2]), (4, &[1]), (5, &[3, 4])];
-/// The gate: whoever sums up in any other way than these books are kept fails.
+/// The gate fails unless amounts are summed the way these books are kept.
 const CHECK: &str = "\
 if test -e total.txt && ! grep -qx 1250 total.txt; then
     echo 'FAIL total.txt: this is not the total of the books'
@@ -52,8 +52,8 @@ fi
 const REFUSAL: &str = "src/amount.rs refuses `-3.00`, and money that comes back is a payment";
 const GUIDANCE: [&str; 2] = ["semicolons, not commas:", "our spreadsheet is a German one"];
 
-/// What the first part finds out: two long notes, of which the first leads to the second.
-const LESSON: &str = "\
+/// The knowledge of the first task: two entries, the first of which links to the second.
+const LEARNING: &str = "\
 Half of what I know now is not written anywhere.
 <knowledge tags=\"amounts, money\" title=\"Amounts are whole cents\">
 Every amount is kept as whole cents: 12.50 is 1250. How half a cent is rounded: [[The bank rounds to even]].
@@ -63,19 +63,18 @@ Half a cent goes to the even cent, as in the statements of the bank.
 </knowledge>
 <journal>The lines end in CRLF; the last one may be cut off.</journal>";
 
-/// How the parts go.
 #[derive(Clone, Copy)]
 enum Course {
-    /// Each is done at once, as far as its agent knows how.
+    /// Each task is done at once, as well as its agent knows how.
     Smooth,
-    /// One is refused, and one is stopped.
+    /// One task is refused, and one is stopped.
     Eventful,
 }
 
 fn script(course: Course) -> Script {
     let part = |actions: Vec<Action>| [actions, vec![say(DONE)]].concat();
-    let read = part(vec![write("src/read.rs", "lines\n"), say(LESSON)]);
-    let parse = part(vec![if_prompt_holds(
+    let read = part(vec![write("src/read.rs", "lines\n"), say(LEARNING)]);
+    let parse = part(vec![if_prompt_contains(
         REFUSAL,
         [write("src/amount.rs", "amounts, also below zero\n")],
         [
@@ -83,7 +82,7 @@ fn script(course: Course) -> Script {
             write("src/amount.rs", "amounts\n"),
         ],
     )]);
-    let table = part(vec![if_prompt_holds(
+    let table = part(vec![if_prompt_contains(
         &GUIDANCE.join("\n"),
         [write("src/table.rs", "a;b\n")],
         [
@@ -94,11 +93,11 @@ fn script(course: Course) -> Script {
     let mut stopped = table.clone();
     stopped.insert(1, hang());
     let payments = part(vec![write("src/payments.rs", "payments\n")]);
-    // Whoever knows nothing of cents writes a decimal point; whoever knows nothing of the bank rounds up.
-    let sum = part(vec![if_prompt_holds(
+    // Without the note about cents the agent writes a decimal point; without the one about the bank it rounds up.
+    let sum = part(vec![if_prompt_contains(
         "Every amount is kept as whole cents",
         [
-            if_prompt_holds(
+            if_prompt_contains(
                 "Half a cent goes to the even cent",
                 [write("total.txt", "1250\n")],
                 [write("total.txt", "1251\n")],
@@ -122,7 +121,7 @@ fn script(course: Course) -> Script {
     }
 }
 
-/// A project in which the feature is described and its parts are tasks; nothing of it is done.
+/// A project with the feature's files and its tasks, none of them done.
 fn planned(course: Course) -> Scene {
     let scene = Scene::new(&script(course));
     scene.env.git(["init", "--quiet"]);
@@ -153,7 +152,7 @@ fn planned(course: Course) -> Scene {
     scene
 }
 
-/// The ids of the tasks, as the plan has them.
+/// The ids of the tasks, in the order of the plan.
 fn tasks(scene: &Scene) -> Vec<String> {
     let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
     let tree = shown["tree"].as_array().unwrap();
@@ -161,10 +160,10 @@ fn tasks(scene: &Scene) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// Runs the feature at a terminal, where somebody stops the third part and says what they want.
+/// Runs the feature at a terminal, where the user stops the third task and gives guidance.
 fn run_at_a_terminal(scene: &Scene) {
     let mut terminal = Terminal::start(scene.ralph(&["run", FEATURE, "--trust"]), COLUMNS);
-    // A file that is there may still be empty.
+    // An existing file may still be empty.
     let table = scene
         .env
         .sh("cat \"$HOME\"/.local/state/ralph/*/work/*/src/table.rs 2>/dev/null");
@@ -179,14 +178,14 @@ fn run_at_a_terminal(scene: &Scene) {
     }
     terminal.shows("> ");
     terminal.types("\r");
-    terminal.shows("Go on with the task? [Y/n] ");
+    terminal.shows("Continue with the task? [Y/n] ");
     terminal.types("y\r");
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_eq!(left.code, Some(0), "{}", left.bytes);
     assert!(left.is_sane, "{}", left.bytes);
 }
 
-/// What a command prints, without durations.
+/// The output of a command, without durations.
 fn printed(scene: &Scene, arguments: &[&str]) -> String {
     let finished = normal(scene.ralph(arguments).run());
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -200,8 +199,8 @@ fn printed(scene: &Scene, arguments: &[&str]) -> String {
     lines.collect()
 }
 
-/// Compares a text with the file of this name beside this one, and writes that where `INSTA_UPDATE=always` is set.
-fn kept(name: &str, text: &str) {
+/// Compares a text with the snapshot of this name.
+fn assert_kept(name: &str, text: &str) {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path("feature_story");
     settings.set_prepend_module_to_snapshot(false);
@@ -209,8 +208,8 @@ fn kept(name: &str, text: &str) {
     settings.bind(|| assert_snapshot!(name, text));
 }
 
-/// The same with prompts, one a file, without the times that their iterations took.
-fn prompts_kept(kind: &str, prompts: &[String]) {
+/// Compares prompts with their snapshots, without durations.
+fn assert_prompts(kind: &str, prompts: &[String]) {
     for (prompt, number) in prompts.iter().zip(1..) {
         let lines = prompt.lines().map(|line| match line.strip_prefix("- **Duration**: ") {
             Some(time) => format!(
@@ -219,15 +218,15 @@ fn prompts_kept(kind: &str, prompts: &[String]) {
             ),
             None => format!("{line}\n"),
         });
-        kept(&format!("{kind}_{number}"), &lines.collect::<String>());
+        assert_kept(&format!("{kind}_{number}"), &lines.collect::<String>());
     }
 }
 
-/// Checks that the run has left no process and no temporary file.
+/// Checks that the run left no process and no temporary file.
 #[track_caller]
-fn nothing_left(scene: &Scene) {
+fn assert_nothing_left(scene: &Scene) {
     let folder = scene.env.project().parent().unwrap().to_string_lossy().into_owned();
-    // What a command prints has that folder's name hidden.
+    // The output of commands hides the name of that folder.
     let processes = scene.env.sh("ps -eo args=").run().stdout.replace(&folder, "[TMP]");
     let left: Vec<&str> = processes.lines().filter(|line| line.contains("[TMP]")).collect();
     assert_eq!(left, [""; 0]);
@@ -235,34 +234,34 @@ fn nothing_left(scene: &Scene) {
 }
 
 #[test]
-fn a_feature_from_its_plan_to_its_end() {
+fn feature_from_plan_to_done() {
     let scene = planned(Course::Eventful);
     run_at_a_terminal(&scene);
-    nothing_left(&scene);
+    assert_nothing_left(&scene);
     assert_eq!(
         scene.outcomes(),
         ["done", "retried", "done", "interrupted", "done", "done", "done", "done"]
     );
     let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
     assert_eq!(shown["status"], "done", "{shown}");
-    prompts_kept("turn", &scene.agent.prompts());
-    prompts_kept("look", &scene.agent.verifications());
+    assert_prompts("turn", &scene.agent.prompts());
+    assert_prompts("verification", &scene.agent.verifications());
     let tasks = tasks(&scene);
     for (name, command) in [
         ("feature_show", &["feature", "show", FEATURE][..]),
         ("journal_list", &["journal", "list"]),
-        ("log_of_the_refused", &["task", "log", &tasks[1]]),
-        ("log_of_the_stopped", &["task", "log", &tasks[2]]),
+        ("log_refused", &["task", "log", &tasks[1]]),
+        ("log_stopped", &["task", "log", &tasks[2]]),
         ("knowledge_list", &["knowledge", "list"]),
-        ("why_the_lesson_stood", &["why", "7"]),
+        ("why", &["why", "7"]),
         ("status", &["status"]),
     ] {
-        kept(name, &printed(&scene, command));
+        assert_kept(name, &printed(&scene, command));
     }
 }
 
 #[test]
-fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
+fn task_that_needs_memory_fails_without_it() {
     let scene = planned(Course::Smooth);
     let config = scene.env.read(".ralph.toml") + "[execution]\nmax_retries = 0\n";
     scene.env.write(".ralph.toml", config);
@@ -275,7 +274,7 @@ fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
     assert_eq!(scene.env.git(["show", branch.as_str()]), "12.505\n");
     let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
     assert_eq!(shown["tree"][4]["status"], "failed", "{shown}");
-    // The lesson was there: it only did not stand in the prompt.
+    // The knowledge existed but was not in the prompt.
     let known = json(&scene.env, &["knowledge", "list", "--json"]);
     assert_eq!(known.as_array().map(Vec::len), Some(2), "{known}");
     assert!(
@@ -283,5 +282,5 @@ fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
         "{}",
         scene.agent.prompt(5)
     );
-    nothing_left(&scene);
+    assert_nothing_left(&scene);
 }

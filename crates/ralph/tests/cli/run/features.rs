@@ -1,7 +1,7 @@
-//! `ralph run FEATURE`: the tasks of a feature, and what its agents are shown of it.
+//! Tests of `ralph run FEATURE`: the tasks of a feature, and the prompts of its agents.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, if_prompt_holds, remember, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, remember, say, write};
 
 use super::{DONE, Scene, diligent};
 use crate::json;
@@ -28,7 +28,7 @@ Words first, then what is made of them.
 - [ ] Write the command
 ";
 
-/// A feature with its tasks, of which most wait for others.
+/// A feature with its tasks, most of which depend on others.
 fn scene(script: &Script) -> Scene {
     let scene = Scene::new(script);
     scene.env.write("docs/search.md", SPEC);
@@ -58,7 +58,7 @@ fn scene(script: &Script) -> Scene {
     scene
 }
 
-/// The tasks of the feature, as the plan has them.
+/// The tasks of the feature, in the order of the plan.
 fn ids(scene: &Scene) -> [String; 6] {
     let shown = json(&scene.env, &["feature", "show", "search", "--json"]);
     let tree = shown["tree"].as_array().unwrap();
@@ -69,7 +69,7 @@ fn ids(scene: &Scene) -> [String; 6] {
     ids.try_into().unwrap()
 }
 
-/// What stands in a prompt about the task and its feature.
+/// The part of a prompt about the task and its feature.
 fn about_the_task(prompt: &str) -> &str {
     let (_, rest) = prompt.split_once("## Assigned Task\n\n").unwrap();
     rest.split("## Run Journal\n")
@@ -82,20 +82,20 @@ fn about_the_task(prompt: &str) -> &str {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "what two agents are shown stands here")]
-fn the_story_of_a_feature() {
+fn feature_prompts() {
     let work = |name: &str| write(name, "work\n");
-    let lesson = "The stemmer drops umlauts: fold them before words are ranked.";
+    let learning = "The stemmer drops umlauts: fold them before words are ranked.";
     let script = Script::new()
         .turn([
             work("cut.txt"),
             say("<journal>Words end at anything but letters.</journal>"),
             say(DONE),
         ])
-        .turn([work("stem.txt"), remember(lesson), say(DONE)])
+        .turn([work("stem.txt"), remember(learning), say(DONE)])
         .turn([work("count.txt"), say(DONE)])
         .turn([work("index.txt"), say(DONE)])
         .turn([
-            if_prompt_holds(
+            if_prompt_contains(
                 "fold them before",
                 [write("rank.txt", "folded\n")],
                 [write("rank.txt", "raw\n")],
@@ -125,7 +125,7 @@ fn the_story_of_a_feature() {
     assert_snapshot!(about_the_task(&scene.agent.prompt(1)), @"
     **Cut texts into words** (t-9756ce)
 
-    Gates: run these before you claim that it is done, and see them pass:
+    Gates: run these before you report the task done; they must pass:
 
     ```
     test ! -e rank.txt || grep folded rank.txt
@@ -134,13 +134,13 @@ fn the_story_of_a_feature() {
     ### Loop Status
 
     - **Iteration**: 1
-    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Attempt at this task**: 1 of 4, no previous failures
     - **Success rate**: no iterations yet
-    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+    - **Model**: agent's default (no models are configured, so the agent uses its default)
 
     ## Feature Specification
 
-    What is wanted of the feature search as a whole; your task is one part of it:
+    The specification of the whole feature search; your task is one part of it:
 
     ```markdown
     # Search
@@ -154,7 +154,7 @@ fn the_story_of_a_feature() {
 
     ## Feature Plan
 
-    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done; `ralph feature show search` tells:
+    The plan of the feature search; other parts of it are other tasks. Open boxes may be done already; see `ralph feature show search`:
 
     ```markdown
     # Plan
@@ -172,11 +172,11 @@ fn the_story_of_a_feature() {
     assert_snapshot!(about_the_task(&scene.agent.prompt(5)), @"
     **Rank what was found** (t-17fb29)
 
-    Done before it:
+    Completed prerequisites:
 
     - **Build the index** (t-e7f664)
 
-    Gates: run these before you claim that it is done, and see them pass:
+    Gates: run these before you report the task done; they must pass:
 
     ```
     test ! -e rank.txt || grep folded rank.txt
@@ -185,13 +185,13 @@ fn the_story_of_a_feature() {
     ### Loop Status
 
     - **Iteration**: 5
-    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Attempt at this task**: 1 of 4, no previous failures
     - **Success rate**: 4/4, too few to tell
-    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+    - **Model**: agent's default (no models are configured, so the agent uses its default)
 
     ## Feature Specification
 
-    What is wanted of the feature search as a whole; your task is one part of it:
+    The specification of the whole feature search; your task is one part of it:
 
     ```markdown
     # Search
@@ -205,7 +205,7 @@ fn the_story_of_a_feature() {
 
     ## Feature Plan
 
-    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done; `ralph feature show search` tells:
+    The plan of the feature search; other parts of it are other tasks. Open boxes may be done already; see `ralph feature show search`:
 
     ```markdown
     # Plan
@@ -233,7 +233,7 @@ fn the_story_of_a_feature() {
 }
 
 #[test]
-fn a_feature_is_meant_by_its_name_or_id_before_a_file_is() {
+fn feature_name_takes_precedence_over_a_file() {
     let scene = scene(&diligent());
     let task = |what: &str| {
         let shown = scene.run(&[what, "--dry-run"]);
@@ -249,15 +249,15 @@ fn a_feature_is_meant_by_its_name_or_id_before_a_file_is() {
         task("search"),
         (
             cut,
-            "Warning: search is a file as well; `ralph run ./search` runs that.\n".to_owned()
+            "Warning: search is also a file; run it with `ralph run ./search`.\n".to_owned()
         )
     );
-    assert_eq!(task("./search").0, "Task    a new one: of the file");
-    assert_eq!(task("searching").0, "Task    a new one: searching");
+    assert_eq!(task("./search").0, "Task    new: of the file");
+    assert_eq!(task("searching").0, "Task    new: searching");
 }
 
 #[test]
-fn a_feature_with_which_nothing_can_be_begun_says_why() {
+fn idle_feature_says_why() {
     let scene = scene(&diligent());
     let empty = scene.ralph(&["feature", "create", "empty"]).run();
     assert_eq!(empty.code, Some(0));
@@ -266,7 +266,7 @@ fn a_feature_with_which_nothing_can_be_begun_says_why() {
     --- stdout
     The feature empty has no tasks.
     --- stderr
-    Hint: `ralph task import --feature empty` makes them of its plan, `ralph task add TEXT --feature empty` adds one.
+    Hint: Run `ralph task import --feature empty` to import its plan, or `ralph task add TEXT --feature empty` to add a task.
     ");
     let [cut, stem, count, index, rank, command] = ids(&scene);
     for task in [&cut, &count] {
@@ -277,7 +277,7 @@ fn a_feature_with_which_nothing_can_be_begun_says_why() {
     --- stdout
     The feature search waits for t-7e532f (Count the words), t-9756ce (Cut texts into words).
     --- stderr
-    Hint: `ralph run` works on what is ready.
+    Hint: Run `ralph run` to work on the tasks that are ready.
     ");
     for task in [&cut, &stem, &count, &index] {
         scene.env.ok(["task", "done", task]);
@@ -286,9 +286,9 @@ fn a_feature_with_which_nothing_can_be_begun_says_why() {
     assert_snapshot!(scene.run(&["search"]), @"
     exit 4
     --- stdout
-    1 task of the feature search failed, and nothing else of it is ready.
+    1 task of the feature search failed, and nothing else in it is ready.
     --- stderr
-    Hint: `ralph feature show search` shows its tasks, `ralph task reset ID` opens one again.
+    Hint: Run `ralph feature show search` to see its tasks, or `ralph task reset ID` to reopen one.
     ");
     for task in [&rank, &command] {
         scene.env.ok(["task", "done", task]);
@@ -298,7 +298,7 @@ fn a_feature_with_which_nothing_can_be_begun_says_why() {
     --- stdout
     All tasks of the feature search are done.
     --- stderr
-    Hint: `ralph feature show search` shows its tasks, `ralph task reset ID` opens one again.
+    Hint: Run `ralph feature show search` to see its tasks, or `ralph task reset ID` to reopen one.
     ");
     assert_eq!(scene.agent.turns(), 0);
 }

@@ -1,4 +1,4 @@
-//! `ralph run FILE`: checklists, user stories, prompts, and files that are none of these.
+//! Tests of `ralph run FILE`: checklists, user stories, prompts and invalid files.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
@@ -7,7 +7,7 @@ use super::{Scene, diligent, normal};
 use crate::changes;
 
 #[test]
-fn a_checklist_is_run_once_however_often_it_is_called() {
+fn checklist_is_run_once() {
     let scene = Scene::new(&diligent());
     let plan = "# Plan\n\n- [ ] one\n- [x] two\n- [ ] three\n  - [ ] a part\n";
     scene.env.write("plan.md", plan);
@@ -18,11 +18,11 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-90150280 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-90150280 started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
     11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-01b5b9] iteration 2: a part
@@ -36,7 +36,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     --- stdout
     All items of plan.md are done.
     --- stderr
-    Hint: `ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.
+    Hint: Run `ralph task tree t-025cc1` to see its subtasks, or `ralph task reset ID` to reopen one.
     "#);
     assert_eq!(scene.agent.turns(), 2, "`two` was ticked, and `three` is its part");
 
@@ -51,7 +51,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     };
     assert_eq!(first_line(), "Task    none is ready: All items of plan.md are done.");
     scene.env.write("plan.md", format!("{plan}- [ ] four\n- [x] five\n"));
-    assert_eq!(first_line(), "Task    a new one: four");
+    assert_eq!(first_line(), "Task    new: four");
     let finished = scene.run(&["plan.md"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.agent.turns(), 3);
@@ -59,7 +59,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
 }
 
 #[test]
-fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
+fn other_files_are_prompts_repeated_until_complete() {
     let script = Script::new()
         .turn([write("a.txt", "1"), say("The first half.")])
         .turn([write("b-{turn}.txt", "2"), say("<promise>COMPLETE</promise>")]);
@@ -70,14 +70,14 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     exit 0
     --- stdout
     Everything is done.
-    2 rounds: 1 task done
+    2 iterations: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
@@ -86,7 +86,7 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     assert!(scene.agent.prompt(2).contains("Port the parser."));
-    // It came to its end; whoever calls it again wants it again.
+    // A completed prompt starts again when it is called again.
     let finished = scene.run(&["PROMPT.md"]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(0), 3), "{finished}");
     let finished = scene.run(&["what to do"]);
@@ -98,34 +98,34 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
 }
 
 #[test]
-fn a_prompt_that_is_never_complete_ends_with_its_limit() {
+fn incomplete_prompt_ends_at_its_limit() {
     let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
     scene.env.write("PROMPT.md", "Port the parser.\n");
     assert_snapshot!(scene.run(&["PROMPT.md", "--limit", "2"]), @"
     exit 4
     --- stdout
     The limit of 2 iterations is reached.
-    2 rounds
+    2 iterations
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
-    Hint: `ralph run PROMPT.md --limit 2 --agent [agent]` goes on.
+    Hint: Run `ralph run PROMPT.md --limit 2 --agent [agent]` to continue.
     ");
     assert_eq!(scene.agent.turns(), 2);
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_refused_in_one_line() {
+fn unusable_files_are_refused() {
     let scene = Scene::new(&diligent());
     scene.env.write("empty.md", " \n\n");
     scene.env.write("large.md", "x".repeat((1 << 20) + 1));
@@ -161,30 +161,30 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
         }
     }
     assert_snapshot!(said, @"
-    2 Error: there is no file missing.md
-    Hint: if it is a text, say in more words what is to be done
-    2 Error: there is no file prd.json
-    Hint: if it is a text, say in more words what is to be done
-    2 Error: there is no file src/main
-    Hint: if it is a text, say in more words what is to be done
-    2 Error: there is no file notes.TXT
-    Hint: if it is a text, say in more words what is to be done
+    2 Error: file not found: missing.md
+    Hint: if it is a task, describe it in more words
+    2 Error: file not found: prd.json
+    Hint: if it is a task, describe it in more words
+    2 Error: file not found: src/main
+    Hint: if it is a task, describe it in more words
+    2 Error: file not found: notes.TXT
+    Hint: if it is a task, describe it in more words
     2 Error: [TMP]/project/empty.md is empty, so there is nothing to do
     2 Error: [TMP]/project/large.md has 1048577 bytes; a prompt has at most 1048576
     2 Error: [TMP]/project/latin.md is not UTF-8 text (byte 3)
-    2 Error: folder.md is a folder, and only a file can be run
-    Hint: if it is a text, say in more words what is to be done
-    2 Error: folder is a folder, and only a file can be run
-    Hint: if it is a text, say in more words what is to be done
+    2 Error: folder.md is a folder; only a file can be run
+    Hint: if it is a task, describe it in more words
+    2 Error: folder is a folder; only a file can be run
+    Hint: if it is a task, describe it in more words
     2 Error: the text is blank, so there is nothing to do
     1 Error: there is no task t-ffffff
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     1 Error: there is no task t-1a2b3cd
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     1 Error: there is no task t-mistyped
-    Hint: `ralph task list --all` shows what there is
+    Hint: `ralph task list --all` lists all tasks
     1 Error: there is no feature f-1a2b3c
-    Hint: `ralph feature list` shows what there is
+    Hint: `ralph feature list` lists all features
     ");
     let changed = changes(&before, &scene.env.tree());
     assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");
@@ -192,18 +192,18 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs() {
+fn file_names_with_spaces_and_sizes_of_texts() {
     let scene = Scene::new(&diligent());
     scene.env.write("my plan.md", "- [ ] one\n");
     let shown = |what: &str| scene.run(&[what, "--dry-run"]).stdout;
-    assert!(shown("my plan.md").starts_with("Task    a new one: one\n"));
+    assert!(shown("my plan.md").starts_with("Task    new: one\n"));
     let text = shown("mend my plan.md");
-    assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
+    assert!(text.starts_with("Task    new: mend my plan.md\n"), "{text}");
     assert!(text.contains("\nPrompt  "), "{text}");
 }
 
 #[test]
-fn a_list_that_was_imported_is_run_and_not_made_anew() {
+fn imported_list_is_run_without_duplicates() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n  - [ ] a part\n- [ ] two\n");
     let imported = scene.ralph(&["task", "import", "plan.md"]).run();
@@ -224,7 +224,7 @@ fn a_list_that_was_imported_is_run_and_not_made_anew() {
 }
 
 #[test]
-fn the_hint_repeats_the_file_as_it_was_typed() {
+fn hint_repeats_the_file_as_typed() {
     let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
     std::fs::create_dir(scene.env.path("sub")).unwrap();
     scene.env.write("sub/my prompt", "Port the parser.\n");
@@ -235,26 +235,26 @@ fn the_hint_repeats_the_file_as_it_was_typed() {
     };
     assert_eq!(
         hint("sub", "my prompt"),
-        "Hint: `ralph run 'my prompt' --limit 1 --agent [agent]` goes on."
+        "Hint: Run `ralph run 'my prompt' --limit 1 --agent [agent]` to continue."
     );
     assert_eq!(
         hint("", "./sub/my prompt"),
-        "Hint: `ralph run './sub/my prompt' --limit 1 --agent [agent]` goes on."
+        "Hint: Run `ralph run './sub/my prompt' --limit 1 --agent [agent]` to continue."
     );
     assert_eq!(scene.open_tasks().len(), 1, "it is the same file");
 }
 
 #[test]
-fn the_command_of_the_hint_goes_on_as_the_run_was_begun() {
+fn hint_repeats_the_flags() {
     let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
     scene.env.write("PROMPT.md", "Port the parser.\n");
     let flags = ["PROMPT.md", "--limit", "1", "--model", "o'brien", "--without-memory"];
     let finished = scene.invocation(&flags).run();
     let hint = finished.stderr.lines().last().unwrap();
     let again = hint
-        .strip_prefix("Hint: `ralph ")
+        .strip_prefix("Hint: Run `ralph ")
         .unwrap()
-        .strip_suffix("` goes on.")
+        .strip_suffix("` to continue.")
         .unwrap();
     assert!(
         again.contains("--without-memory --limit 1 --model 'o'\\''brien' --agent "),
@@ -267,14 +267,14 @@ fn the_command_of_the_hint_goes_on_as_the_run_was_begun() {
 }
 
 #[test]
-fn user_stories_are_run_as_the_tasks_that_they_are() {
+fn user_stories_are_run_as_tasks() {
     let scene = Scene::new(&diligent());
     let stories = r#"{"userStories": [{"id": "US-1", "title": "Log in", "priority": 2},
         {"id": "US-2", "title": "Set up", "priority": 1}, {"id": "US-3", "title": "Log out", "passes": true}]}"#;
     scene.env.write("prd.json", stories);
     scene.env.write("other.json", "{}");
     let shown = scene.run(&["prd.json", "--dry-run"]).stdout;
-    assert!(shown.starts_with("Task    a new one: US-2: Set up\n"), "{shown}");
+    assert!(shown.starts_with("Task    new: US-2: Set up\n"), "{shown}");
     let finished = scene.run(&["prd.json"]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
     assert!(scene.agent.prompt(1).contains("US-2: Set up"));
@@ -282,6 +282,6 @@ fn user_stories_are_run_as_the_tasks_that_they_are() {
     assert_snapshot!(refused, @r#"
     exit 1
     --- stderr
-    Error: nothing was imported from other.json: it has no "userStories"
+    Error: nothing was imported from other.json: no "userStories"
     "#);
 }

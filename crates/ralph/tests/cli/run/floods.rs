@@ -1,15 +1,15 @@
-//! An agent that prints without end, and what ralph needs to hear it out: not more memory than for one that is brief.
+//! Tests that an agent with endless output needs no more memory than a brief one.
 
 use ralph_testkit::scripted::Script;
 use serde_json::json;
 
 use super::Scene;
 
-/// The most memory that the process may have had, in KiB. Some 30 MiB of it are the program itself, built without optimisation.
+/// The peak memory of the process, in KiB. The unoptimized program itself takes about 30 MiB.
 const MOST_KIBIBYTES: u64 = 80 << 10;
 
-/// A hundred megabytes in every bad form: one line, a line of JSON that is as long as a line may be, half of one, bytes that
-/// are no text, zeros, many short lines, errors.
+/// 100 MB in every bad form: one line, a JSON line of the maximum length, half of one, invalid UTF-8, zeros, many short
+/// lines, errors.
 const FLOOD: &str = r#"
 x() { head -c "$1" /dev/zero | tr '\0' "$2"; }
 x 40000000 x; echo
@@ -21,7 +21,7 @@ yes 'a line' | head -c 1000000; echo
 yes 'an error' | head -c 20000000 >&2
 "#;
 
-/// How an agent of this kind says that it is done.
+/// How an agent of this kind reports that it is done.
 fn last_words(kind: &str, task: &str) -> String {
     let done = format!("<task-done>{task}</task-done>");
     if kind == "command" {
@@ -34,10 +34,10 @@ fn last_words(kind: &str, task: &str) -> String {
 }
 
 #[test]
-fn what_an_agent_prints_does_not_fill_the_memory() {
+fn output_floods_do_not_fill_memory() {
     let scene = Scene::new(&Script::new());
     for kind in ["command", "claude"] {
-        // The gate is asked when all was heard, and its parent is ralph itself.
+        // The gate runs after all output was read, and its parent is ralph itself.
         let gate = format!("[verify]\ncommands = [\"grep VmHWM /proc/$PPID/status > {kind}\"]\n");
         let settings =
             format!("{gate}[limits]\noutput_bytes = 0\n[agent]\nkind = \"{kind}\"\n[execution]\nverify = false\n");

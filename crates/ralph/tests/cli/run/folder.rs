@@ -1,4 +1,4 @@
-//! What is kept of every iteration: the prompt, the transcript, the result, the difference.
+//! Tests of the files of an iteration: prompt, transcript, result and diff.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn run_folder(scene: &Scene) -> String {
 }
 
 #[test]
-fn an_iteration_leaves_its_prompt_its_transcript_its_result_and_its_difference() {
+fn iteration_leaves_prompt_transcript_result_and_diff() {
     let script = Script::new().turn([
         say("{\"not\": \"a record\"}"),
         say("plain \u{1b}[31mtext\u{7}"),
@@ -53,7 +53,7 @@ fn an_iteration_leaves_its_prompt_its_transcript_its_result_and_its_difference()
 }
 
 #[test]
-fn nobody_else_may_read_what_an_agent_said() {
+fn files_of_an_iteration_are_private() {
     let scene = Scene::new(&Script::new().turn([write("a.txt", "x"), say(DONE)]));
     let finished = scene.run(&["one"]);
     assert_eq!(finished.code, Some(0), "{finished}");

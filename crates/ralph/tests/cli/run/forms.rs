@@ -1,13 +1,13 @@
-//! What can be run: everything, a task, a text, a checklist, a prompt; and what cannot.
+//! Tests of what can be run: everything, a task, a text, a checklist, a prompt; and of what cannot.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, say, write};
 
 use super::{DONE, Scene, diligent, normal};
 use crate::{changes, env, foreign_database};
 
 #[test]
-fn without_tasks_there_is_nothing_to_do() {
+fn nothing_to_do_without_tasks() {
     let scene = Scene::new(&diligent());
     assert_snapshot!(scene.run(&[]), @r#"
     exit 3
@@ -15,15 +15,15 @@ fn without_tasks_there_is_nothing_to_do() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-89025cc1 begins.
-    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-89025cc1 started.
+    Hint: Add a task with `ralph task add "TITLE"`, or add and run one with `ralph run "TEXT"`.
     "#);
     assert_eq!(scene.agent.turns(), 0);
 }
 
 #[test]
-fn all_tasks_are_run_in_their_order() {
+fn all_tasks_run_in_order() {
     let scene = Scene::new(&diligent());
     scene.env.ok(["init"]);
     for (title, priority) in [("second", "5"), ("first", "1")] {
@@ -37,11 +37,11 @@ fn all_tasks_are_run_in_their_order() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-db018fed begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-db018fed started.
     11:20:00 gate passed: true
     11:20:00 [t-9756ce] iteration 1: first
-    11:20:00 [t-9756ce] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-9756ce] prompt: [n] tokens, nothing from memory
     11:20:00 [t-9756ce] gate passed: true
     11:20:00 [t-9756ce] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: second
@@ -55,15 +55,15 @@ fn all_tasks_are_run_in_their_order() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-e2338aca begins.
-    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-e2338aca started.
+    Hint: Add a task with `ralph task add "TITLE"`, or add and run one with `ralph run "TEXT"`.
     "#);
     assert_eq!(scene.agent.turns(), 2);
 }
 
 #[test]
-fn a_task_is_named_by_the_beginning_of_its_id() {
+fn task_is_found_by_id_prefix() {
     let scene = Scene::new(&diligent());
     let add = |title: &str| {
         let added = scene.ralph(&["task", "add", title]).run();
@@ -77,7 +77,7 @@ fn a_task_is_named_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn a_text_becomes_a_task_without_any_preparation() {
+fn text_becomes_a_task() {
     let scene = Scene::new(&diligent());
     assert_snapshot!(scene.run(&["mend the login page\nIt says 500 when the password is empty."]), @"
     exit 0
@@ -87,11 +87,11 @@ fn a_text_becomes_a_task_without_any_preparation() {
     --- stderr
     Task t-025cc1: mend the login page
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: mend the login page
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     ");
@@ -101,20 +101,20 @@ fn a_text_becomes_a_task_without_any_preparation() {
 }
 
 #[test]
-fn a_text_with_a_secret_in_it_is_refused() {
+fn text_with_a_secret_is_refused() {
     let scene = Scene::new(&diligent());
     let secret = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     assert_snapshot!(scene.run(&[&format!("push with {secret}")]), @"
     exit 2
     --- stderr
-    Error: line [n] of the text looks like it holds a secret (GitHub token), so it was not stored
-    Hint: take it out; the agent can read it from a file or from its environment
+    Error: line [n] of the text looks like a secret (GitHub token); nothing was stored
+    Hint: remove it; the agent can read it from a file or from its environment
     ");
     assert_eq!(scene.agent.turns(), 0);
 }
 
 #[test]
-fn a_checklist_with_a_secret_in_it_is_refused_and_makes_nothing() {
+fn checklist_with_a_secret_is_refused() {
     let scene = Scene::new(&diligent());
     let secret = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     scene
@@ -125,7 +125,7 @@ fn a_checklist_with_a_secret_in_it_is_refused_and_makes_nothing() {
     assert!(
         refused
             .stderr
-            .starts_with("Error: plan.md: line [n] of the text looks like it holds a secret (GitHub token)"),
+            .starts_with("Error: plan.md: line [n] of the text looks like a secret (GitHub token)"),
         "{refused}"
     );
     assert_eq!((scene.agent.turns(), scene.open_tasks()), (0, Vec::new()));
@@ -139,16 +139,16 @@ fn wrong_flags_are_refused() {
         assert_eq!(finished.code, Some(2), "{finished}");
         finished.stderr.lines().next().unwrap_or_default().to_owned()
     };
-    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': allowed is a whole number from 1");
-    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': allowed is a whole number from 1");
-    assert_snapshot!(first_line(&["--limit", "-1"]), @"error: invalid value '-1' for '--limit <N>': allowed is a whole number from 1");
-    assert_snapshot!(first_line(&["--limit", "99999999999"]), @"error: invalid value '99999999999' for '--limit <N>': it is too large");
-    assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "cost-optimized", "escalate", "fixed" or "plan-then-execute""#);
+    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': expected a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': expected a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "-1"]), @"error: invalid value '-1' for '--limit <N>': expected a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "99999999999"]), @"error: invalid value '99999999999' for '--limit <N>': too large");
+    assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': expected "cost-optimized", "escalate", "fixed" or "plan-then-execute""#);
     let without_quotes = scene.run(&["two", "words"]);
     assert!(
         without_quotes
             .stderr
-            .ends_with("A text of several words goes in quotes.\n"),
+            .ends_with("Put a text of several words in quotes.\n"),
         "{without_quotes}"
     );
     assert_snapshot!(first_line(&["two", "words"]), @"error: unexpected argument 'words' found");
@@ -156,7 +156,7 @@ fn wrong_flags_are_refused() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is what the command prints")]
-fn a_dry_run_starts_nothing_and_changes_nothing() {
+fn dry_run_changes_nothing() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [x] one\n- [ ] two\n");
     scene.env.write("done.md", "- [x] one\n");
@@ -177,11 +177,11 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    t-025cc1 mend the parser
     Agent   scripted-agent (from --agent)
-    Model   middle (cost-optimized: too little on record to tell)
+    Model   middle (cost-optimized: not enough history)
     Gates   make test
             make lint
-    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
-    Prompt  [n] tokens, [n] of them the same in every prompt
+    Verify  No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent
+    Prompt  [n] tokens, [n] of them identical in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "--model", "huge"]), @"
     exit 0
@@ -191,8 +191,8 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   huge (you asked for it)
     Gates   make test
             make lint
-    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
-    Prompt  [n] tokens, [n] of them the same in every prompt
+    Verify  No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent
+    Prompt  [n] tokens, [n] of them identical in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "--model-strategy", "plan-then-execute"]), @"
     exit 0
@@ -202,19 +202,19 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   big (plan-then-execute: the first iteration plans)
     Gates   make test
             make lint
-    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
-    Prompt  [n] tokens, [n] of them the same in every prompt
+    Verify  No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent
+    Prompt  [n] tokens, [n] of them identical in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "plan.md"]), @"
     exit 0
     --- stdout
-    Task    a new one: two
+    Task    new: two
     Agent   scripted-agent (from --agent)
-    Model   middle (cost-optimized: too little on record to tell)
+    Model   middle (cost-optimized: not enough history)
     Gates   make test
             make lint
-    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
-    Prompt  [n] tokens, [n] of them the same in every prompt
+    Verify  No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent
+    Prompt  [n] tokens, [n] of them identical in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "done.md"]), @"
     exit 3
@@ -223,17 +223,17 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Agent   scripted-agent (from --agent)
     Gates   make test
             make lint
-    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
+    Verify  No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent
     ");
     let mut changed = changes(&before, &scene.env.tree());
-    // The search index follows the notes whoever reads them.
+    // Any reader updates the search index.
     changed.retain(|name| !name.starts_with(".ralph/index.db"));
     assert_eq!(changed, [""; 0]);
     assert_eq!(scene.agent.turns(), 0);
 }
 
 #[test]
-fn models_go_to_the_agent_by_strategy_or_by_name() {
+fn models_are_chosen_by_strategy_or_flag() {
     let scene = Scene::new(&diligent());
     scene.env.write(
         ".ralph.toml",
@@ -247,11 +247,11 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     3 iterations: 3 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-d101b5b9 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-d101b5b9 started.
     11:20:00 gate passed: true
     11:20:00 [t-8eec67] iteration 1: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing from memory
     11:20:00 [t-8eec67] model: big (plan-then-execute: the first iteration plans)
     11:20:00 [t-8eec67] gate passed: true
     11:20:00 [t-8eec67] done (1 file changed)
@@ -275,22 +275,25 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
 }
 
 #[test]
-fn a_run_looks_the_same_whether_or_not_finished_work_is_looked_at_again() {
-    let scene =
-        Scene::new(&Script::new().turn([if_prompt_holds("one", [write("a.txt", "x"), say(DONE)], [say("what?")])]));
+fn no_verify_prints_the_same_run() {
+    let scene = Scene::new(&Script::new().turn([if_prompt_contains(
+        "one",
+        [write("a.txt", "x"), say(DONE)],
+        [say("what?")],
+    )]));
     let finished = scene.run(&["one", "--no-verify"]);
     assert_eq!(finished.code, Some(0), "{finished}");
 }
 
 #[test]
-fn the_database_of_another_tool_is_refused_and_left_alone() {
+fn foreign_database_is_refused_unchanged() {
     let scene = Scene::new(&diligent());
     scene.env.write(".ralph/progress.db", foreign_database());
     assert_snapshot!(scene.run(&["a text"]), @"
     exit 1
     --- stderr
     Error: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone
-    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv [TMP]/project/.ralph/progress.db [TMP]/project/.ralph/progress.db.other`, and ralph starts a history of its own
+    Hint: if it belongs to RefoundAI's ralph, run `ralph import refound`; otherwise `mv [TMP]/project/.ralph/progress.db [TMP]/project/.ralph/progress.db.other`; ralph then starts a new history
     ");
     let bytes = std::fs::read(scene.env.path(".ralph/progress.db")).unwrap();
     assert_eq!(bytes, foreign_database());
@@ -298,19 +301,19 @@ fn the_database_of_another_tool_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_fault_of_the_configuration_stops_a_run_before_it_begins() {
+fn configuration_error_stops_the_run_early() {
     let scene = Scene::new(&diligent());
     scene.env.write(".ralph.toml", "[verify]\ncommands = 3\n");
     assert_snapshot!(scene.run(&["a text"]), @"
     exit 1
     --- stderr
-    Error: .ralph.toml:2: verify.commands is 3; allowed is a list of strings, none of them blank
+    Error: .ralph.toml:2: verify.commands is 3; expected a list of non-blank strings
     ");
     assert_eq!(scene.agent.turns(), 0);
 }
 
 #[test]
-fn a_project_that_cannot_be_written_is_refused_in_one_line() {
+fn read_only_project_is_refused() {
     let env = env();
     env.write("seen.txt", "x");
     let invocation = env.ralph_as_plain_user(["run", "--agent", "true", "a text"]);
@@ -322,7 +325,7 @@ fn a_project_that_cannot_be_written_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
+fn idle_task_says_why() {
     let scene = Scene::new(&diligent());
     let add = |arguments: &[&str]| {
         let added = scene.ralph(&[&["task", "add"], arguments].concat()).run();
@@ -375,29 +378,29 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
         assert_eq!(shown.stderr, finished.stderr, "what helps is told as well");
     }
     assert_snapshot!(named(said), @"
-    3 DONE is done already.
-    Hint: `ralph task reset DONE` opens it again.
+    3 DONE is already done.
+    Hint: Run `ralph task reset DONE` to reopen it.
     4 FAILED has failed.
-    Hint: `ralph task reset FAILED` opens it again, `ralph task show FAILED` shows what happened.
+    Hint: Run `ralph task show FAILED` to see what happened, or `ralph task reset FAILED` to reopen it.
     4 WAITING waits for FIRST (first).
-    Hint: `ralph run` works on what is ready.
-    4 BEHIND waits for FAILED (given up), which needs a person.
-    Hint: `ralph run` works on what is ready.
+    Hint: Run `ralph run` to work on the tasks that are ready.
+    4 BEHIND waits for FAILED (given up), which needs attention.
+    Hint: Run `ralph run` to work on the tasks that are ready.
     4 PARENT waits for FIRST (first).
-    Hint: `ralph run` works on what is ready.
-    4 1 task of BROKEN failed, and nothing else of it is ready.
-    Hint: `ralph task reset BROKEN --all` opens what has failed, `ralph task tree BROKEN` shows it.
+    Hint: Run `ralph run` to work on the tasks that are ready.
+    4 1 task of BROKEN failed, and nothing else in it is ready.
+    Hint: Run `ralph task tree BROKEN` to see failures, `ralph task reset BROKEN --all` to reopen them.
     ");
     let shown = named(scene.env.ok(["task", "show", &parent]));
-    assert!(shown.contains("\nready: no: it waits for FIRST (first)\n"), "{shown}");
+    assert!(shown.contains("\nready: no: it depends on FIRST (first)\n"), "{shown}");
     assert_eq!(scene.agent.turns(), 0);
 }
 
 #[test]
-fn the_boxes_of_done_tasks_are_ticked_when_the_run_ends() {
+fn boxes_of_done_tasks_are_ticked_at_the_end() {
     let fails = [say("<task-failed>{task} no</task-failed>")];
     let works = [write("{task}.txt", "x"), say(DONE)];
-    let scene = Scene::new(&Script::new().turn([if_prompt_holds("**two**", fails, works)]));
+    let scene = Scene::new(&Script::new().turn([if_prompt_contains("**two**", fails, works)]));
     scene.env.write(crate::USER_CONFIG, "[execution]\nmax_retries = 0\n");
     scene.env.write(
         "plan.md",

@@ -1,4 +1,4 @@
-//! Gates decide whether what an agent calls done is done.
+//! Tests of gates, which decide whether a reported task is done.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
@@ -12,7 +12,7 @@ fn with_gates(script: &Script, gates: &str) -> Scene {
 }
 
 #[test]
-fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
+fn failing_gate_retries_with_its_output() {
     let script = Script::new()
         .turn([write("good.txt", "bad\n"), say(DONE)])
         .turn([write("good.txt", "good\n"), say(DONE)]);
@@ -29,12 +29,12 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
       verify.commands = test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] gate failed (exit code 1): test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     11:20:00 [t-025cc1] retried: it is bad (1 file changed)
@@ -46,7 +46,7 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     assert_eq!(scene.outcomes(), ["retried", "done"]);
     assert!(scene.agent.prompt(2).contains("it is bad"), "{}", scene.agent.prompt(2));
     let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
-    let (_, report) = shown.split_once("report      as ralph saw it, signature ").unwrap();
+    let (_, report) = shown.split_once("report      written by ralph, signature ").unwrap();
     let (_, told) = report.split_once('\n').unwrap();
     assert_snapshot!(told, @"
     tried       It said nothing about what it did. It changed good.txt.
@@ -63,7 +63,7 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
 }
 
 #[test]
-fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault() {
+fn gate_failing_before_the_run_does_not_refuse() {
     let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
     let scene = with_gates(&script, "[verify]\ncommands = [\"echo old trouble; exit 1\"]\n");
     assert_snapshot!(scene.run(&["one", "--trust"]), @"
@@ -71,22 +71,22 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     --- stdout
     1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`.
     1 iteration: 1 task done, 1 unverified
-    Still failing, as before the run: echo old trouble; exit 1: old trouble
+    Still failing, as before this run: echo old trouble; exit 1: old trouble
     --- stderr
     Confirmed what this project may do on your machine:
       verify.commands = echo old trouble; exit 1
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 red before anything was done: echo old trouble; exit 1: old trouble
+    11:20:00 already failing before this run: echo old trouble; exit 1: old trouble
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate failed (exit code 1): echo old trouble; exit 1
     11:20:00 [t-025cc1] done: The gate `echo old trouble; exit 1` still fails, as before the run. (1 file changed)
     11:20:00 [t-025cc1] unverified: no gate or verifier confirmed it
-    Hint: A gate that passes (`[verify] commands` in .ralph.toml) or a verifier confirms finished work.
+    Hint: Set a gate (`[verify] commands` in .ralph.toml) or a verifier to confirm finished work.
     ");
     let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
     assert!(
@@ -101,29 +101,29 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
 }
 
 #[test]
-fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
+fn gate_timeout_ends_all_its_processes() {
     let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
     let gates = "[verify]\ncommands = [\"test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }\"]\ntimeout = \"1s\"\n[execution]\nmax_retries = 0\n";
     let scene = with_gates(&script, gates);
     assert_snapshot!(scene.run(&["one", "--trust"]), @"
     exit 4
     --- stdout
-    The rest is for you: 1 task has failed.
+    Stopped: 1 task failed.
     1 iteration: no task done, 1 failed
     --- stderr
     Confirmed what this project may do on your machine:
       verify.commands = test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate took longer than `[verify] timeout` allows: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than `[verify] timeout` allows. (1 file changed)
-    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
+    11:20:00 [t-025cc1] Gave up: no attempts are left.
+    Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.
     ");
     for sleep in ["sleep 31001", "sleep 31002"] {
         let left = scene.env.sh(&format!("ps -eo args | grep -Fx '{sleep}'")).run();
@@ -132,7 +132,7 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
 }
 
 #[test]
-fn gates_are_asked_also_when_nobody_looks_at_the_work_again() {
+fn gates_run_without_a_verifier() {
     let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
     let gates = "[verify]\ncommands = [\"test ! -e a.txt\"]\n[execution]\nmax_retries = 0\n";
     let scene = with_gates(&script, gates);
@@ -142,7 +142,7 @@ fn gates_are_asked_also_when_nobody_looks_at_the_work_again() {
 }
 
 #[test]
-fn a_task_that_is_done_says_its_commit_and_one_that_changed_nothing_does_not() {
+fn done_task_shows_its_commit_if_any() {
     let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
     let scene = with_gates(&script, "[git]\ncommit = \"task\"\n");
     let refused = scene.run(&["one", "--trust"]);

@@ -1,8 +1,7 @@
-//! Ctrl+C at a real terminal: the turn is stopped, the person is asked what should be done differently, and the run goes on
-//! with that or ends.
+//! Tests of Ctrl+C at a real terminal: the turn stops, the user is asked for guidance, and the run continues or ends.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, daemon, hang, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Script, daemon, hang, if_prompt_contains, say, write};
 use ralph_testkit::{Terminal, TestEnv};
 
 use super::signals::{assert_gone, until};
@@ -12,9 +11,9 @@ const COLUMNS: u16 = 120;
 const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
 const QUESTION: &str = "What should it do differently?";
-const GO_ON: &str = "Go on with the task? [Y/n] ";
+const GO_ON: &str = "Continue with the task? [Y/n] ";
 
-/// An agent that gets stuck, until its prompt holds what the person has to say.
+/// An agent that is stuck until its prompt contains the user's guidance.
 fn stuck() -> Script {
     Script::new()
         .turn([
@@ -22,21 +21,21 @@ fn stuck() -> Script {
             write("half.txt", "x"),
             hang(),
         ])
-        .turn([if_prompt_holds(
+        .turn([if_prompt_contains(
             "use the other parser",
             [write("whole.txt", "x"), say(DONE)],
             [hang()],
         )])
 }
 
-/// A run whose agent works, at a terminal.
+/// A run at a terminal with a working agent.
 fn working(scene: &Scene) -> Terminal {
     let terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
     until("half.txt", || scene.env.path("half.txt").exists());
     terminal
 }
 
-/// The same after the first Ctrl+C, when it asks.
+/// The same run after the first Ctrl+C, when it asks.
 fn asked(scene: &Scene) -> Terminal {
     let mut terminal = working(scene);
     terminal.types(CTRL_C);
@@ -60,7 +59,7 @@ fn task(scene: &Scene) -> (String, String) {
 }
 
 #[test]
-fn fault_1_guidance_reaches_the_task_the_journal_and_the_next_prompt_and_the_run_goes_on() {
+fn fault_1_guidance_is_recorded_and_in_the_next_prompt() {
     let scene = Scene::new(&stuck());
     let mut terminal = asked(&scene);
     terminal.types("use the other parser\r");
@@ -72,7 +71,7 @@ fn fault_1_guidance_reaches_the_task_the_journal_and_the_next_prompt_and_the_run
     terminal.types("\r");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(0), "{shown}");
-    assert!(shown.contains("noted: your guidance stands in the task"), "{shown}");
+    assert!(shown.contains("saved your guidance in the task"), "{shown}");
     assert!(shown.contains("Everything is done."), "{shown}");
     let prompt = scene.agent.prompt(2);
     let from = prompt.find("Guidance from the user, given on ").unwrap();
@@ -90,7 +89,7 @@ fn fault_1_guidance_reaches_the_task_the_journal_and_the_next_prompt_and_the_run
 }
 
 #[test]
-fn whoever_wants_to_stop_after_all_finds_their_guidance_in_the_task() {
+fn guidance_is_kept_when_the_run_stops() {
     let scene = Scene::new(&stuck());
     let mut terminal = asked(&scene);
     terminal.types("use the other parser\r\r");
@@ -108,17 +107,17 @@ fn whoever_wants_to_stop_after_all_finds_their_guidance_in_the_task() {
         panic!("{log}")
     };
     assert!(
-        interrupted.contains("interrupted: It was stopped, with guidance"),
+        interrupted.contains("interrupted: Stopped on request, with guidance"),
         "{log}"
     );
     assert_eq!(*guidance, "Guidance: use the other parser");
-    // The next run goes on with it.
+    // The next run continues with it.
     let again = scene.run(&[]);
     assert_eq!(again.code, Some(0), "{again}");
 }
 
 #[test]
-fn the_second_ctrl_c_while_it_asks_ends_the_run_and_keeps_finished_lines() {
+fn ctrl_c_during_guidance_keeps_finished_lines() {
     for lines in ["", "use the other parser\r"] {
         let scene = Scene::new(&stuck());
         let mut terminal = asked(&scene);
@@ -131,7 +130,7 @@ fn the_second_ctrl_c_while_it_asks_ends_the_run_and_keeps_finished_lines() {
         terminal.types(CTRL_C);
         let (code, shown) = terminal.end();
         assert_eq!(code, Some(130), "{shown}");
-        assert!(shown.contains("It was stopped"), "it ends in good order: {shown}");
+        assert!(shown.contains("Stopped on request"), "it ends in good order: {shown}");
         assert_eq!(scene.outcomes(), ["interrupted"]);
         let (description, _) = task(&scene);
         assert_eq!(description.contains("use the other parser"), !lines.is_empty());
@@ -140,7 +139,7 @@ fn the_second_ctrl_c_while_it_asks_ends_the_run_and_keeps_finished_lines() {
 }
 
 #[test]
-fn the_second_ctrl_c_at_the_last_question_ends_the_run_too() {
+fn ctrl_c_at_the_last_question_ends_the_run() {
     let scene = Scene::new(&stuck());
     let mut terminal = asked(&scene);
     terminal.types("use the other parser\r\r");
@@ -152,7 +151,7 @@ fn the_second_ctrl_c_at_the_last_question_ends_the_run_too() {
 }
 
 #[test]
-fn nothing_to_say_leaves_the_task_as_it_was() {
+fn empty_guidance_leaves_the_task_unchanged() {
     let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]).turn([say(DONE)]));
     let mut terminal = asked(&scene);
     terminal.types("\r");
@@ -160,13 +159,13 @@ fn nothing_to_say_leaves_the_task_as_it_was() {
     terminal.types("y\r");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(0), "{shown}");
-    assert!(!shown.contains("noted"), "{shown}");
+    assert!(!shown.contains("saved your guidance"), "{shown}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
     assert!(!scene.agent.prompt(2).contains("Guidance from the user"));
 }
 
 #[test]
-fn the_end_of_the_input_says_nothing_and_stops() {
+fn end_of_input_stops_without_guidance() {
     let scene = Scene::new(&stuck());
     let mut terminal = asked(&scene);
     terminal.types(CTRL_D);
@@ -177,7 +176,7 @@ fn the_end_of_the_input_says_nothing_and_stops() {
 }
 
 #[test]
-fn after_a_question_the_next_ctrl_c_is_the_first_again_and_the_run_lives_on() {
+fn ctrl_c_count_restarts_after_guidance() {
     let stuck = || [write("half-{turn}.txt", "x"), hang()];
     let script = Script::new().turn(stuck()).turn(stuck()).turn([say(DONE)]);
     let scene = Scene::new(&script);
@@ -202,7 +201,7 @@ fn after_a_question_the_next_ctrl_c_is_the_first_again_and_the_run_lives_on() {
 }
 
 #[test]
-fn a_prompt_that_is_run_again_keeps_what_was_said_about_it() {
+fn prompt_run_again_keeps_its_guidance() {
     let script = Script::new()
         .turn([write("half.txt", "x"), hang()])
         .turn([say("<promise>COMPLETE</promise>")]);
@@ -229,7 +228,7 @@ fn a_prompt_that_is_run_again_keeps_what_was_said_about_it() {
 }
 
 #[test]
-fn a_signal_that_is_not_ctrl_c_asks_nobody() {
+fn other_signals_do_not_ask() {
     for signal in ["TERM", "HUP"] {
         let scene = Scene::new(&stuck());
         let terminal = working(&scene);
@@ -242,7 +241,7 @@ fn a_signal_that_is_not_ctrl_c_asks_nobody() {
 }
 
 #[test]
-fn the_processes_of_the_agent_are_gone_before_it_asks() {
+fn agent_processes_end_before_it_asks() {
     let script = Script::new().turn([daemon(), write("half.txt", "x"), hang()]);
     let scene = Scene::new(&script);
     let mut terminal = asked(&scene);
@@ -254,7 +253,7 @@ fn the_processes_of_the_agent_are_gone_before_it_asks() {
 }
 
 #[test]
-fn what_a_run_leaves_that_is_killed_while_it_asks_is_settled_by_the_next() {
+fn run_killed_while_asking_is_settled_by_the_next() {
     let scene = Scene::new(&stuck());
     let mut terminal = asked(&scene);
     terminal.types("use the other parser\r");
@@ -263,8 +262,8 @@ fn what_a_run_leaves_that_is_killed_while_it_asks_is_settled_by_the_next() {
     assert_eq!(terminal.end().0, None);
     let next = scene.invocation(&["--limit", "1"]).unfixed();
     let mut terminal = Terminal::start(next, COLUMNS);
-    terminal.shows("that is settled first");
-    terminal.shows("interrupted: It was stopped.");
+    terminal.shows("settling that iteration first");
+    terminal.shows("interrupted: Stopped on request.");
     until("the next turn", || scene.agent.turns() == 2);
     terminal.types(CTRL_C);
     terminal.shows(QUESTION);
@@ -274,7 +273,7 @@ fn what_a_run_leaves_that_is_killed_while_it_asks_is_settled_by_the_next() {
 }
 
 #[test]
-fn where_a_program_follows_nobody_is_asked() {
+fn json_output_does_not_ask() {
     let scene = Scene::new(&stuck());
     let mut terminal = Terminal::start(scene.invocation(&["Parse dates", "--json"]).unfixed(), COLUMNS);
     until("half.txt", || scene.env.path("half.txt").exists());
@@ -285,7 +284,7 @@ fn where_a_program_follows_nobody_is_asked() {
 }
 
 #[test]
-fn the_whole_of_it_on_a_narrow_screen_without_colours() {
+fn guidance_on_a_narrow_screen_without_colors() {
     let scene = Scene::new(&stuck());
     let invocation = scene.invocation(&["--plain", "Parse dates, times, durations and zones"]);
     let mut terminal = Terminal::start(invocation.env("NO_COLOR", "1").env("LANG", "C"), 40);
@@ -300,26 +299,26 @@ fn the_whole_of_it_on_a_narrow_screen_without_colours() {
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(130), "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
-    let from = shown.find("Iteration 1 is stopped").unwrap();
+    let from = shown.find("Stopped iteration 1").unwrap();
     let to = shown.find("Hint:").unwrap();
     assert!(shown.get(to..).unwrap().contains(" --plain "), "{shown}");
     assert_snapshot!(shown.get(from..to).unwrap(), @"
-    Iteration 1 is stopped: t-025cc1 Pars...
-    It has changed 1 file: half.txt
+    Stopped iteration 1: t-025cc1 Parse d...
+    Changed 1 file: half.txt
     What should it do differently?
-    Several lines; an empty one ends them.
-    No line at all leaves the task as it is.
+    Finish with an empty line.
+    Enter nothing to leave the task as it is.
     Ctrl+C stops the run.
     > use the other parser
     > 
-    Go on with the task? [Y/n] n
-    11:20:00 [t-025cc1] interrupted: It
-    was stopped, with guidance. (1 file
-    changed)
-    11:20:00 [t-025cc1] noted: your
-    guidance stands in the task and in the
-    journal
-    It was stopped, with your guidance.
+    Continue with the task? [Y/n] n
+    11:20:00 [t-025cc1] interrupted:
+    Stopped on request, with guidance. (1
+    file changed)
+    11:20:00 [t-025cc1] saved your
+    guidance in the task and the journal
+    Stopped on request, with your
+    guidance.
     1 iteration: no task done
     ");
 }

@@ -1,5 +1,5 @@
-//! Sigils that nobody should write: broken, in one another, in thousands, megabytes long, with anything in their
-//! attributes. An iteration never fails by them: it has its one row, and what is kept is within its bounds.
+//! Tests of hostile sigils: broken, nested, by the thousand, megabytes long, with arbitrary attributes. They never fail
+//! an iteration: it has one journal entry, and the captures stay within their limits.
 
 use ralph_model::JournalRow;
 use ralph_store::{JournalFilter, Store, Wait};
@@ -8,10 +8,10 @@ use ralph_testkit::scripted::{Script, say, write};
 use super::{DONE, Scene};
 use crate::DATABASE;
 
-/// The most lessons of one turn.
-const MOST_LESSONS: usize = 100;
+/// The maximum of learnings per turn.
+const MAX_LEARNINGS: usize = 100;
 
-/// What an agent says of which nothing can be made, or not what it seems.
+/// Output with sigils that cannot be parsed or are misleading.
 fn broken() -> String {
     let nested = "<learning category=\"pitfall\" tags=\"nested\">Outer \
                   <failure-report>what_tried: inner\nwhy_failed: inner</failure-report> end.</learning>\n\n\
@@ -32,11 +32,11 @@ fn broken() -> String {
     [nested, attributes, fenced, reports, &unclosed].concat()
 }
 
-/// More than anybody wants to know.
+/// Output with far too many and too long sigils.
 fn endless() -> String {
-    let lesson =
-        |number: u32| format!("<learning category=\"other\" tags=\"n{number}\">Lesson number {number}.</learning>\n");
-    let many: String = (0..10_000).map(lesson).collect();
+    let learning =
+        |number: u32| format!("<learning category=\"other\" tags=\"n{number}\">Learning number {number}.</learning>\n");
+    let many: String = (0..10_000).map(learning).collect();
     let long = format!(
         "<learning category=\"{0}\" tags=\"{0}\">{0}</learning>\n\n",
         "x".repeat(256 << 10)
@@ -110,7 +110,7 @@ fn endless_sigils_fail_no_iteration() {
     assert_eq!(scene.ralph(&["task", "add", "one"]).run().code, Some(0));
     assert_eq!(
         scene
-            .ralph(&["task", "add", "Lesson number 7 and the others"])
+            .ralph(&["task", "add", "Learning number 7 and the others"])
             .run()
             .code,
         Some(0)
@@ -121,10 +121,10 @@ fn endless_sigils_fail_no_iteration() {
     let (store, rows) = rows(&scene);
     assert!(rows[0].row.malformed_sigils > 9000, "{:?}", rows[0]);
     let learnings = store.learnings().unwrap();
-    assert!(learnings.len() <= 2 * MOST_LESSONS, "{}", learnings.len());
+    assert!(learnings.len() <= 2 * MAX_LEARNINGS, "{}", learnings.len());
     let contents: std::collections::BTreeSet<&str> =
         learnings.iter().map(|learning| learning.content.as_str()).collect();
-    assert_eq!(contents.len(), learnings.len(), "a lesson stands twice");
+    assert_eq!(contents.len(), learnings.len(), "a learning stands twice");
     for learning in &learnings {
         let tags = learning.tags.len();
         assert!(
@@ -132,7 +132,7 @@ fn endless_sigils_fail_no_iteration() {
             "{learning:?}"
         );
     }
-    // What stands in the next prompt keeps to its budget.
+    // The next prompt stays within its budget.
     let prompt = scene.agent.prompt(3);
     assert!(prompt.len() < 60_000, "{} bytes", prompt.len());
 }

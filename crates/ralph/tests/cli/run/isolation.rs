@@ -1,7 +1,7 @@
-//! Tasks in checkouts of their own: what lands, what stays on a branch, and what of the user's is left alone.
+//! Tests of tasks in their own checkouts: what lands, what stays on a branch, and what of the user's is left alone.
 
 use ralph_store::{CheckoutRecord, Store};
-use ralph_testkit::scripted::{Action, Script, if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{Action, Script, if_prompt_contains, run, say, write};
 
 use super::{DONE, Scene};
 use crate::{DATABASE, json};
@@ -48,7 +48,7 @@ pub(super) fn add(scene: &Scene, title: &str) -> String {
     added.stdout.trim().to_owned()
 }
 
-/// The checkouts that are left.
+/// The remaining checkouts.
 fn checkouts(scene: &Scene) -> String {
     scene
         .env
@@ -62,13 +62,13 @@ fn done(actions: impl IntoIterator<Item = Action>) -> Vec<Action> {
 }
 
 #[test]
-fn a_bad_task_keeps_its_branch_and_the_good_ones_behind_it_land() {
+fn failed_task_keeps_its_branch_and_others_land() {
     let broken = [
         write("calc.txt", "broken\n"),
         run("ralph remember 'calc.txt is touchy'"),
         say(DONE),
     ];
-    let script = Script::new().turn([if_prompt_holds(
+    let script = Script::new().turn([if_prompt_contains(
         "**Bad**",
         broken,
         [write("good-{task}.txt", "good\n"), say(DONE)],
@@ -101,7 +101,7 @@ fn a_bad_task_keeps_its_branch_and_the_good_ones_behind_it_land() {
         " M mine.txt\n"
     );
     assert_eq!(checkouts(&scene), "");
-    // What the failed task remembered is there, without its code.
+    // The memory of the failed task is kept, without its code.
     assert!(scene.env.read(".agent/memories.md").contains("calc.txt is touchy"));
     let diff = scene.ralph(&["diff", &bad]).run();
     assert!(diff.stdout.contains("-whole\n+broken\n"), "{diff}");
@@ -114,7 +114,7 @@ fn a_bad_task_keeps_its_branch_and_the_good_ones_behind_it_land() {
 }
 
 #[test]
-fn work_that_is_tried_again_goes_on_with_what_is_left_of_it() {
+fn retry_continues_with_earlier_work() {
     let scene = project(
         &Script::new()
             .turn(done([write("calc.txt", "broken\n"), write("kept.txt", "1\n")]))
@@ -132,7 +132,7 @@ fn work_that_is_tried_again_goes_on_with_what_is_left_of_it() {
 }
 
 #[test]
-fn a_local_change_in_the_way_stays_and_the_run_lands_on_a_branch_of_its_own() {
+fn conflicting_local_change_makes_the_run_land_on_its_own_branch() {
     let scene = project(&Script::new().turn(done([
         write("work-{turn}.txt", "x\n"),
         write("mine.txt", "theirs {turn}\n"),
@@ -158,7 +158,7 @@ fn a_local_change_in_the_way_stays_and_the_run_lands_on_a_branch_of_its_own() {
 }
 
 #[test]
-fn without_a_branch_work_lands_on_one_of_the_run() {
+fn detached_head_lands_on_a_branch_of_the_run() {
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
     scene.env.git(["checkout", "--quiet", "--detach"]);
     let finished = scene.run(&["one", "--trust"]);
@@ -177,7 +177,7 @@ fn without_a_branch_work_lands_on_one_of_the_run() {
 }
 
 #[test]
-fn a_checkout_whose_setup_was_killed_is_set_up_again() {
+fn killed_checkout_setup_is_repeated() {
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
     let setup = "[worktree]\nsetup = [\"test -e ../../../../../../go && touch made || { touch ../../../../../../go; kill -9 $PPID; }\"]\n";
     scene.env.write(".ralph.toml", setup);
@@ -193,13 +193,13 @@ fn a_checkout_whose_setup_was_killed_is_set_up_again() {
 }
 
 #[test]
-fn without_a_commit_or_with_submodules_work_is_done_in_place() {
+fn no_commit_or_submodules_works_in_place() {
     let script = Script::new().turn(done([write("a.txt", "x\n")]));
     let scene = Scene::new(&script);
     scene.env.git(["init", "--quiet", "-b", "main"]);
     let finished = scene.run(&["one"]);
     assert_eq!(finished.code, Some(0), "{finished}");
-    assert!(finished.stderr.contains("has no commit"), "{finished}");
+    assert!(finished.stderr.contains("tasks need a first commit"), "{finished}");
     assert_eq!(scene.env.read("a.txt"), "x\n");
 
     let scene = project(&script);
@@ -209,12 +209,12 @@ fn without_a_commit_or_with_submodules_work_is_done_in_place() {
     assert_eq!(made.code, Some(0), "{made}");
     let finished = scene.run(&["one", "--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
-    assert!(finished.stderr.contains("has submodules"), "{finished}");
+    assert!(finished.stderr.contains("do not support submodules"), "{finished}");
     assert_eq!(scene.env.read("a.txt"), "x\n");
 }
 
 #[test]
-fn a_branch_of_our_name_and_a_script_that_is_not_committed_are_refused_before_the_run() {
+fn branch_conflict_and_uncommitted_script_are_refused() {
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n")])));
     scene.env.git(["branch", "ralph"]);
     let refused = scene.run(&["one", "--trust"]);
@@ -228,7 +228,7 @@ fn a_branch_of_our_name_and_a_script_that_is_not_committed_are_refused_before_th
     let refused = scene.run(&["--trust"]);
     assert_eq!((refused.code, scene.agent.turns()), (Some(1), 0), "{refused}");
     assert!(
-        refused.stderr.contains("check.sh, which a gate runs, is not committed"),
+        refused.stderr.contains("a gate runs check.sh, but it is not committed"),
         "{refused}"
     );
     scene.env.write(
@@ -242,7 +242,7 @@ fn a_branch_of_our_name_and_a_script_that_is_not_committed_are_refused_before_th
 }
 
 #[test]
-fn a_checkout_that_moved_and_is_missing_is_made_again_from_its_branch_without_undoing_others() {
+fn missing_checkout_is_recreated_from_its_branch() {
     let scene = project(
         &Script::new()
             .turn(done([write("a.txt", "x\n"), write("calc.txt", "broken\n")]))
@@ -252,7 +252,7 @@ fn a_checkout_that_moved_and_is_missing_is_made_again_from_its_branch_without_un
     assert_eq!(scene.outcomes(), ["retried"], "{first}");
     scene.env.write("theirs.txt", "theirs\n");
     commit(&scene, "theirs");
-    // A killed run has moved the checkout onto this commit, and then it was deleted.
+    // A killed run moved the checkout to this commit, and then the checkout was deleted.
     let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
     let (record, _) = store.checkouts().unwrap().remove(0);
     let base_commit = scene.env.git(["rev-parse", "main"]).trim().to_owned();
@@ -267,10 +267,10 @@ fn a_checkout_that_moved_and_is_missing_is_made_again_from_its_branch_without_un
 }
 
 #[test]
-fn a_git_that_cannot_be_given_a_merge_base_merges_too() {
+fn old_git_without_merge_base_option_merges() {
     let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
-    // Git before 2.40 ends so.
+    // Git before 2.40 fails like this.
     let old = "#!/bin/sh\nPATH=${PATH#*:}\nfor word; do case $word in --merge-base=*) \
                echo refused >> \"$HOME/refused\"; exit 129;; esac; done\nexec git \"$@\"\n";
     scene.env.write("../old/git", old);
@@ -287,7 +287,7 @@ fn a_git_that_cannot_be_given_a_merge_base_merges_too() {
 }
 
 #[test]
-fn the_user_commits_meanwhile_and_both_are_there_afterwards() {
+fn user_commits_during_a_run_are_kept() {
     let meanwhile = "cd \"$PROJECT\" && echo theirs > theirs.txt && git add theirs.txt && git commit -qm theirs";
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(meanwhile)])));
     let project = scene.env.project();
@@ -298,14 +298,14 @@ fn the_user_commits_meanwhile_and_both_are_there_afterwards() {
         (scene.env.read("a.txt"), scene.env.read("theirs.txt")),
         ("x\n".into(), "theirs\n".into())
     );
-    // The gate was asked about the work on the new tip.
+    // The gate ran on the new tip.
     let gates = finished.stderr.matches("gate passed").count();
     assert_eq!(gates, 3, "{finished}");
     assert_eq!(scene.env.git(["status", "--porcelain"]), "");
 }
 
 #[test]
-fn a_conflict_returns_the_task_with_the_hunks_in_its_next_prompt() {
+fn conflict_retries_with_the_hunks_in_the_prompt() {
     let meanwhile = "cd \"$PROJECT\" && echo user > shared.txt && git add shared.txt && git commit -qm theirs";
     let scene = project(
         &Script::new()
@@ -329,7 +329,7 @@ fn a_conflict_returns_the_task_with_the_hunks_in_its_next_prompt() {
 }
 
 #[test]
-fn an_agent_that_deletes_its_checkout_has_failed_and_the_next_attempt_gets_a_new_one() {
+fn deleted_checkout_fails_and_is_recreated() {
     let scene = project(
         &Script::new()
             .turn(done([run("rm -rf \"$PWD\"")]))
@@ -341,15 +341,12 @@ fn an_agent_that_deletes_its_checkout_has_failed_and_the_next_attempt_gets_a_new
         (Some(0), vec!["failed".into(), "done".into()]),
         "{finished}"
     );
-    assert!(
-        finished.stderr.contains("deleted the folder that it worked in"),
-        "{finished}"
-    );
+    assert!(finished.stderr.contains("deleted its working folder"), "{finished}");
     assert_eq!(log(&scene), ["first", "one"]);
 }
 
 #[test]
-fn an_agent_that_commits_and_switches_branches_itself_lands_one_commit() {
+fn agent_that_commits_itself_lands_one_commit() {
     let own = "git add -A && git commit -qm 'my own' && git checkout -q -b elsewhere && echo more > more.txt";
     let scene = project(&Script::new().turn(done([write("a.txt", "x\n"), run(own)])));
     let finished = scene.run(&["one", "--trust"]);
@@ -363,7 +360,7 @@ fn an_agent_that_commits_and_switches_branches_itself_lands_one_commit() {
 }
 
 #[test]
-fn a_commit_hook_that_fails_returns_the_task_and_one_that_changes_files_is_part_of_the_work() {
+fn commit_hooks_can_refuse_or_change_the_work() {
     let hook = "#!/bin/sh\ngrep -q formatted a.txt || { echo 'a.txt is not formatted'; exit 1; }\n\
                 echo by the hook > hooked.txt && git add hooked.txt\n";
     let scene = project(
@@ -392,7 +389,7 @@ fn a_commit_hook_that_fails_returns_the_task_and_one_that_changes_files_is_part_
 }
 
 #[test]
-fn what_an_agent_edits_in_its_notes_goes_home_and_what_git_takes_away_does_not() {
+fn note_edits_in_a_checkout_reach_the_project() {
     let memories = "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> Kept by a person.\n<!-- tags: a | created: 2025-01-20 -->\n";
     let add = "printf '\\n### mem-1737372001-c3d4\\n> Found by hand.\\n<!-- tags: b | created: 2025-01-20 -->\\n' >> .agent/memories.md";
     let scene = project(
@@ -432,7 +429,7 @@ fn what_an_agent_edits_in_its_notes_goes_home_and_what_git_takes_away_does_not()
 }
 
 #[test]
-fn a_gate_that_needs_untracked_files_is_explained_and_linked_files_help() {
+fn gate_on_untracked_files_is_explained() {
     let scene = project(&Script::new().turn(done([write("a-{turn}.txt", "x\n")])));
     scene.env.write(".gitignore", ".ralph/\n.ralph.toml\ndeps/\n");
     commit(&scene, "ignore");
@@ -460,7 +457,7 @@ fn a_gate_that_needs_untracked_files_is_explained_and_linked_files_help() {
 }
 
 #[test]
-fn the_scratchpad_is_one_per_task_and_nothing_of_it_lands() {
+fn scratchpad_is_per_task_and_does_not_land() {
     let notes = "ralph scratchpad append 'half of {task} is done' && ralph scratchpad clear && \
                  ralph scratchpad append 'all of {task} is done' && ralph scratchpad show > seen.txt";
     let scene = project(&Script::new().turn(done([run(notes)])));
@@ -483,11 +480,11 @@ fn the_scratchpad_is_one_per_task_and_nothing_of_it_lands() {
 }
 
 #[test]
-fn in_the_project_itself_the_prompt_says_which_gates_fail_and_since_when() {
+fn in_place_prompt_lists_failing_gates() {
     let fix = [write("calc.txt", "whole again\n"), say(DONE)];
     let spoil = [write("calc.txt", "broken {turn}\n"), say(DONE)];
     let told = "grep -q whole calc.txt    # since attempt 1 at ";
-    let next_task = if_prompt_holds("**Two**", [if_prompt_holds(told, fix, [])], spoil);
+    let next_task = if_prompt_contains("**Two**", [if_prompt_contains(told, fix, [])], spoil);
     let scene = project(&Script::new().turn([next_task]));
     let toml = scene.env.read(".ralph.toml");
     scene.env.write(
@@ -506,9 +503,9 @@ fn in_the_project_itself_the_prompt_says_which_gates_fail_and_since_when() {
 }
 
 #[test]
-fn an_agent_in_a_checkout_is_told_so() {
+fn prompt_mentions_the_checkout() {
     let told = "This folder is a checkout of the project for this task alone.";
-    let scene = project(&Script::new().turn([if_prompt_holds(told, [write("a.txt", "a\n"), say(DONE)], [])]));
+    let scene = project(&Script::new().turn([if_prompt_contains(told, [write("a.txt", "a\n"), say(DONE)], [])]));
     add(&scene, "One");
     let finished = scene.run(&["--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");

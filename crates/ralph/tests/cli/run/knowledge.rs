@@ -1,4 +1,4 @@
-//! Long notes of agents, from what they say in one iteration to what the next one reads.
+//! Tests of knowledge entries, from the sigil in one iteration to the prompt of the next.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
@@ -8,7 +8,7 @@ use crate::json;
 
 const FOLDER: &str = ".ralph/knowledge";
 
-/// A project whose agent says one text after the other, one a task, and is done each time.
+/// A project whose agent prints one of these texts per task and is done each time.
 fn scene(said: &[&str], tasks: &[&str]) -> Scene {
     let mut script = Script::new();
     for text in said {
@@ -23,7 +23,7 @@ fn scene(said: &[&str], tasks: &[&str]) -> Scene {
     scene
 }
 
-/// The names of the notes' files.
+/// The file names of the entries.
 fn names(scene: &Scene) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(scene.env.path(FOLDER))
         .unwrap()
@@ -38,7 +38,7 @@ fn file(scene: &Scene, name: &str) -> String {
     scene.env.read(&format!("{FOLDER}/{name}"))
 }
 
-/// What stands about long notes in the prompt of a turn, counted from 1; nothing where there is no such section.
+/// The knowledge section in the prompt of a turn, counted from 1; empty if there is none.
 fn project_knowledge(scene: &Scene, turn: usize) -> String {
     let prompt = scene.agent.prompt(turn);
     let Some((_, rest)) = prompt.split_once("## Project Knowledge\n") else {
@@ -48,7 +48,7 @@ fn project_knowledge(scene: &Scene, turn: usize) -> String {
 }
 
 #[test]
-fn a_knowledge_sigil_becomes_a_file_with_frontmatter_and_the_body_below_it() {
+fn knowledge_sigil_becomes_a_file() {
     let said = "<knowledge title=\"Cargo bench requires nightly\" tags=\"Testing, cargo,nightly,testing\">\n\
                 Running `cargo bench` needs nightly.\n\nUse `rustup run nightly cargo bench`.\n</knowledge>";
     let scene = scene(&[said], &["Measure the parser"]);
@@ -68,7 +68,7 @@ fn a_knowledge_sigil_becomes_a_file_with_frontmatter_and_the_body_below_it() {
 }
 
 #[test]
-fn a_note_of_a_task_that_belongs_to_a_feature_names_the_feature() {
+fn entry_names_the_feature_of_its_task() {
     let said = format!("<knowledge title=\"Stems\" tags=\"words\">By hand.</knowledge>\n{DONE}");
     let scene = Scene::new(&Script::new().turn([write("a.txt", "a"), say(&said)]));
     assert_eq!(scene.ralph(&["feature", "create", "search"]).run().code, Some(0));
@@ -87,7 +87,7 @@ fn a_note_of_a_task_that_belongs_to_a_feature_names_the_feature() {
 }
 
 #[test]
-fn an_entry_of_an_agent_never_replaces_what_a_person_wrote() {
+fn agent_entry_never_replaces_a_users_file() {
     let said = format!("<knowledge title=\"Docker compose\" tags=\"docker\">One line.</knowledge>\n{DONE}");
     let scene = Scene::new(&Script::new().turn([write("a.txt", "a"), say(&said)]));
     let mine = "---\ntitle: Docker\ntags: [docker, ci]\n---\nFour hundred words of mine.\n";
@@ -103,14 +103,14 @@ fn an_entry_of_an_agent_never_replaces_what_a_person_wrote() {
     );
 }
 
-/// A person saves the file after the agent has spoken and before its iteration is settled: while the gates run.
+/// The user saves the file while the gates run, before the iteration is settled.
 #[test]
-fn what_a_person_saves_between_a_sigil_and_its_settlement_stays() {
+fn user_edits_before_settlement_are_kept() {
     let said = format!("<knowledge title=\"Docker\" tags=\"docker, compose\">One line.</knowledge>\n{DONE}");
     let scene = Scene::new(&Script::new().turn([write("a.txt", "a"), say(&said)]));
     let mine = "---\ntitle: Docker\ntags: [docker]\n---\nMine.\n";
     scene.env.write(&format!("{FOLDER}/docker.md"), mine);
-    // The gates run before the first iteration as well, when there is nothing yet.
+    // The gates also run before the first iteration.
     let saves = "test ! -f a.txt || { sed -i 's/^tags: .*/mood: calm\\ntags: [docker, ci]/' .ralph/knowledge/docker.md && \
                  echo Later. >> .ralph/knowledge/docker.md; }";
     let gates = format!("[verify]\ncommands = [{saves:?}]\n");
@@ -123,7 +123,7 @@ fn what_a_person_saves_between_a_sigil_and_its_settlement_stays() {
 }
 
 #[test]
-fn a_note_needs_a_title_a_tag_and_a_text_and_one_without_costs_nothing_but_itself() {
+fn incomplete_entries_are_dropped() {
     let said = "<knowledge tags=\"a\">no title</knowledge>\n\
                 <knowledge title=\"No tags\">text</knowledge>\n\
                 <knowledge title=\"Blank tags\" tags=\" , \">text</knowledge>\n\
@@ -135,14 +135,14 @@ fn a_note_needs_a_title_a_tag_and_a_text_and_one_without_costs_nothing_but_itsel
 }
 
 #[test]
-fn several_notes_of_one_turn_get_a_file_each() {
+fn entries_of_one_turn_get_their_own_files() {
     let said = "<knowledge title=\"One\" tags=\"a\">1</knowledge> and <knowledge tags='b' title='Two'>2</knowledge>";
     let scene = scene(&[said], &["Any task"]);
     assert_eq!(names(&scene), ["one.md", "two.md"]);
 }
 
 #[test]
-fn a_body_of_more_than_500_words_is_cut_and_marked() {
+fn long_body_is_cut_and_marked() {
     let said = format!(
         "<knowledge title=\"Long\" tags=\"a\">{}</knowledge>",
         "word ".repeat(600)
@@ -154,7 +154,7 @@ fn a_body_of_more_than_500_words_is_cut_and_marked() {
 }
 
 #[test]
-fn the_same_title_in_another_iteration_replaces_the_text_and_adds_the_tags() {
+fn same_title_replaces_the_text_and_adds_tags() {
     let scene = scene(
         &[
             "<knowledge title=\"SQLite WAL mode\" tags=\"database,sqlite\">Old.</knowledge>",
@@ -175,7 +175,7 @@ fn the_same_title_in_another_iteration_replaces_the_text_and_adds_the_tags() {
 }
 
 #[test]
-fn a_title_within_the_other_and_most_of_the_tags_is_the_same_note_and_anything_else_is_another() {
+fn similar_title_and_tags_are_the_same_entry() {
     let scene = scene(
         &[
             "<knowledge title=\"WAL mode\" tags=\"sqlite,wal\">First.</knowledge>",
@@ -195,7 +195,7 @@ fn a_title_within_the_other_and_most_of_the_tags_is_the_same_note_and_anything_e
 }
 
 #[test]
-fn fault_7_a_quote_or_a_line_of_dashes_in_a_title_makes_a_file_that_is_read_again() {
+fn fault_7_quotes_and_dashes_in_titles_round_trip() {
     let scene = scene(
         &[
             "<knowledge title='The \"main\" loop: --- #1' tags=\"loop\">It loops.</knowledge>",
@@ -214,7 +214,7 @@ fn fault_7_a_quote_or_a_line_of_dashes_in_a_title_makes_a_file_that_is_read_agai
 }
 
 #[test]
-fn a_later_task_reads_the_notes_that_share_a_tag_with_it_and_no_others() {
+fn later_task_reads_entries_with_a_shared_tag() {
     let scene = scene(
         &[
             "<knowledge title=\"Cargo bench requires nightly\" tags=\"testing,cargo,nightly\">\
@@ -238,7 +238,7 @@ fn a_later_task_reads_the_notes_that_share_a_tag_with_it_and_no_others() {
 }
 
 #[test]
-fn a_file_that_a_person_wrote_is_read_and_one_without_frontmatter_is_skipped() {
+fn user_files_are_read_if_they_have_frontmatter() {
     let script = Script::new().turn([write("a.txt", "a"), say(DONE)]);
     let scene = Scene::new(&script);
     let mine = "---\ntitle: Ports\ntags: [docker]\nmood: good\n---\n8080 is taken.\n";
@@ -258,7 +258,7 @@ fn a_file_that_a_person_wrote_is_read_and_one_without_frontmatter_is_skipped() {
 }
 
 #[test]
-fn the_prompt_says_where_rules_and_procedures_belong() {
+fn prompt_explains_where_rules_belong() {
     let scene = scene(&["nothing"], &["Any task"]);
     let prompt = scene.agent.prompt(1);
     let (_, memory) = prompt.split_once("\n## Memory\n").unwrap();

@@ -1,4 +1,4 @@
-//! A run that a limit ends, or that goes in circles: what it says, and how to go on.
+//! Tests of runs that end at a limit or make no progress.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, hang, raw, say, write};
@@ -6,7 +6,7 @@ use ralph_testkit::scripted::{Script, hang, raw, say, write};
 use super::{Scene, normal};
 
 #[test]
-fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
+fn prompt_without_progress_is_stopped() {
     let scene = Scene::new(&Script::new().turn([say("I looked at it.")]));
     scene.env.write(
         ".ralph.toml",
@@ -16,32 +16,32 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     assert_snapshot!(scene.run(&["--trust", "PROMPT.md"]), @"
     exit 4
     --- stdout
-    There is no progress: 3 iterations in a row changed nothing on disk and ended in the same way. The last one: Nothing was changed, and the gate is still red. The gate `ls made.txt` failed (exit code 2).
-    3 rounds
+    No progress: 3 iterations in a row changed nothing on disk and ended the same way. Last reason: Nothing changed, and the gate still fails. The gate `ls made.txt` failed (exit code 2).
+    3 iterations
     --- stderr
     Confirmed what this project may do on your machine:
       verify.commands = ls made.txt
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate failed (exit code 2): ls made.txt
-    11:20:00 red before anything was done: ls made.txt: ls: cannot access 'made.txt': No such file or directory
+    11:20:00 already failing before this run: ls made.txt: ls: cannot access 'made.txt': No such file or directory
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
-    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] retried: Nothing changed, and the gate still fails. ls: cannot access 'made.txt': No such file or directory
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
-    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] retried: Nothing changed, and the gate still fails. ls: cannot access 'made.txt': No such file or directory
     11:20:00 [t-025cc1] iteration 3: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries of memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries from memory
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
-    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] retried: Nothing changed, and the gate still fails. ls: cannot access 'made.txt': No such file or directory
     11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
-    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md --agent [agent]` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
+    Hint: See what was tried with `ralph journal list`. Describe the task in more detail or fix what blocks it, then run `ralph run PROMPT.md --agent [agent]` to continue. `[limits] no_progress = 0` in .ralph.toml turns this limit off.
     ");
     assert_eq!(scene.agent.turns(), 3);
-    // A change on disk is progress, whatever the gate says.
+    // A change on disk counts as progress, even if the gate fails.
     let busy = Scene::new(&Script::new().turn([write("work-{turn}.txt", "x"), say("I did a part.")]));
     busy.env.write(
         ".ralph.toml",
@@ -53,7 +53,7 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
 }
 
 #[test]
-fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
+fn token_limit_names_the_limit_and_how_to_continue() {
     let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), say("Something.")]));
     scene.env.write(
@@ -68,12 +68,13 @@ fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
             .contains("The limit `[limits] tokens = 1000` is reached: "),
         "{finished}"
     );
-    let hint = "Hint: `ralph run t-025cc1 --agent [agent]` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
+    let hint = "Hint: Run `ralph run t-025cc1 --agent [agent]` to continue; counting starts again (the limit is `[limits] \
+                tokens` in .ralph.toml).";
     assert!(finished.stderr.contains(hint), "{finished}");
 }
 
 #[test]
-fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
+fn turn_over_the_token_limit_is_stopped() {
     let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), hang()]));
     scene.env.write(
@@ -89,17 +90,17 @@ fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
 }
 
 #[test]
-fn how_many_iterations_there_may_be_is_told_by_where_it_is_set() {
+fn iteration_limit_names_its_source() {
     let turn = [write("work-{turn}.txt", "x"), say("I did a part.")];
     let scene = Scene::new(&Script::new().turn(turn));
     scene.env.write("PROMPT.md", "Make it good.\n");
     let by_flag = scene.run(&["PROMPT.md", "--limit", "1"]);
-    let hint = "Hint: `ralph run PROMPT.md --limit 1 --agent [agent]` goes on.\n";
+    let hint = "Hint: Run `ralph run PROMPT.md --limit 1 --agent [agent]` to continue.\n";
     assert!(by_flag.stderr.ends_with(hint), "{by_flag}");
     scene.env.write(".ralph.toml", "[limits]\niterations = 1\n");
     let by_key = scene.run(&["PROMPT.md"]);
-    let hint = "Hint: `ralph run PROMPT.md --agent [agent]` goes on and counts anew; `[limits] iterations` in .ralph.toml sets \
-                how far.\n";
+    let hint = "Hint: Run `ralph run PROMPT.md --agent [agent]` to continue; counting starts again (the limit is `[limits] \
+                iterations` in .ralph.toml).\n";
     assert!(by_key.stderr.ends_with(hint), "{by_key}");
     assert_eq!((by_flag.code, by_key.code), (Some(4), Some(4)));
 }

@@ -1,8 +1,8 @@
-//! The live view at a real terminal: what is on the screen while a run goes on, what the scrollback holds afterwards, what keys
-//! do, and in which mode the terminal is left.
+//! Tests of the live view at a real terminal: the screen during a run, the scrollback, the keys, and the restored
+//! terminal.
 
 use ralph_testkit::scripted::{Action, Script, run, say, write};
-use ralph_testkit::{Cursor, Finished, Invocation, Left, Screen, Terminal};
+use ralph_testkit::{Cursor, Finished, Invocation, Screen, Terminal, TerminalExit};
 
 use super::signals::{assert_gone, until};
 use super::{DONE, GATE, Scene, normal};
@@ -11,12 +11,12 @@ const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
 const HINTS: &str = "q stop after this iteration · g guidance · p prompt · Ctrl+C stop";
 
-/// An agent does not go on before there is this file beside the project.
+/// Makes the agent wait for this file next to the project.
 fn wait_for(file: &str) -> Action {
     run(&format!("until [ -e ../{file} ]; do sleep 0.02; done"))
 }
 
-/// An agent that says something, waits until it may go on, and is done.
+/// An agent that prints something, waits for a file, and is done.
 fn patient() -> Script {
     Script::new().turn([
         say("I read the parser.\n"),
@@ -34,7 +34,7 @@ fn at_terminal(invocation: Invocation, columns: u16, rows: u16) -> Terminal {
     Terminal::of_size(&invocation.command(), columns, rows)
 }
 
-/// What stays on the screen and in the scrollback, without what differs from run to run.
+/// The screen and scrollback, without what differs between runs.
 fn lines(screen: &Screen) -> Vec<String> {
     let told = Finished {
         code: None,
@@ -48,7 +48,7 @@ fn lines(screen: &Screen) -> Vec<String> {
         .collect()
 }
 
-/// The same of a run without a terminal.
+/// The same for a run without a terminal.
 fn piped(finished: &Finished) -> Vec<String> {
     let told = format!("{}{}", finished.stderr, finished.stdout);
     told.lines()
@@ -57,14 +57,14 @@ fn piped(finished: &Finished) -> Vec<String> {
         .collect()
 }
 
-/// A run whose agent has said something.
+/// A run whose agent has printed something.
 fn working(scene: &Scene, arguments: &[&str]) -> Terminal {
     let terminal = at_terminal(scene.invocation(arguments), 80, 24);
     terminal.has_row("now    I read the parser.");
     terminal
 }
 
-/// Waits until the person is asked for guidance.
+/// Waits until the run asks for guidance.
 #[track_caller]
 fn asks(terminal: &Terminal) -> Screen {
     terminal.is("the question", |screen| {
@@ -73,7 +73,7 @@ fn asks(terminal: &Terminal) -> Screen {
 }
 
 #[track_caller]
-fn assert_left(left: &Left, code: Option<i32>) {
+fn assert_left(left: &TerminalExit, code: Option<i32>) {
     assert_eq!(left.code, code, "{:?}", left.bytes);
     assert!(left.is_sane, "{:?}", left.bytes);
     assert_eq!(left.screen.cursor(), Cursor::Shown);
@@ -86,7 +86,7 @@ fn assert_left(left: &Left, code: Option<i32>) {
 }
 
 #[test]
-fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
+fn live_view_leaves_the_same_lines_as_a_pipe() {
     let scene = Scene::new(&patient());
     let terminal = working(&scene, &["Mend the parser"]);
     let screen = terminal.has_row(HINTS);
@@ -100,22 +100,22 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
     assert_eq!(screen.cursor(), Cursor::Hidden);
     assert!(!terminal.is_sane(), "keys are heard one by one");
     assert!(
-        !terminal.lets_readers_wait(),
+        !terminal.read_blocks(),
         "Ctrl+C takes away a key that was seen and not read"
     );
     go(&scene, 1);
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     let other = Scene::new(&patient());
     go(&other, 1);
-    // A terminal breaks what is longer than its rows.
+    // A terminal wraps long lines.
     let piped = piped(&other.run(&["Mend the parser"]));
     assert_eq!(lines(&left.screen).join(" "), piped.join(" "));
 }
 
-/// One task had failed before the run, fails in it and is done in the end; another is done by a person meanwhile.
+/// One task failed before the run, fails in it and is done in the end; the user completes another one meanwhile.
 #[test]
-fn a_run_counts_what_it_settled_itself() {
+fn run_counts_only_tasks_it_settled() {
     let reads = || say("I read the parser.\n");
     let script = Script::new()
         .turn([reads(), wait_for("go-1"), write("one.txt", "x"), say(DONE)])
@@ -138,7 +138,7 @@ fn a_run_counts_what_it_settled_itself() {
     terminal.has_row(" 1 of 3 done, 1 failed, 1 open · ");
     scene.env.ok(["task", "reset", &id(0)]);
     go(&scene, 3);
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     let lines = left.screen.lines();
     let is_summary = |line: &&String| line.starts_with("4 iterations: 3 tasks done") && !line.contains("failed");
@@ -146,7 +146,7 @@ fn a_run_counts_what_it_settled_itself() {
 }
 
 #[test]
-fn whatever_size_the_terminal_gets_nothing_of_the_view_is_left() {
+fn resizing_leaves_no_remains_of_the_view() {
     let scene = Scene::new(&patient());
     for title in ["Mend the parser", "Write it down"] {
         scene.env.ok(["task", "add", title]);
@@ -173,7 +173,7 @@ fn whatever_size_the_terminal_gets_nothing_of_the_view_is_left() {
     terminal.resize(100, 30);
     terminal.has_row(HINTS);
     go(&scene, 2);
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     assert_eq!(scene.outcomes(), ["done", "done"]);
     let told = lines(&left.screen);
@@ -186,7 +186,7 @@ fn whatever_size_the_terminal_gets_nothing_of_the_view_is_left() {
 }
 
 #[test]
-fn q_ends_a_run_after_its_iteration_and_q_again_does_not() {
+fn q_toggles_the_end_after_the_iteration() {
     for (keys, outcomes) in [(1, 1), (2, 2)] {
         let scene = Scene::new(&patient());
         for title in ["One", "Two"] {
@@ -196,10 +196,10 @@ fn q_ends_a_run_after_its_iteration_and_q_again_does_not() {
         let mut terminal = working(&scene, &[]);
         for key in 0..keys {
             terminal.types("q");
-            terminal.has_row(["ends after this iteration, q goes on", HINTS][key]);
+            terminal.has_row(["ends after this iteration, q to undo", HINTS][key]);
         }
         go(&scene, 1);
-        let left = terminal.left();
+        let left = terminal.finish();
         assert!(left.is_sane);
         assert_eq!(scene.outcomes().len(), outcomes, "{:?}", left.bytes);
     }
@@ -229,12 +229,12 @@ fn p_shows_the_prompt_in_the_scrollback_or_in_a_pager() {
         }
         terminal.has_row(HINTS);
         go(&scene, 1);
-        assert_left(&terminal.left(), Some(0));
+        assert_left(&terminal.finish(), Some(0));
     }
 }
 
 #[test]
-fn what_is_said_while_a_pager_is_open_comes_afterwards_and_its_ctrl_c_is_its_own() {
+fn output_waits_for_the_pager_which_gets_ctrl_c() {
     let scene = Scene::new(&patient());
     for title in ["Mend the parser", "Write it down"] {
         scene.env.ok(["task", "add", title]);
@@ -259,10 +259,10 @@ fn what_is_said_while_a_pager_is_open_comes_afterwards_and_its_ctrl_c_is_its_own
             .any(|line| line.ends_with("] done (1 file changed)"))
     });
     go(&scene, 2);
-    assert_left(&terminal.left(), Some(0));
+    assert_left(&terminal.finish(), Some(0));
 }
 
-/// A run whose prompt is shown in a pager that does not close by itself, nor for Ctrl+C.
+/// A run that shows its prompt in a pager that ignores Ctrl+C and does not close by itself.
 fn paging(scene: &Scene, arguments: &[&str]) -> Terminal {
     let pager = "trap : INT; stty -icanon; echo PAGER; until [ -e ../closed ]; do sleep 0.02; done; stty icanon; :";
     let invocation = scene.invocation(arguments).env("PAGER", pager);
@@ -274,7 +274,7 @@ fn paging(scene: &Scene, arguments: &[&str]) -> Terminal {
 }
 
 #[test]
-fn the_end_of_a_run_closes_the_pager() {
+fn end_of_a_run_closes_the_pager() {
     for (signal, code) in [(None, 0), (Some("TERM"), 130)] {
         let scene = Scene::new(&patient());
         let terminal = paging(&scene, &["Mend the parser"]);
@@ -282,7 +282,7 @@ fn the_end_of_a_run_closes_the_pager() {
             Some(signal) => terminal.signal(signal),
             None => go(&scene, 1),
         }
-        let left = terminal.left();
+        let left = terminal.finish();
         assert_left(&left, Some(code));
         let told = lines(&left.screen);
         assert_eq!(
@@ -294,18 +294,18 @@ fn the_end_of_a_run_closes_the_pager() {
 }
 
 #[test]
-fn a_signal_in_the_first_moment_leaves_the_terminal_as_it_was() {
+fn early_signal_restores_the_terminal() {
     for round in 0..12 {
         let scene = Scene::new(&patient());
         let mut terminal = at_terminal(scene.invocation(&["Mend the parser"]), 80, 24);
         terminal.shows("\u{1b}[?25l");
         terminal.signal(["TERM", "HUP"][round % 2]);
-        assert_left(&terminal.left(), Some(130));
+        assert_left(&terminal.finish(), Some(130));
     }
 }
 
 #[test]
-fn g_asks_also_at_a_terminal_that_is_not_that_of_the_session() {
+fn g_asks_at_a_non_controlling_terminal() {
     let scene = Scene::new(&patient());
     go(&scene, 2);
     let agent = scene.agent.command();
@@ -321,14 +321,14 @@ fn g_asks_also_at_a_terminal_that_is_not_that_of_the_session() {
     terminal.types("g");
     asks(&terminal);
     terminal.types("use the other parser\r\r");
-    terminal.shows("Go on with the task?");
+    terminal.shows("Continue with the task?");
     terminal.types("y\r");
-    assert_left(&terminal.left(), Some(0));
+    assert_left(&terminal.finish(), Some(0));
     assert!(scene.agent.prompt(2).contains("use the other parser"));
 }
 
 #[test]
-fn g_asks_for_guidance_as_ctrl_c_does_and_the_view_comes_back() {
+fn g_asks_for_guidance_and_the_view_returns() {
     let scene = Scene::new(&patient());
     go(&scene, 2);
     let mut terminal = working(&scene, &["Mend the parser"]);
@@ -341,16 +341,16 @@ fn g_asks_for_guidance_as_ctrl_c_does_and_the_view_comes_back() {
         screen.shown()
     );
     terminal.types("use the other parser\r\r");
-    terminal.shows("Go on with the task?");
+    terminal.shows("Continue with the task?");
     terminal.types("y\r");
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
     assert!(scene.agent.prompt(2).contains("use the other parser"));
 }
 
 #[test]
-fn however_a_run_is_ended_the_terminal_is_left_as_it_was() {
+fn every_end_restores_the_terminal() {
     for signal in ["TERM", "HUP", "INT"] {
         let scene = Scene::new(&patient());
         let mut terminal = working(&scene, &["Mend the parser"]);
@@ -359,18 +359,18 @@ fn however_a_run_is_ended_the_terminal_is_left_as_it_was() {
             asks(&terminal);
             terminal.types(CTRL_C);
         }
-        assert_left(&terminal.left(), Some(130));
+        assert_left(&terminal.finish(), Some(130));
     }
 }
 
 #[test]
-fn nothing_of_an_agent_outlives_ctrl_backslash() {
+fn ctrl_backslash_ends_all_agent_processes() {
     for arguments in [&["Mend the parser"][..], &["--plain", "Mend the parser"]] {
         let scene = Scene::new(&patient());
         let mut terminal = at_terminal(scene.invocation(arguments), 80, 24);
         until("the agent", || scene.agent.turns() == 1);
         terminal.types("\u{1c}");
-        let left = terminal.left();
+        let left = terminal.finish();
         assert_eq!(left.signal, Some(3), "{:?}", left.bytes);
         assert_left(&left, None);
         assert_gone(&scene, &scene.agent.command());
@@ -378,7 +378,7 @@ fn nothing_of_an_agent_outlives_ctrl_backslash() {
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
+fn ctrl_z_suspends_and_fg_restores_the_view() {
     let scene = Scene::new(&patient());
     let agent = scene.agent.command();
     let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
@@ -402,13 +402,13 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
     terminal.has_row(HINTS);
     terminal.is("keys", |screen| screen.cursor() == Cursor::Hidden);
     go(&scene, 1);
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     assert_eq!(scene.outcomes(), ["done"]);
 }
 
 #[test]
-fn ctrl_z_in_the_middle_of_a_question_and_fg_shows_where_to_type() {
+fn ctrl_z_during_a_question_and_fg_restores_the_prompt() {
     let scene = Scene::new(&patient());
     let agent = scene.agent.command();
     let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
@@ -427,25 +427,25 @@ fn ctrl_z_in_the_middle_of_a_question_and_fg_shows_where_to_type() {
     terminal.types("\r");
     asks(&terminal);
     terminal.types("use the other parser\r\r");
-    terminal.shows("Go on with the task?");
+    terminal.shows("Continue with the task?");
     terminal.types("n\r");
-    assert_left(&terminal.left(), Some(130));
+    assert_left(&terminal.finish(), Some(130));
     assert_eq!(scene.outcomes(), ["interrupted"]);
 }
 
 #[test]
-fn ctrl_z_where_no_shell_could_bring_it_back_changes_nothing() {
+fn ctrl_z_without_a_shell_changes_nothing() {
     let scene = Scene::new(&patient());
     let mut terminal = working(&scene, &["Mend the parser"]);
     terminal.types(CTRL_Z);
     terminal.types("q");
     terminal.has_row("ends after this iteration");
     go(&scene, 1);
-    assert_left(&terminal.left(), Some(0));
+    assert_left(&terminal.finish(), Some(0));
 }
 
 #[test]
-fn in_the_background_nothing_is_drawn_and_nothing_is_stopped() {
+fn background_run_draws_nothing_and_continues() {
     let scene = Scene::new(&patient());
     go(&scene, 1);
     let agent = scene.agent.command();
@@ -456,27 +456,27 @@ fn in_the_background_nothing_is_drawn_and_nothing_is_stopped() {
         .env("AGENT", agent)
         .env("TZ", "UTC")
         .env("RALPH_VERIFY_COMMANDS", GATE);
-    let left = at_terminal(shell, 80, 24).left();
+    let left = at_terminal(shell, 80, 24).finish();
     assert_left(&left, Some(0));
     assert!(!left.bytes.contains('\u{1b}'), "{:?}", left.bytes);
 }
 
 #[test]
-fn lines_alone_are_shown_where_nothing_else_is_wanted_or_can_be() {
+fn plain_lines_if_the_view_is_unwanted_or_impossible() {
     let variables = [("TERM", "dumb"), ("CI", "true"), ("RALPH_UI_LIVE", "never"), ("X", "")];
     for (name, value) in variables {
         let scene = Scene::new(&patient());
         go(&scene, 1);
         let arguments: &[&str] = if name == "X" { &["--plain", "Mend"] } else { &["Mend"] };
         let invocation = scene.invocation(arguments).env(name, value).env("NO_COLOR", "1");
-        let left = at_terminal(invocation, 80, 24).left();
+        let left = at_terminal(invocation, 80, 24).finish();
         assert_left(&left, Some(0));
         assert!(!left.bytes.contains('\u{1b}'), "{name}: {:?}", left.bytes);
     }
 }
 
 #[test]
-fn what_an_agent_says_is_never_obeyed() {
+fn agent_output_is_never_interpreted() {
     let hostile = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m \u{202e}hostile 日本🦀\u{1b}[?1049h\n";
     let script = Script::new().turn([say(hostile), wait_for("go-1"), write("work.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
@@ -488,7 +488,7 @@ fn what_an_agent_says_is_never_obeyed() {
     let terminal = at_terminal(scene.invocation(&arguments), 80, 24);
     terminal.has_row("hostile 日本🦀");
     go(&scene, 1);
-    let left = terminal.left();
+    let left = terminal.finish();
     assert_left(&left, Some(0));
     for obeyed in [
         "\u{1b}[2J",

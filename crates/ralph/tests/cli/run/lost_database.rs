@@ -1,14 +1,14 @@
-//! Other programs that delete, replace or change the database while a run works: it stops, or says what the database says.
+//! Tests of other programs that delete, replace or change the database during a run.
 
 use ralph_testkit::Terminal;
 use ralph_testkit::scripted::{Script, run, say, write};
 
 use super::{DONE, Scene};
 
-/// The beginning of the hint that names the backup.
+/// The start of the hint that names the backup.
 const RESTORE: &str = "Hint: `ralph doctor --restore-backup` restores the backup of 2025-01-20 11:20 UTC ([TMP]/home/";
 
-/// A run whose agent does harm in this turn, and says that all tasks are done.
+/// A run whose agent runs this command in one turn and reports all tasks done.
 fn run_with(harm: &str, harmful_turn: usize) -> (Scene, ralph_testkit::Finished) {
     let mut script = Script::new();
     for turn in 1..=3 {
@@ -25,7 +25,7 @@ fn run_with(harm: &str, harmful_turn: usize) -> (Scene, ralph_testkit::Finished)
 }
 
 #[test]
-fn a_run_whose_database_is_deleted_or_replaced_stops_and_names_the_backup() {
+fn deleted_or_replaced_database_stops_the_run() {
     for (harm, change) in [
         ("rm -rf .ralph", "deleted"),
         ("git clean -fdxq", "deleted"),
@@ -44,7 +44,7 @@ fn a_run_whose_database_is_deleted_or_replaced_stops_and_names_the_backup() {
 }
 
 #[test]
-fn a_run_whose_database_is_emptied_stops_and_names_the_backup() {
+fn emptied_database_stops_the_run() {
     let (scene, finished) = run_with(": > .ralph/progress.db", 2);
     assert_eq!(finished.code, Some(1), "{finished}");
     assert!(finished.stderr.contains(RESTORE), "{finished}");
@@ -52,14 +52,14 @@ fn a_run_whose_database_is_emptied_stops_and_names_the_backup() {
 }
 
 #[test]
-fn a_run_that_lost_its_log_has_everything_up_to_the_last_settlement() {
+fn lost_log_keeps_everything_settled() {
     for (turn, outcomes) in [(1, &[][..]), (2, &["done"])] {
         for ending in ["wal", "shm"] {
             let (scene, finished) = run_with(&format!("rm .ralph/progress.db-{ending}"), turn);
             assert_eq!(finished.code, Some(1), "{finished}");
             let said = format!(
-                ".ralph/progress.db-{ending} was deleted while ralph was using it; what was recorded last may be missing: \
-                 run `ralph doctor`"
+                ".ralph/progress.db-{ending} was deleted while ralph was using it; recent records may be missing \
+                 (run `ralph doctor`)"
             );
             assert!(finished.stderr.contains(&said), "{finished}");
             assert_eq!(
@@ -74,7 +74,7 @@ fn a_run_that_lost_its_log_has_everything_up_to_the_last_settlement() {
 }
 
 #[test]
-fn a_status_that_another_program_wrote_is_not_what_a_run_goes_by() {
+fn foreign_status_change_is_not_trusted() {
     let harm = crate::other_client("update tasks set status = 'done'");
     let (scene, finished) = run_with(&harm, 1);
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -83,11 +83,14 @@ fn a_status_that_another_program_wrote_is_not_what_a_run_goes_by() {
         (vec![], vec!["done".to_owned()]),
         "{finished}"
     );
-    assert!(!finished.stderr.contains("no longer this run's"), "{finished}");
+    assert!(
+        !finished.stderr.contains("no longer belonged to this run"),
+        "{finished}"
+    );
 }
 
 #[test]
-fn a_run_whose_tasks_another_program_deletes_does_not_say_that_everything_is_done() {
+fn deleted_tasks_are_not_reported_done() {
     let harm = crate::other_client("delete from tasks");
     let (_, finished) = run_with(&harm, 1);
     assert_eq!(finished.code, Some(1), "{finished}");
@@ -97,7 +100,7 @@ fn a_run_whose_tasks_another_program_deletes_does_not_say_that_everything_is_don
 }
 
 #[test]
-fn a_summary_counts_the_tasks_that_the_database_says_are_unverified() {
+fn summary_counts_unverified_tasks_from_the_database() {
     let accept = crate::other_client("update tasks set unverified = null");
     let script = Script::new()
         .turn([say(DONE)])
@@ -113,7 +116,7 @@ fn a_summary_counts_the_tasks_that_the_database_says_are_unverified() {
 }
 
 #[test]
-fn a_database_that_is_locked_when_a_run_begins_is_waited_for() {
+fn run_waits_for_a_locked_database() {
     let scene = Scene::new(&Script::new().turn([write("one.txt", "x"), say(DONE)]));
     let added = scene.ralph(&["task", "add", "one"]).run();
     assert_eq!(added.code, Some(0), "{added}");
@@ -121,7 +124,8 @@ fn a_database_that_is_locked_when_a_run_begins_is_waited_for() {
     let other = rusqlite::Connection::open(scene.env.path(crate::DATABASE)).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let mut terminal = Terminal::start(scene.invocation(&[]), 200);
-    terminal.shows("progress.db is locked by another process. The run is paused and goes on by itself when it is free");
+    terminal
+        .shows("progress.db is locked by another process. The run is paused and continues when the lock is released");
     other.execute_batch("COMMIT").unwrap();
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(0), "{shown}");

@@ -1,12 +1,12 @@
-//! What iterations remember of one another, from the first failure to the person who has to see to it: reports in the next
-//! attempts and nowhere else, stronger models, the warning, lessons where they fit.
+//! The story of memory across iterations: reports in later attempts only, stronger models, the warning, and learnings
+//! in matching tasks.
 
 use insta::{Settings, assert_snapshot};
-use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, run, say, write};
 
 use super::{DONE, Scene, normal};
 
-/// Three models, of which a failure takes the next; and a gate that refuses what is wrong.
+/// Three models that escalate on failure, and a gate that refuses wrong work.
 const SETTINGS: &str = "\
 [agent]
 command = \"scripted-agent\"
@@ -17,7 +17,7 @@ name = \"escalate\"
 commands = [\"sh check.sh\"]
 ";
 
-/// The gate: much noise, and at its end what failed and why, which a report tells.
+/// The gate prints much noise and then the failure, which the report must contain.
 const CHECK: &str = "\
 test -e leap.txt || exit 0
 for number in $(seq 200); do echo \"case $number ... ok\"; done
@@ -47,15 +47,15 @@ relevant_files: src/girder.rs
 </failure-report>
 <task-failed>{task} the girder bends</task-failed>";
 
-/// What stands in a prompt of the task.
+/// The part of a prompt about the task.
 #[track_caller]
 fn assigned(prompt: &str) -> &str {
     let (_, from) = prompt.split_once("\n## Assigned Task\n").unwrap();
     from.split_once("\n## ").map_or(from, |(task, _)| task).trim()
 }
 
-/// The same with names instead of ids, which change with every word that makes one.
-fn told(scene: &Scene, turn: usize) -> String {
+/// The same with names instead of ids.
+fn task_prompt(scene: &Scene, turn: usize) -> String {
     let prompt = scene.agent.prompt(turn);
     let text = assigned(&prompt).to_owned();
     let Some((before, after)) = text.split_once("(t-") else {
@@ -65,14 +65,14 @@ fn told(scene: &Scene, turn: usize) -> String {
     format!("{before}(t-{after}").replace(&format!("t-{id}"), "TASK")
 }
 
-/// Checks what a turn is told of its task against what is kept beside this file.
+/// Compares the task part of a turn's prompt with its snapshot.
 #[track_caller]
-fn assert_told(scene: &Scene, turn: usize, name: &str) {
+fn assert_task_prompt(scene: &Scene, turn: usize, name: &str) {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path("memory_story");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!(name, told(scene, turn)));
+    settings.bind(|| assert_snapshot!(name, task_prompt(scene, turn)));
 }
 
 fn models(scene: &Scene) -> Vec<String> {
@@ -82,14 +82,14 @@ fn models(scene: &Scene) -> Vec<String> {
         .collect()
 }
 
-/// The prompts that are kept in the folders of runs, in order.
+/// The prompts in the folders of runs, in order.
 fn kept_prompts(scene: &Scene) -> Vec<String> {
     let listed = scene.env.sh("find .ralph/runs -name prompt.md | sort").run().stdout;
     listed.lines().map(|path| scene.env.read(path)).collect()
 }
 
 #[test]
-fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
+fn failure_reports_reach_only_attempts_at_the_same_task() {
     let script = Script::new()
         .turn([write("notes.txt", "no network\n"), say(GAVE_UP)])
         .turn([
@@ -97,7 +97,7 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
             say("I wrote the rule by hand, every 4th year."),
             say(DONE),
         ])
-        .turn([if_prompt_holds(
+        .turn([if_prompt_contains(
             "expected no such day, found 29 February",
             [write("leap.txt", "every 4th year but the 100th\n"), say(DONE)],
             [say("I know of nothing.")],
@@ -113,10 +113,10 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.outcomes(), ["failed", "retried", "done", "done"], "{finished}");
     assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "haiku"]);
-    assert_told(&scene, 1, "twice_turn_1");
-    assert_told(&scene, 2, "twice_turn_2");
-    assert_told(&scene, 3, "twice_turn_3");
-    assert_told(&scene, 4, "twice_next_task");
+    assert_task_prompt(&scene, 1, "twice_turn_1");
+    assert_task_prompt(&scene, 2, "twice_turn_2");
+    assert_task_prompt(&scene, 3, "twice_turn_3");
+    assert_task_prompt(&scene, 4, "twice_next_task");
     let next = scene.agent.prompt(4);
     for of_a_report in [
         "calendar library",
@@ -125,7 +125,7 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
         "by hand",
         "last words",
         "dependency_error\n",
-        // What the gate printed.
+        // The output of the gate.
         "29 February",
         "2100-02-29",
     ] {
@@ -139,8 +139,8 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
 }
 
 #[test]
-fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_on() {
-    let script = Script::new().turn([if_prompt_holds(
+fn repeated_failure_is_warned_about_and_given_up() {
+    let script = Script::new().turn([if_prompt_contains(
         "## Assigned Task\n\n**Build the bridge**",
         [write("bridge-{turn}.txt", "bent\n"), say(STUCK)],
         [write("door.txt", "green\n"), say(DONE)],
@@ -163,7 +163,7 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
         .map(|turn| scene.agent.prompt(turn).contains("Stuck Loop Warning"))
         .collect();
     assert_eq!(warned, [false, false, false, true, false]);
-    assert_told(&scene, 4, "always_turn_4");
+    assert_task_prompt(&scene, 4, "always_turn_4");
     let next = scene.agent.prompt(5);
     for of_a_report in ["bolt", "girder.rs", "bends at", "last words"] {
         assert!(!next.contains(of_a_report), "{of_a_report}: {next}");
@@ -178,11 +178,11 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
     assert!(review.stdout.contains("Build the bridge"), "{review}");
 }
 
-/// The warning names a way out for an agent that cannot do all of a task: others do its parts.
+/// The warning tells an agent that cannot do the whole task to split it.
 #[test]
-fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
+fn split_task_is_done_with_its_subtasks() {
     let failed = || [write("bridge-{turn}.txt", "bent\n"), say(STUCK)];
-    let split = if_prompt_holds(
+    let split = if_prompt_contains(
         "`ralph task add \"TITLE\" --parent {task}`",
         [
             run("RALPH_SEED=91 ralph task add 'Raise the pillars' --parent {task}"),
@@ -216,8 +216,8 @@ fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
         .unwrap()
         .to_owned();
     for line in [
-        "It was split, and waits for its 2 parts.\n",
-        "done: all its parts are\n",
+        "The task was split and waits for its 2 subtasks.\n",
+        "done: all its subtasks are done\n",
     ] {
         let line = format!("[t-{bridge}] {line}");
         assert_eq!(finished.stderr.matches(&line).count(), 1, "{finished}");
@@ -227,7 +227,7 @@ fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
         let prompt = scene.agent.prompt(turn);
         assert!(assigned(&prompt).starts_with(&format!("**{title}** (")), "{prompt}");
         assert!(
-            assigned(&prompt).contains("It is a part of **Build the bridge** ("),
+            assigned(&prompt).contains("It is a subtask of **Build the bridge** ("),
             "{prompt}"
         );
     }
@@ -242,8 +242,8 @@ fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
     assert_eq!(bridge["status"], "done", "{all}");
     let log = scene.env.ok(["task", "log", bridge["id"].as_str().unwrap()]);
     assert!(!log.contains("waits for a person"), "{log}");
-    assert!(log.contains("Where it stands now follows from its parts."), "{log}");
-    assert!(log.contains("Done: all its parts are."), "{log}");
+    assert!(log.contains("Its status now follows from its subtasks."), "{log}");
+    assert!(log.contains("Done: all subtasks are done."), "{log}");
 }
 
 fn task_titled(scene: &Scene, title: &str) -> String {
@@ -256,7 +256,7 @@ const PARSER: &str = "The parser reads a zone as an hour: run its tests with TZ=
 const KILN: &str = "The kiln needs an hour before the glaze goes in.";
 
 #[test]
-fn a_lesson_stands_where_it_fits_when_its_iteration_was_done_and_else_only_in_its_own_task() {
+fn learnings_of_done_iterations_reach_similar_tasks() {
     let parser = format!("<learning category=\"testing_strategy\" tags=\"parser, zones\">{PARSER}</learning>");
     let kiln = format!("<learning category=\"pitfall\" tags=\"kiln, glaze\">{KILN}</learning>");
     let works = |file: &str| [write(file, "x\n"), say(DONE)];
@@ -282,20 +282,20 @@ fn a_lesson_stands_where_it_fits_when_its_iteration_was_done_and_else_only_in_it
         ["done", "failed", "done", "done", "done", "done"],
         "{finished}"
     );
-    let holders = |lesson: &str| -> Vec<usize> {
+    let holders = |learning: &str| -> Vec<usize> {
         (1..=6)
-            .filter(|turn| scene.agent.prompt(*turn).contains(lesson))
+            .filter(|turn| scene.agent.prompt(*turn).contains(learning))
             .collect()
     };
-    // The fourth turn is the like task of the first; the third is the second attempt of the second task.
+    // The fourth turn is the task similar to the first; the third is the second attempt at the second task.
     assert_eq!(holders(PARSER), [4]);
     assert_eq!(holders(KILN), [3]);
-    assert_told(&scene, 3, "own_lesson");
-    assert_told(&scene, 4, "like_task");
+    assert_task_prompt(&scene, 3, "own_learning");
+    assert_task_prompt(&scene, 4, "similar_task");
 }
 
 #[test]
-fn a_lesson_that_a_second_iteration_tells_stands_in_like_tasks_of_later_runs() {
+fn supported_learning_reaches_similar_tasks_of_later_runs() {
     let kiln = format!("<learning category=\"pitfall\" tags=\"kiln, glaze\">{KILN}</learning>");
     let script = Script::new()
         .turn([
@@ -310,7 +310,7 @@ fn a_lesson_that_a_second_iteration_tells_stands_in_like_tasks_of_later_runs() {
     assert_eq!(scene.run(&["Clean the kiln of old glaze"]).code, Some(0));
     let prompt = scene.agent.prompt(3);
     assert_eq!(prompt.matches(KILN).count(), 1, "{prompt}");
-    // It is told once, however often it was said, and is found by those who look for it.
+    // It is stored once, however often it was taught, and can be found.
     let found = scene.env.ok(["recall", "kiln glaze"]);
     assert_eq!(found.matches(KILN).count(), 1, "{found}");
     let listed = crate::json(&scene.env, &["learnings", "list", "--json"]);

@@ -1,4 +1,4 @@
-//! `ralph run` as a person meets it, with an agent that follows a script.
+//! Tests of `ralph run` with a scripted agent.
 
 mod agents;
 mod authors;
@@ -18,7 +18,7 @@ mod guidance;
 mod hostile_sigils;
 mod isolation;
 mod knowledge;
-mod lessons;
+mod learnings;
 mod limits;
 mod live;
 mod lost_database;
@@ -45,17 +45,17 @@ use ralph_testkit::{Finished, Invocation, TestEnv};
 
 use crate::env;
 
-/// A gate that passes, as the environment names it.
+/// A passing gate, as set in the environment.
 const GATE: &str = "[\"true\"]";
 
-/// What an agent says that did its task.
+/// The output of an agent that did its task.
 const DONE: &str = "<task-done>{task}</task-done>";
 
 /// A project and an agent.
 struct Scene {
     env: TestEnv,
     agent: ScriptedAgent,
-    /// How many commands ran: each gets randomness of its own, or its ids would be those of the last.
+    /// The number of commands so far: each gets its own seed, so that ids differ.
     commands: Cell<u32>,
 }
 
@@ -70,7 +70,7 @@ impl Scene {
         }
     }
 
-    /// A command that is not started yet.
+    /// A command that is not started.
     fn ralph(&self, arguments: &[&str]) -> Invocation {
         self.commands.set(self.commands.get() + 1);
         self.env
@@ -79,8 +79,8 @@ impl Scene {
             .env("TZ", "UTC")
     }
 
-    /// `ralph run` with the agent and these arguments, and with a gate that passes where the project names none: what nothing
-    /// confirms is unverified, which few tests are about.
+    /// `ralph run` with the agent and these arguments, and with a passing gate unless the project sets one, because
+    /// unconfirmed work would be unverified.
     fn invocation(&self, arguments: &[&str]) -> Invocation {
         let run = self.ungated(arguments);
         let configuration = std::fs::read_to_string(self.env.path(".ralph.toml")).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Scene {
         }
     }
 
-    /// The same without a gate that the project does not name.
+    /// The same without the passing gate.
     fn ungated(&self, arguments: &[&str]) -> Invocation {
         let command = self.agent.command();
         self.ralph(&[&["run", "--agent", &command], arguments].concat())
@@ -100,7 +100,7 @@ impl Scene {
         normal(self.invocation(arguments).run())
     }
 
-    /// The ids of the tasks that are open, and how they stand.
+    /// The ids and statuses of the open tasks.
     fn open_tasks(&self) -> Vec<(String, String)> {
         let listed = crate::json(&self.env, &["task", "list", "--json"]);
         let word = |task: &serde_json::Value, key: &str| task[key].as_str().unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ impl Scene {
         tasks.map(|task| (word(task, "title"), word(task, "status"))).collect()
     }
 
-    /// The outcomes in the journal, the oldest first.
+    /// The outcomes in the journal, oldest first.
     fn outcomes(&self) -> Vec<String> {
         let rows = crate::json(&self.env, &["journal", "list", "--json"]);
         let mut rows: Vec<_> = rows.as_array().unwrap().clone();
@@ -124,8 +124,7 @@ fn diligent() -> Script {
     Script::new().turn([write("work-{turn}.txt", "work\n"), say(DONE)])
 }
 
-/// What was printed, without what differs from time to time: durations, which are told from a second on, and sizes of
-/// prompts, whose words change.
+/// The output without what varies: durations, agent commands and prompt sizes.
 fn normal(mut finished: Finished) -> Finished {
     let normal = |text: &str| -> String {
         let lines = text
@@ -138,7 +137,7 @@ fn normal(mut finished: Finished) -> Finished {
     finished
 }
 
-/// A line without the duration at its end, which may stand in brackets, alone or after other things.
+/// A line without the duration at its end, which may be in parentheses.
 fn without_duration(line: &str) -> String {
     let is_duration = |text: &str| text.ends_with(" s") && text.starts_with(|first: char| first.is_ascii_digit());
     let inside = line.strip_suffix(')').unwrap_or(line);
@@ -149,10 +148,10 @@ fn without_duration(line: &str) -> String {
     }
 }
 
-/// A line without the command of the agent, which is the last word of a command that goes on.
+/// A line without the agent command at the end of the command that continues the run.
 fn without_agent(line: &str) -> String {
-    match (line.split_once(" --agent "), line.split_once("` goes on")) {
-        (Some((before, _)), Some((_, after))) => format!("{before} --agent [agent]` goes on{after}"),
+    match (line.split_once(" --agent "), line.split_once("` to continue")) {
+        (Some((before, _)), Some((_, after))) => format!("{before} --agent [agent]` to continue{after}"),
         _ => line.to_owned(),
     }
 }

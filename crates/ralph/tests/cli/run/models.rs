@@ -1,4 +1,4 @@
-//! Which models agents get by how things have gone, run after run.
+//! Tests of model selection by earlier outcomes.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
@@ -9,7 +9,7 @@ const FAILED: &str = "<task-failed>{task}</task-failed>";
 
 const MODELS: &str = "[agent]\ncommand = \"scripted-agent\"\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n";
 
-/// A scene with three models and a strategy; no strategy leaves it to ralph.
+/// A scene with three models and a strategy, or the default strategy.
 fn scene(script: &Script, strategy: Option<&str>) -> Scene {
     let scene = Scene::new(script);
     let strategy = strategy.map_or_else(String::new, |name| format!("[strategy]\nname = {name:?}\n"));
@@ -18,7 +18,7 @@ fn scene(script: &Script, strategy: Option<&str>) -> Scene {
 }
 
 impl Scene {
-    /// The models that agents were told of, turn after turn; what the journal says is the same.
+    /// The models passed to the agent, turn by turn; the journal must agree.
     fn models(&self) -> Vec<String> {
         let told = (1..=self.agent.turns()).map(|turn| {
             let environment = self.agent.call(turn).environment;
@@ -30,7 +30,7 @@ impl Scene {
         told
     }
 
-    /// The models in the journal and why, the oldest first.
+    /// The models and rationales in the journal, oldest first.
     fn journal(&self) -> Vec<(String, String)> {
         let rows = crate::json(&self.env, &["journal", "list", "--json"]);
         let mut rows: Vec<_> = rows.as_array().unwrap().clone();
@@ -41,7 +41,7 @@ impl Scene {
             .collect()
     }
 
-    /// What the journal says of the models, a line each.
+    /// The journal's models and rationales, one per line.
     fn reasons(&self) -> String {
         let lines = self
             .journal()
@@ -52,8 +52,8 @@ impl Scene {
 }
 
 #[test]
-fn a_strategy_without_models_says_that_it_has_nothing_to_choose_from() {
-    let said = "Models: none are configured for this agent, so `escalate` has nothing to choose from;";
+fn strategy_without_models_is_reported() {
+    let said = "No models are configured for this agent, so the strategy `escalate` has no effect;";
     let plain = Scene::new(&diligent());
     let finished = plain.run(&["one", "--model-strategy", "escalate"]);
     assert_eq!(finished.stderr.matches(said).count(), 1, "{finished}");
@@ -69,7 +69,7 @@ fn a_strategy_without_models_says_that_it_has_nothing_to_choose_from() {
 }
 
 #[test]
-fn escalate_climbs_with_every_failure_and_begins_anew_with_the_next_task() {
+fn escalate_climbs_per_failure_and_restarts_per_task() {
     let fails = [say(FAILED)];
     let script = Script::new()
         .turn(fails.clone())
@@ -81,17 +81,17 @@ fn escalate_climbs_with_every_failure_and_begins_anew_with_the_next_task() {
     assert!(
         dry_run
             .stdout
-            .contains("\nModel   haiku (escalate: no failure yet; too little on record to tell)\n"),
+            .contains("\nModel   haiku (escalate: no failure yet; not enough history)\n"),
         "{dry_run}"
     );
     let finished = scene.run(&["plan.md"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.models(), ["haiku", "sonnet", "opus", "haiku"]);
     assert_snapshot!(scene.reasons(), @"
-    haiku (escalate: no failure yet; too little on record to tell)
+    haiku (escalate: no failure yet; not enough history)
     sonnet (escalate: 1 failure)
     opus (escalate: 2 failures in a row)
-    haiku (escalate: no failure yet; no hard task like it on record)
+    haiku (escalate: no failure yet; no similar hard task on record)
     ");
     assert!(
         finished
@@ -102,7 +102,7 @@ fn escalate_climbs_with_every_failure_and_begins_anew_with_the_next_task() {
 }
 
 #[test]
-fn failures_are_counted_over_the_ends_of_runs() {
+fn failures_are_counted_across_runs() {
     let script = Script::new().turn([say(FAILED)]);
     let scene = scene(&script, None);
     let task = scene.env.ok(["task", "add", "it"]).trim().to_owned();
@@ -125,15 +125,15 @@ fn failures_are_counted_over_the_ends_of_runs() {
     assert!(
         dry_run
             .stdout
-            .contains("\nModel   sonnet (cost-optimized: too little on record to tell)\n"),
+            .contains("\nModel   sonnet (cost-optimized: not enough history)\n"),
         "{dry_run}"
     );
     assert_eq!(scene.models(), ["sonnet", "sonnet", "opus"]);
 }
 
-/// One that failed once, in whatever run, costs nothing later.
+/// A single earlier failure has no effect later.
 #[test]
-fn fault_5_the_default_is_cheap_again_when_things_go_well() {
+fn fault_5_default_returns_to_the_cheap_model() {
     let fails = [say(FAILED)];
     let works = || [write("work-{turn}.txt", "work\n"), say(DONE)];
     let script = Script::new()
@@ -147,17 +147,17 @@ fn fault_5_the_default_is_cheap_again_when_things_go_well() {
     let finished = scene.run(&["plan.md"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_snapshot!(scene.reasons(), @"
-    sonnet (cost-optimized: too little on record to tell)
-    sonnet (cost-optimized: too little on record to tell)
+    sonnet (cost-optimized: not enough history)
+    sonnet (cost-optimized: not enough history)
     sonnet (cost-optimized: 1 failure)
     opus (cost-optimized: 2 failures in a row)
-    sonnet (cost-optimized: too little on record to tell)
-    sonnet (cost-optimized: 3 of the last 5 were done; no hard task like it on record)
-    sonnet (cost-optimized: 4 of the last 6 were done; no hard task like it on record)
-    sonnet (cost-optimized: 5 of the last 7 were done; no hard task like it on record)
-    sonnet (cost-optimized: 6 of the last 8 were done; no hard task like it on record)
-    sonnet (cost-optimized: 7 of the last 9 were done; no hard task like it on record)
-    sonnet (cost-optimized: 8 of the last 10 were done; no hard task like it on record)
+    sonnet (cost-optimized: not enough history)
+    sonnet (cost-optimized: 3 of the last 5 succeeded; no similar hard task on record)
+    sonnet (cost-optimized: 4 of the last 6 succeeded; no similar hard task on record)
+    sonnet (cost-optimized: 5 of the last 7 succeeded; no similar hard task on record)
+    sonnet (cost-optimized: 6 of the last 8 succeeded; no similar hard task on record)
+    sonnet (cost-optimized: 7 of the last 9 succeeded; no similar hard task on record)
+    sonnet (cost-optimized: 8 of the last 10 succeeded; no similar hard task on record)
     ");
     assert_eq!(scene.run(&["one more"]).code, Some(0));
     assert_eq!(scene.run(&["and another"]).code, Some(0));
@@ -166,7 +166,7 @@ fn fault_5_the_default_is_cheap_again_when_things_go_well() {
 }
 
 #[test]
-fn a_task_like_one_that_was_hard_starts_with_a_stronger_model() {
+fn similar_hard_task_starts_with_a_stronger_model() {
     let hard = "<difficulty-estimate>hard</difficulty-estimate>";
     let script = Script::new()
         .turn([say(&format!("{hard}{FAILED}"))])
@@ -179,22 +179,22 @@ fn a_task_like_one_that_was_hard_starts_with_a_stronger_model() {
     }
     let reasons = scene.reasons().replace(first.trim(), "FIRST");
     assert_snapshot!(reasons, @"
-    haiku (escalate: no failure yet; too little on record to tell)
+    haiku (escalate: no failure yet; not enough history)
     sonnet (escalate: 1 failure)
-    sonnet (escalate: no failure yet; like FIRST, which was hard and failed on haiku)
-    haiku (escalate: no failure yet; no hard task like it on record)
+    sonnet (escalate: no failure yet; similar to FIRST, which was hard and failed on haiku)
+    haiku (escalate: no failure yet; no similar hard task on record)
     ");
 }
 
 #[test]
-fn without_models_the_agent_takes_its_own_whatever_the_strategy() {
+fn agent_uses_its_default_without_models() {
     let scene = Scene::new(&diligent());
     for strategy in ["cost-optimized", "escalate"] {
         let dry_run = scene.run(&["it", "--dry-run", "--model-strategy", strategy]);
         assert!(
             dry_run
                 .stdout
-                .contains("Model   the agent's own (no models are configured for this agent, so it takes its own)\n"),
+                .contains("Model   agent's default (no models are configured, so the agent uses its default)\n"),
             "{dry_run}"
         );
         let finished = scene.run(&["it", "--model-strategy", strategy]);

@@ -1,4 +1,4 @@
-//! A person who does not watch hears of a run: by their command, and by the bell.
+//! Tests of notifications, by command and by bell.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, exit, raw, say, write};
@@ -6,53 +6,53 @@ use ralph_testkit::scripted::{Script, exit, raw, say, write};
 use super::signals::Going;
 use super::{DONE, Scene};
 
-/// Keeps each event in a file of its own, in order.
+/// Writes each event to its own file, in order.
 const KEEPS: &str = "[notify]\ncommand = 'cat >> events.jsonl'\n";
 
 fn two_tasks(configuration: &str) -> Scene {
-    // The second turn changes nothing any more.
+    // The second turn changes nothing.
     let scene = Scene::new(&Script::new().turn([write("a.txt", "x"), say(DONE)]));
     scene.env.write(crate::USER_CONFIG, configuration);
     scene
 }
 
 #[test]
-fn the_command_gets_the_end_of_a_run() {
+fn command_gets_the_end_of_a_run() {
     let scene = two_tasks(KEEPS);
     assert_eq!(scene.run(&["one"]).code, Some(0));
     assert_snapshot!(scene.env.read("events.jsonl"), @r#"{"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-658eec67","event":"run_ended","exit_code":0,"sentence":"project: Everything is done."}"#);
 }
 
 #[test]
-fn the_first_task_that_needs_review_is_told_when_the_run_goes_on() {
+fn first_task_to_review_is_notified_when_the_run_continues() {
     let scene = two_tasks(KEEPS);
     scene
         .env
         .write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n- [ ] four\n");
     assert_eq!(scene.run(&["plan.md"]).code, Some(4));
     assert_snapshot!(scene.env.read("events.jsonl"), @r#"
-    {"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-90150280","event":"needs_review","task":"t-32555e","sentence":"project: Task t-32555e needs your review; the run goes on. \"two\" is done, unverified."}
+    {"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-90150280","event":"needs_review","task":"t-32555e","sentence":"project: Task t-32555e needs your review; the run continues. \"two\" is done but unverified."}
     {"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-90150280","event":"run_ended","exit_code":4,"sentence":"project: 2 tasks done, unverified: no attempt changed a project file. Run `ralph review`."}
     "#);
 }
 
 #[test]
-fn a_wait_for_a_usage_limit_is_told_and_a_run_that_somebody_stops_is_not() {
+fn usage_limit_notifies_but_a_user_stop_does_not() {
     let limit = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"Claude AI usage limit reached|1737375840"}"#;
     let scene = Scene::new(&Script::new().speaking_claude().turn([raw(limit), exit(1)]));
     scene
         .env
         .write(crate::USER_CONFIG, format!("[agent]\nkind = \"claude\"\n{KEEPS}"));
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("Goes on in");
+    going.says("Resuming in");
     super::signals::until("told", || scene.env.path("events.jsonl").exists());
     going.signal("INT");
     assert_eq!(going.end().code, Some(130));
-    assert_snapshot!(scene.env.read("events.jsonl"), @r#"{"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-658eec67","event":"waits","until":"2025-01-20T12:24:16.244Z","sentence":"project: Goes on in 1 h 04 min, at 12:24: usage limit of claude."}"#);
+    assert_snapshot!(scene.env.read("events.jsonl"), @r#"{"at":"2025-01-20T11:20:00.000Z","project":"project","run":"run-658eec67","event":"waits","until":"2025-01-20T12:24:16.244Z","sentence":"project: Resuming in 1 h 04 min, at 12:24: usage limit of claude."}"#);
 }
 
 #[test]
-fn a_command_that_fails_is_a_warning_and_changes_nothing_else() {
+fn failing_command_is_only_a_warning() {
     let scene = two_tasks("[notify]\ncommand = 'echo no display >&2; exit 3'\n");
     let finished = scene.run(&["one"]);
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -61,7 +61,7 @@ fn a_command_that_fails_is_a_warning_and_changes_nothing_else() {
 }
 
 #[test]
-fn the_command_of_a_project_is_confirmed_first() {
+fn project_command_needs_confirmation() {
     let scene = two_tasks("");
     scene.env.write(".ralph.toml", KEEPS);
     let refused = scene.run(&["one"]);
@@ -71,7 +71,7 @@ fn the_command_of_a_project_is_confirmed_first() {
 }
 
 #[test]
-fn the_bell_rings_at_a_terminal_and_nowhere_else() {
+fn bell_rings_only_at_a_terminal() {
     let scene = two_tasks("[notify]\nbell = true\n");
     let piped = scene.run(&["one"]);
     assert!(

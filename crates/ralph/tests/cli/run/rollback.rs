@@ -1,11 +1,11 @@
-//! `ralph rollback` takes back what memory got from a run, and can be undone.
+//! Tests of `ralph rollback`, which rolls back what a run added to memory and can be undone.
 
 use ralph_testkit::scripted::{Script, run, say, write};
 use serde_json::Value;
 
 use super::{DONE, Scene};
 
-/// What memory holds: memories, knowledge files with their texts, learnings with their status, tasks.
+/// The memory: memories, knowledge files, learnings with their status, tasks.
 fn memory(scene: &Scene) -> Value {
     let list = |args: &[&str]| crate::json(&scene.env, args);
     let mut knowledge: Vec<(String, String)> = Vec::new();
@@ -64,7 +64,7 @@ fn last_run(scene: &Scene) -> String {
 }
 
 #[test]
-fn a_run_is_rolled_back_and_that_is_undone() {
+fn rollback_of_a_run_can_be_undone() {
     let scene = scene();
     let before = memory(&scene);
     scene.run(&["a text"]);
@@ -84,7 +84,7 @@ fn a_run_is_rolled_back_and_that_is_undone() {
         assert!(planned.stdout.contains(word), "{word}: {}", planned.stdout);
     }
     let refused = scene.env.ralph(["rollback", &run]).run();
-    assert!(refused.stderr.contains("--yes does it without asking"), "{refused}");
+    assert!(refused.stderr.contains("pass --yes to skip the question"), "{refused}");
     let done = crate::json(&scene.env, &["rollback", &format!("{run}/1"), "--yes", "--json"]);
     let rolled_back = memory(&scene);
     for part in ["memories", "guardrails", "knowledge"] {
@@ -102,11 +102,11 @@ fn a_run_is_rolled_back_and_that_is_undone() {
     scene.env.ok(["rollback", "--undo", id, "--yes"]);
     assert_eq!(memory(&scene), after, "undone");
     let twice = scene.env.ralph(["rollback", "--undo", id, "--yes"]).run();
-    assert!(twice.stderr.contains("was undone before"), "{twice}");
+    assert!(twice.stderr.contains("is already undone"), "{twice}");
 }
 
 #[test]
-fn status_names_an_interrupted_rollback_and_what_finishes_it() {
+fn status_shows_an_interrupted_rollback() {
     let scene = scene();
     scene.run(&["a text"]);
     let run = last_run(&scene);
@@ -121,7 +121,7 @@ fn status_names_an_interrupted_rollback_and_what_finishes_it() {
     set("open");
     assert_eq!(interrupted(), serde_json::json!([format!("ralph rollback {run}/1")]));
     let status = scene.env.ok(["status"]);
-    let line = format!("Rollback {run}/1 was interrupted; `ralph rollback {run}/1` finishes it\n");
+    let line = format!("Rollback {run}/1 was interrupted; finish it with `ralph rollback {run}/1`\n");
     assert!(status.contains(&line), "{status}");
     set("undoing");
     let undo = format!("ralph rollback --undo {}", done["rollback"].as_str().unwrap());
@@ -129,7 +129,7 @@ fn status_names_an_interrupted_rollback_and_what_finishes_it() {
 }
 
 #[test]
-fn what_a_person_edited_afterwards_stays_and_is_named() {
+fn user_edits_after_the_run_are_kept() {
     let scene = scene();
     scene.run(&["a text"]);
     let text = std::fs::read_to_string(scene.env.path(".ralph/knowledge/colours-2.md")).unwrap();
@@ -140,8 +140,7 @@ fn what_a_person_edited_afterwards_stays_and_is_named() {
     let run = last_run(&scene);
     let done = scene.env.ralph(["rollback", &run, "--yes"]).run();
     assert!(
-        done.stderr
-            .contains("colours-2.md stays as it is: changed afterwards (unknown)."),
+        done.stderr.contains("Kept colours-2.md: changed afterwards (unknown)."),
         "{done}"
     );
     let kept = std::fs::read_to_string(scene.env.path(".ralph/knowledge/colours-2.md")).unwrap();
@@ -156,7 +155,7 @@ fn what_a_person_edited_afterwards_stays_and_is_named() {
 }
 
 #[test]
-fn the_scratchpad_names_its_author_and_is_rolled_back_with_the_rest() {
+fn scratchpad_is_rolled_back_by_author() {
     let scene = Scene::new(&Script::new().turn([
         write("work.txt", "work\n"),
         run("ralph scratchpad clear && ralph scratchpad append 'the agent was at step 2'"),
@@ -192,7 +191,7 @@ fn the_scratchpad_names_its_author_and_is_rolled_back_with_the_rest() {
 }
 
 #[test]
-fn a_program_is_told_what_the_agent_stored() {
+fn json_lists_notes_stored_by_the_agent() {
     let scene = scene();
     let told = scene.run(&["a text", "--json"]);
     let last: Value = serde_json::from_str(told.stdout.lines().last().unwrap()).unwrap();

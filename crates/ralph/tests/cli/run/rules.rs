@@ -1,4 +1,4 @@
-//! Guardrails with rules: what they forbid is refused, with their text as the reason.
+//! Tests of guardrails with rules: violations are refused with the guardrail as the reason.
 
 use ralph_testkit::scripted::{Script, append, run, say, write};
 
@@ -21,7 +21,7 @@ fn outcomes_and_reasons(scene: &Scene) -> Vec<(String, String)> {
     rows
 }
 
-/// The first attempt edits the file; the second one does something else, the third restores it.
+/// The first attempt edits the file, the second does something else, the third restores it.
 fn disobedient() -> Script {
     Script::new()
         .turn([write("commands.txt", "by hand\n"), say(DONE)])
@@ -30,7 +30,7 @@ fn disobedient() -> Script {
 }
 
 #[test]
-fn work_that_changes_a_denied_path_does_not_land() {
+fn change_of_a_denied_path_does_not_land() {
     let scene = project(&disobedient());
     scene.env.write("commands.txt", "generated\n");
     commit(&scene, "commands");
@@ -40,7 +40,7 @@ fn work_that_changes_a_denied_path_does_not_land() {
     assert_eq!(finished.code, Some(0), "{finished}");
     let rows = outcomes_and_reasons(&scene);
     let outcomes: Vec<&str> = rows.iter().map(|(outcome, _)| outcome.as_str()).collect();
-    // What the first attempt changed still counts in the second.
+    // The change of the first attempt still counts in the second.
     assert_eq!(outcomes, ["retried", "retried", "done"], "{rows:?}");
     for (_, reason) in &rows[..2] {
         assert!(
@@ -64,7 +64,7 @@ fn work_that_changes_a_denied_path_does_not_land() {
 }
 
 #[test]
-fn in_the_project_itself_a_denied_path_is_refused_until_it_is_as_git_has_it() {
+fn denied_path_in_place_is_refused_until_restored() {
     let scene = project(&disobedient());
     scene.env.write("commands.txt", "generated\n");
     commit(&scene, "commands");
@@ -83,7 +83,7 @@ fn in_the_project_itself_a_denied_path_is_refused_until_it_is_as_git_has_it() {
 }
 
 #[test]
-fn a_check_of_a_guardrail_is_confirmed_and_refuses_work() {
+fn guardrail_check_is_confirmed_and_refuses_work() {
     let scene = project(&Script::new().turn([write("big.txt", "too big\n"), say(DONE)]).turn([
         write("big.txt", "small\n"),
         write("{task}.txt", "\n"),
@@ -110,13 +110,13 @@ fn a_check_of_a_guardrail_is_confirmed_and_refuses_work() {
         rows[0].0 == "retried" && rows[0].1.contains("keep files small"),
         "{rows:?}"
     );
-    // It is asked for once, until it changes.
+    // It is confirmed once, until it changes.
     add(&scene, "two");
     assert_eq!(scene.run(&[]).code, Some(0));
 }
 
 #[test]
-fn an_agent_only_proposes_a_rule() {
+fn agent_can_only_propose_a_rule() {
     let scene = project(&Script::new().turn([
         run("ralph guardrails add 'mine alone' --check 'rm -rf everything'"),
         run("ralph guardrails add 'plain text'"),
@@ -143,7 +143,7 @@ fn an_agent_only_proposes_a_rule() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_read_is_refused_with_one_line() {
+fn invalid_rule_is_refused() {
     let scene = project(&Script::new());
     for (option, value) in [
         ("--deny-path", "!a"),
@@ -168,11 +168,11 @@ fn a_rule_that_cannot_be_read_is_refused_with_one_line() {
     scene.env.write(".agent/guardrails.md", text);
     let refused = scene.run(&["--trust"]);
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.contains("`!a` is not a pattern of paths"), "{refused}");
+    assert!(refused.stderr.contains("`!a` is not a path pattern"), "{refused}");
 }
 
 #[test]
-fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
+fn checklist_check_is_confirmed_and_decides_its_item() {
     let scene = project(&Script::new().turn([write("a.txt", "wrong\n"), say(DONE)]).turn([
         write("{task}.txt", "right\n"),
         write("a.txt", "right\n"),
@@ -190,7 +190,7 @@ fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
     let rows = outcomes_and_reasons(&scene);
     let outcomes: Vec<&str> = rows.iter().map(|(outcome, _)| outcome.as_str()).collect();
     assert_eq!(outcomes, ["retried", "done", "done"], "{rows:?}");
-    // The same file is not asked about again, and another check changes the task that is there.
+    // The same file is not confirmed again, and another check changes the existing task.
     scene
         .env
         .write("PLAN.md", "- [ ] one\n  check: grep -q right a.txt\n- [ ] three\n");
@@ -210,7 +210,7 @@ fn a_check_line_of_a_checklist_is_confirmed_and_decides_about_its_item() {
 }
 
 #[test]
-fn in_the_project_itself_a_commit_of_the_agent_does_not_hide_a_denied_change() {
+fn agent_commit_does_not_hide_a_denied_change() {
     let scene = project(&Script::new().turn([
         write("commands.txt", "by hand\n"),
         run("git -c user.name=A -c user.email=a@b commit -qam sneaky"),
@@ -232,7 +232,7 @@ fn in_the_project_itself_a_commit_of_the_agent_does_not_hide_a_denied_change() {
 }
 
 #[test]
-fn a_rule_that_an_agent_wrote_into_the_file_is_not_enforced() {
+fn rule_written_by_an_agent_is_not_enforced() {
     let rule =
         "\n### fix-1737372000-aaaa\n> mine\n<!-- tags:  | created: 2025-01-20 -->\n<!-- ralph: deny-path=* -->\n";
     let scene = project(&Script::new().turn([
@@ -255,7 +255,7 @@ fn a_rule_that_an_agent_wrote_into_the_file_is_not_enforced() {
 }
 
 #[test]
-fn a_script_of_a_check_is_asked_about_again_when_it_changes() {
+fn changed_check_script_needs_confirmation_again() {
     let scene = project(&Script::new().turn([write("{task}.txt", "work\n"), say(DONE)]));
     scene.env.write("ci.sh", "true\n");
     commit(&scene, "script");

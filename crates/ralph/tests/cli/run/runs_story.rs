@@ -1,5 +1,5 @@
-//! What whole runs teach one another: the same lessons of several runs grow in strength and not in number, stand in the
-//! prompts of later runs, and leave them when they keep failing.
+//! The story of learnings across runs: repeated learnings gain confidence instead of multiplying, are injected into
+//! later runs, and become ineligible when they keep failing.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::{DONE, Scene};
 
-/// What stands in prompts of it.
+/// Its text in prompts.
 const STRATEGY: &str = "Test-driven development approach";
-/// What agents say of it, each in their own words.
+/// Paraphrases of it by agents.
 const TOLD: [&str; 3] = [
     "<journal>I wrote the tests first, before the implementation.</journal>",
     "<journal>Wrote a test first and then the parser.</journal>",
     "<journal>Tests first again, then the change.</journal>",
 ];
-/// No lesson that is drawn from runs is surer at first; one that has come this far may stay.
+/// The highest initial confidence of an extracted learning.
 const SUREST: f64 = 0.9;
-/// How often the task of the fourth run is tried.
+/// The attempts at the task of the fourth run.
 const ATTEMPTS: usize = 14;
 
-/// A turn that mends a parser.
-fn mends(name: &str, told: &str) -> Vec<Action> {
+/// A turn that fixes a parser.
+fn fixes(name: &str, told: &str) -> Vec<Action> {
     vec![
         write(&format!("src/{name}.rs"), "mended\n"),
         write(&format!("tests/{name}_test.rs"), "tests\n"),
@@ -38,37 +38,37 @@ fn fails() -> Vec<Action> {
     )]
 }
 
-/// The lessons that were drawn from runs.
-fn drawn(scene: &Scene) -> Vec<Value> {
+/// The learnings extracted from runs.
+fn extracted(scene: &Scene) -> Vec<Value> {
     let listed = crate::json(&scene.env, &["learnings", "list", "--all", "--json"]);
-    let drawn = listed.as_array().unwrap().iter();
-    drawn
-        .filter(|lesson| lesson["source"] == "extracted")
+    let extracted = listed.as_array().unwrap().iter();
+    extracted
+        .filter(|learning| learning["source"] == "extracted")
         .cloned()
         .collect()
 }
 
 fn strategy(scene: &Scene) -> Value {
-    let found = drawn(scene)
+    let found = extracted(scene)
         .into_iter()
-        .find(|lesson| lesson["content"]["description"] == STRATEGY);
-    found.unwrap_or_else(|| panic!("{:#?}", drawn(scene)))
+        .find(|learning| learning["content"]["description"] == STRATEGY);
+    found.unwrap_or_else(|| panic!("{:#?}", extracted(scene)))
 }
 
-/// How strong every lesson is: how many runs taught it, and how sure it is.
+/// The number of runs and the confidence of each learning.
 fn strengths(scene: &Scene) -> BTreeMap<String, (usize, f64)> {
-    let strength = |lesson: &Value| {
-        let runs = lesson["sourceLoops"].as_array().unwrap().len();
-        (runs, lesson["confidence"].as_f64().unwrap())
+    let strength = |learning: &Value| {
+        let runs = learning["sourceLoops"].as_array().unwrap().len();
+        (runs, learning["confidence"].as_f64().unwrap())
     };
-    let lessons = drawn(scene);
-    let named = lessons
+    let learnings = extracted(scene);
+    let named = learnings
         .iter()
-        .map(|lesson| (lesson["id"].to_string(), strength(lesson)));
+        .map(|learning| (learning["id"].to_string(), strength(learning)));
     named.collect()
 }
 
-/// The same lessons, each of them of one run more, and surer as long as it could become so.
+/// Checks that the same learnings have one more run each, and more confidence unless it was at its maximum.
 #[track_caller]
 fn assert_grown(before: &BTreeMap<String, (usize, f64)>, after: &BTreeMap<String, (usize, f64)>) {
     assert!(!before.is_empty());
@@ -81,22 +81,22 @@ fn assert_grown(before: &BTreeMap<String, (usize, f64)>, after: &BTreeMap<String
     }
 }
 
-/// What stands in a prompt of earlier runs.
+/// The section of a prompt about earlier runs.
 fn known(prompt: &str) -> &str {
     let known = prompt.split_once("\n## Knowledge Base (from previous loops)\n");
     known.map_or("", |(_, known)| known)
 }
 
 #[test]
-fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
+fn learnings_gain_confidence_and_are_dropped_when_refuted() {
     let mut script = Script::new()
-        .turn(mends("dates", TOLD[0]))
-        .turn(mends("money", TOLD[1]))
-        .turn(mends("names", TOLD[2]));
+        .turn(fixes("dates", TOLD[0]))
+        .turn(fixes("money", TOLD[1]))
+        .turn(fixes("names", TOLD[2]));
     for _ in 0..ATTEMPTS {
         script = script.turn(fails());
     }
-    let scene = Scene::new(&script.turn(mends("zones", "It is mended.")));
+    let scene = Scene::new(&script.turn(fixes("zones", "It is mended.")));
     scene.env.write(
         ".ralph.toml",
         format!(

@@ -1,4 +1,4 @@
-//! A run that is told to stop: by Ctrl+C, by the system, at a gate, in a wait; nothing of it goes on.
+//! Tests of stopping a run: by Ctrl+C, by the system, at a gate, in a wait. No process survives.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ use ralph_testkit::{Finished, Invocation};
 
 use super::{DONE, Scene, diligent, normal};
 
-/// How long to wait for what must come.
+/// How long to wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run that goes on, with what it says in files.
+/// A running run with its output in files.
 pub(super) struct Going {
     child: Child,
     said: PathBuf,
@@ -41,7 +41,7 @@ impl Going {
         }
     }
 
-    /// Waits until it has said this.
+    /// Waits until it has printed this.
     #[track_caller]
     pub(super) fn says(&self, text: &str) {
         until(text, || std::fs::read_to_string(&self.said).unwrap().contains(text));
@@ -55,7 +55,6 @@ impl Going {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for its end.
     pub(super) fn end(mut self) -> Finished {
         let status = self.child.wait().unwrap();
         normal(Finished {
@@ -66,7 +65,7 @@ impl Going {
     }
 }
 
-/// Waits for something that must come.
+/// Waits for an expected condition.
 #[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -84,7 +83,7 @@ pub(super) fn assert_gone(scene: &Scene, line: &str) {
 }
 
 #[test]
-fn a_signal_stops_the_agent_and_the_run_in_good_order() {
+fn signal_stops_agent_and_run_in_order() {
     for signal in ["INT", "TERM", "HUP"] {
         let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]).turn([say(DONE)]));
         let going = Going::start(&scene, "run", scene.invocation(&["one"]));
@@ -94,18 +93,18 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         insta::allow_duplicates!(assert_snapshot!(finished, @"
         exit 130
         --- stdout
-        It was stopped.
+        Stopped on request.
         1 iteration: no task done
         --- stderr
         Task t-025cc1: one
         Agent: scripted-agent (from --agent).
-        No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-        11:20:00 run-658eec67 begins.
+        No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+        11:20:00 run-658eec67 started.
         11:20:00 gate passed: true
         11:20:00 [t-025cc1] iteration 1: one
-        11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-        11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
-        Hint: `ralph run t-025cc1 --agent [agent]` goes on.
+        11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
+        11:20:00 [t-025cc1] interrupted: Stopped on request. (1 file changed)
+        Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
         "));
         assert_eq!(scene.outcomes(), ["interrupted"]);
         assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
@@ -115,7 +114,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
     }
 }
 
-/// An agent that does not want to end, and has a child in a session of its own.
+/// An agent that ignores signals and has a child in its own session.
 fn stubborn(scene: &Scene, seconds: [u32; 2]) -> String {
     let [own, apart] = seconds;
     let text =
@@ -127,7 +126,7 @@ fn stubborn(scene: &Scene, seconds: [u32; 2]) -> String {
 }
 
 #[test]
-fn fault_29_an_agent_that_does_not_want_to_end_is_ended_with_all_its_children() {
+fn fault_29_stubborn_agent_is_killed_with_its_children() {
     let scene = Scene::new(&diligent());
     let agent = stubborn(&scene, [32_001, 32_002]);
     let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
@@ -141,7 +140,7 @@ fn fault_29_an_agent_that_does_not_want_to_end_is_ended_with_all_its_children() 
 }
 
 #[test]
-fn a_second_signal_does_not_wait_for_an_agent_that_does_not_want_to_end() {
+fn second_signal_does_not_wait_for_a_stubborn_agent() {
     let scene = Scene::new(&diligent());
     let agent = stubborn(&scene, [32_003, 32_004]);
     let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
@@ -153,17 +152,17 @@ fn a_second_signal_does_not_wait_for_an_agent_that_does_not_want_to_end() {
     assert_eq!(finished.code, Some(130), "{finished}");
     assert_gone(&scene, "sleep 32003");
     assert_gone(&scene, "sleep 32004");
-    // After a second it ends even if the iteration is not settled; the next run settles it then.
+    // After a second it ends even if the iteration is not settled; the next run settles it.
     let again = scene.run(&[]);
     assert_eq!(again.code, Some(0), "{again}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
 }
 
-/// How much a pipe holds before whoever writes to it has to wait.
+/// The capacity of a pipe.
 const PIPE: usize = 64 << 10;
 
 #[test]
-fn a_second_signal_ends_a_run_whose_words_nobody_reads() {
+fn second_signal_ends_a_run_with_a_full_pipe() {
     let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]));
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     let mut command = scene.invocation(&["one"]).command();
@@ -177,7 +176,7 @@ fn a_second_signal_ends_a_run_whose_words_nobody_reads() {
     }
     until("half.txt", || scene.env.path("half.txt").exists());
     writer.write_all(&[b'x'; PIPE]).unwrap();
-    // Two that are the same may become one on their way.
+    // Two equal pending signals may be merged.
     for signal in ["-INT", "-TERM"] {
         let pid = child.id().to_string();
         let sent = ralph_process::command("kill").args([signal, &pid]).status();
@@ -188,7 +187,7 @@ fn a_second_signal_ends_a_run_whose_words_nobody_reads() {
 }
 
 #[test]
-fn a_gate_is_broken_off_and_the_work_is_not_judged() {
+fn stopped_gate_does_not_judge_the_work() {
     let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
     let gate = "[verify]\ncommands = [\"test ! -e work.txt || { : > at-the-gate; sleep 32005; }\"]\n";
     scene.env.write(".ralph.toml", gate);
@@ -198,21 +197,21 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped.
+    Stopped on request.
     1 iteration: no task done
     --- stderr
     Confirmed what this project may do on your machine:
       verify.commands = test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-658eec67 begins.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] gate was broken off: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
-    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
+    11:20:00 [t-025cc1] gate was stopped: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
+    11:20:00 [t-025cc1] interrupted: Stopped on request. (1 file changed)
+    Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
@@ -220,7 +219,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
 }
 
 #[test]
-fn a_gate_before_the_first_iteration_is_broken_off_and_leaves_no_iteration() {
+fn stopped_first_gate_leaves_no_iteration() {
     let scene = Scene::new(&diligent());
     let gate = "[verify]\ncommands = [\": > at-the-gate; sleep 32006\"]\n";
     scene.env.write(".ralph.toml", gate);
@@ -234,7 +233,7 @@ fn a_gate_before_the_first_iteration_is_broken_off_and_leaves_no_iteration() {
 }
 
 #[test]
-fn a_hook_of_a_commit_is_broken_off_and_the_task_is_not_done() {
+fn stopped_commit_hook_leaves_the_task_open() {
     let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
     scene.env.write(".ralph.toml", "[git]\ncommit = \"task\"\n");
     let git = "git init -q && git config user.name T && git config user.email t@example.com";
@@ -251,7 +250,7 @@ fn a_hook_of_a_commit_is_broken_off_and_the_task_is_not_done() {
     assert_eq!(scene.outcomes(), ["interrupted"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
     assert_gone(&scene, "sleep 32011");
-    // Nothing is left of the commit, and the next run makes it.
+    // The commit left nothing behind, and the next run makes it.
     std::fs::remove_file(&path).unwrap();
     let again = scene.run(&[]);
     assert_eq!(again.code, Some(0), "{again}");
@@ -260,7 +259,7 @@ fn a_hook_of_a_commit_is_broken_off_and_the_task_is_not_done() {
 }
 
 #[test]
-fn a_second_signal_ends_a_run_that_looks_at_files_and_does_not_come_to_an_end() {
+fn second_signal_ends_a_stuck_file_scan() {
     let scene = Scene::new(&diligent());
     let git = "#!/bin/sh\ntrap '' TERM INT\n: > \"$0.began\"\nsetsid sleep 32012\n";
     scene.env.write("../bin/git", git);
@@ -274,7 +273,7 @@ fn a_second_signal_ends_a_run_that_looks_at_files_and_does_not_come_to_an_end() 
     going.signal("TERM");
     let finished = going.end();
     assert_eq!(finished.code, Some(130), "{finished}");
-    assert!(finished.stderr.contains("picks up what was not finished"), "{finished}");
+    assert!(finished.stderr.contains("picks up unfinished work"), "{finished}");
     assert_gone(&scene, "sleep 32012");
     std::fs::remove_dir_all(scene.env.path(".git")).unwrap();
     let again = scene.run(&[]);
@@ -286,7 +285,7 @@ fn a_second_signal_ends_a_run_that_looks_at_files_and_does_not_come_to_an_end() 
 }
 
 #[test]
-fn a_wait_for_the_usage_limit_can_be_ended() {
+fn usage_limit_wait_can_be_stopped() {
     let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1737390000,"rateLimitType":"five_hour"}}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}"#;
     let scene = Scene::new(
@@ -296,31 +295,31 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     );
     scene.env.write(crate::USER_CONFIG, "[agent]\nkind = \"claude\"\n");
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
-    going.says("Goes on in");
+    going.says("Resuming in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped.
+    Stopped on request.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1]   Bash true
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: You've hit your session limit.
-    11:20:00 Goes on in 5 h, at 16:20: usage limit of claude. Ctrl+C stops.
-    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
+    11:20:00 Resuming in 5 h, at 16:20: usage limit of claude. Ctrl+C stops.
+    Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
 }
 
 #[test]
-fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
+fn fault_11_killed_run_is_cleaned_up_by_the_next() {
     let scene = Scene::new(&diligent());
     let agent = stubborn(&scene, [32_007, 32_008]);
     let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
@@ -335,14 +334,14 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
     2 iterations: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-1c9756ce begins.
-    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
-    11:20:00 3 processes of it ended.
-    11:20:00 [t-025cc1] interrupted: ralph was killed while the agent worked. (1 file changed)
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-1c9756ce started.
+    11:20:00 run-658eec67 was killed during iteration 1; settling that iteration first.
+    11:20:00 Stopped 3 leftover processes from that run.
+    11:20:00 [t-025cc1] interrupted: ralph was killed while the agent was working. (1 file changed)
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] done (1 file changed)
     ");
@@ -352,7 +351,7 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
 }
 
 #[test]
-fn what_an_agent_had_said_outlives_a_run_that_is_killed() {
+fn agent_output_survives_a_killed_run() {
     let said = "<journal>tried the cache</journal><learning category=\"pitfall\">Look first.</learning>\
         <knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><task-done>{task}</task-done>";
     for claude in [false, true] {
@@ -371,7 +370,7 @@ fn what_an_agent_had_said_outlives_a_run_that_is_killed() {
         });
         going.signal("KILL");
         assert_eq!(going.end().code, None);
-        // Another agent finds what that one left.
+        // The next agent finds what that one left.
         let again = scene.ralph(&["run", "--agent", "true", "--limit", "1"]).run();
         assert_eq!(again.code, Some(4), "{again}");
         let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
@@ -387,7 +386,7 @@ fn what_an_agent_had_said_outlives_a_run_that_is_killed() {
 }
 
 #[test]
-fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
+fn run_killed_at_a_gate_repeats_only_the_gate() {
     let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
     let gate = "[verify]\ncommands = [\"test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }\"]\n";
     scene.env.write(".ralph.toml", gate);
@@ -404,10 +403,10 @@ fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
     1 iteration: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-1c9756ce begins.
-    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
-    11:20:00 2 processes of it ended.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-1c9756ce started.
+    11:20:00 run-658eec67 was killed during iteration 1; settling that iteration first.
+    11:20:00 Stopped 2 leftover processes from that run.
     11:20:00 gate passed: test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }
     11:20:00 [t-025cc1] done (3 files changed)
     ");

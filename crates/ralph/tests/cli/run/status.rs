@@ -1,4 +1,4 @@
-//! `ralph status` beside a run, and after it was killed.
+//! Tests of `ralph status` during a run and after it was killed.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, hang, say, write};
@@ -7,28 +7,28 @@ use super::signals::{Going, until};
 use super::{DONE, Scene, diligent};
 
 #[test]
-fn what_no_agent_told_is_not_told_as_nothing() {
+fn unreported_usage_is_not_shown_as_zero() {
     let scene = Scene::new(&diligent());
     assert_eq!(scene.run(&["one"]).code, Some(0));
     let stats = scene.env.ok(["stats"]);
     let rows: Vec<&str> = stats
         .lines()
-        .filter(|line| line.contains("(the agent's own)"))
+        .filter(|line| line.contains("(agent's default)"))
         .collect();
     assert!(!stats.contains('$') && rows.len() == 1, "{stats}");
     assert!(rows[0].ends_with('1'), "the column of tokens is empty: {stats}");
     let stats = crate::json(&scene.env, &["stats", "--json"]);
     let status = crate::json(&scene.env, &["status", "--json"]);
     let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
-    for told in [&stats, &stats["by_model"][0], &status["runs"], &rows[0]["usage"]] {
+    for usage in [&stats, &stats["by_model"][0], &status["runs"], &rows[0]["usage"]] {
         for key in ["cost_usd", "input_tokens", "output_tokens"] {
-            assert_eq!(told.get(key), Some(&serde_json::Value::Null), "{key}: {told}");
+            assert_eq!(usage.get(key), Some(&serde_json::Value::Null), "{key}: {usage}");
         }
     }
 }
 
 #[test]
-fn a_run_is_told_while_it_lives_and_when_it_was_killed() {
+fn running_and_killed_runs() {
     let script = Script::new()
         .turn([write("half.txt", "x"), hang()])
         .turn([write("work-{turn}.txt", "x"), say(DONE)]);
@@ -38,10 +38,10 @@ fn a_run_is_told_while_it_lives_and_when_it_was_killed() {
     until("half.txt", || scene.env.path("half.txt").exists());
     assert_snapshot!(scene.env.ok(["status"]), @"
     Project  [TMP]/project
-    Run      run-ee42c90b works on t-8eec67 (one), begun just now
+    Run      run-ee42c90b is working on t-8eec67 (one), started just now
     Tasks    1 open, 1 in progress
     Notes    none yet
-    Next     ralph journal list    # what the run has done so far
+    Next     ralph journal list    # see what the run has done so far
     ");
     let open = &crate::json(&scene.env, &["status", "--json"])["runs"]["open"][0];
     assert_eq!(
@@ -52,10 +52,10 @@ fn a_run_is_told_while_it_lives_and_when_it_was_killed() {
     assert_eq!(going.end().code, None);
     assert_snapshot!(scene.env.ok(["status"]), @"
     Project  [TMP]/project
-    Run      run-ee42c90b (plan.md) was killed; `ralph run` picks it up
+    Run      run-ee42c90b (plan.md) was killed; resume it with `ralph run`
     Tasks    1 open, 1 in progress
     Notes    none yet
-    Next     ralph run    # pick up what was killed
+    Next     ralph run    # resume the killed run
     ");
     let open = &crate::json(&scene.env, &["status", "--json"])["runs"]["open"][0];
     assert_eq!(open["live"], false);

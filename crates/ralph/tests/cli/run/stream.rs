@@ -1,4 +1,4 @@
-//! `ralph run --json`: every event a line of JSON, and nothing else on standard output.
+//! Tests of `ralph run --json`: every event is a JSON line, with nothing else on standard output.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{DONE, Scene, diligent};
 
-/// The lines, each parsed, without what differs from time to time.
+/// The parsed lines, without what varies.
 fn events(stdout: &str) -> Vec<Value> {
     let parse = |line: &str| -> Value {
         let mut event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -30,7 +30,7 @@ fn words(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_whole_run_is_told_in_lines_of_json() {
+fn whole_run_as_json_lines() {
     let script = Script::new()
         .turn([say("I try it."), say(DONE)])
         .turn([write("a.txt", "x"), say(DONE)]);
@@ -45,23 +45,23 @@ fn a_whole_run_is_told_in_lines_of_json() {
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"verifier":null,"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"no_progress":5,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"red_from_the_start","gates":["test -e a.txt"]}
-    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured, so the agent uses its default","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"I try it.\n","left_out_bytes":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
-    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":1,"task":"t-025cc1","title":"make a.txt","outcome":"retried","stop_reason":"task_done","reason":"Nothing was changed, and the gate is still red. The gate `test -e a.txt` failed (exit code 1).","guidance":null,"task_status":"pending","files":[],"changed_nothing":true,"evidence":"gates","unverified":null,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/001"}
-    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":2,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":2,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":1,"folder":".ralph/runs/run-658eec67/002"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":1,"task":"t-025cc1","title":"make a.txt","outcome":"retried","stop_reason":"task_done","reason":"Nothing changed, and the gate still fails. The gate `test -e a.txt` failed (exit code 1).","guidance":null,"task_status":"pending","files":[],"changed_nothing":true,"evidence":"gates","unverified":null,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":2,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":2,"attempts":4,"model":null,"rationale":"no models are configured, so the agent uses its default","prompt_tokens":0,"notes_shown":1,"folder":".ralph/runs/run-658eec67/002"}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"passed","status":null,"output":"","duration_ms":0}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":2,"task":"t-025cc1","title":"make a.txt","outcome":"done","stop_reason":"task_done","reason":"","guidance":null,"task_status":"done","files":["a.txt"],"changed_nothing":false,"evidence":"gates","unverified":null,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/002"}
     {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2,"limit":null,"again":null,"agent_notes":[]}
     "#);
     assert_eq!(finished.code, Some(0));
-    assert!(finished.stderr.contains("begins."), "{}", finished.stderr);
+    assert!(finished.stderr.contains("started."), "{}", finished.stderr);
 }
 
 #[test]
-fn secrets_in_what_the_agent_says_are_masked() {
+fn secrets_in_agent_text_are_masked() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let key = format!("{0}BEGIN PRIVATE KEY{0}", "-".repeat(5));
     let base64 = "q7Zr2mKx9TbVw4LcHs8Ny3Gd".repeat(3);
@@ -75,7 +75,7 @@ fn secrets_in_what_the_agent_says_are_masked() {
 }
 
 #[test]
-fn of_a_long_text_the_beginning_is_told_and_how_much_more_there_is() {
+fn long_text_is_cut_with_its_missing_size() {
     let scene = Scene::new(&Script::new().turn([say(&"x".repeat(20_000)), say(DONE)]));
     let events = events(&scene.invocation(&["--json", "one"]).run().stdout);
     let long = events.iter().find(|event| event["event"] == "text").unwrap();
@@ -84,7 +84,7 @@ fn of_a_long_text_the_beginning_is_told_and_how_much_more_there_is() {
 }
 
 #[test]
-fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
+fn errors_before_a_run_are_events() {
     let scene = Scene::new(&diligent());
     let refused = scene
         .ralph(&["run", "--json", "--agent", "no-such-program", "one"])
@@ -92,9 +92,9 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
     assert_snapshot!(refused, @r#"
     exit 1
     --- stdout
-    {"at":"2025-01-20T11:20:00.000Z","event":"error","message":"the agent cannot be started: no-such-program is not on the PATH","hint":"set `[agent] command` in .ralph.toml, or pass --agent COMMAND","exit_code":1}
+    {"at":"2025-01-20T11:20:00.000Z","event":"error","message":"cannot start the agent: no-such-program is not on the PATH","hint":"set `[agent] command` in .ralph.toml, or pass --agent COMMAND","exit_code":1}
     --- stderr
-    Error: the agent cannot be started: no-such-program is not on the PATH
+    Error: cannot start the agent: no-such-program is not on the PATH
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     "#);
     let missing = scene.invocation(&["--json", "t-123456"]).run();
@@ -112,7 +112,7 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
 }
 
 #[test]
-fn the_end_names_the_limit_and_the_command_that_goes_on() {
+fn end_names_the_limit_and_the_command_to_continue() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
     let told = events(&scene.invocation(&["--json", "plan.md", "--limit", "1"]).run().stdout);
@@ -127,7 +127,7 @@ fn the_end_names_the_limit_and_the_command_that_goes_on() {
 }
 
 #[test]
-fn what_is_done_already_begins_no_run() {
+fn finished_work_begins_no_run() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n");
     let first = events(&scene.invocation(&["--json", "plan.md"]).run().stdout);
@@ -136,12 +136,12 @@ fn what_is_done_already_begins_no_run() {
     assert_snapshot!(again, @r#"
     exit 3
     --- stdout
-    {"at":"2025-01-20T11:20:00.000Z","event":"nothing_began","sentence":"All items of plan.md are done.","hint":"`ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.","exit_code":3}
+    {"at":"2025-01-20T11:20:00.000Z","event":"nothing_began","sentence":"All items of plan.md are done.","hint":"Run `ralph task tree t-025cc1` to see its subtasks, or `ralph task reset ID` to reopen one.","exit_code":3}
     "#);
 }
 
 #[test]
-fn a_run_that_nobody_follows_any_more_goes_on() {
+fn run_continues_without_a_reader() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
     let mut command = scene.invocation(&["--json", "plan.md"]).command();

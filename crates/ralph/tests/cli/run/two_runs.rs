@@ -1,4 +1,4 @@
-//! Two runs at once: refused in one folder, sharing the tasks in two worktrees.
+//! Tests of two runs at once: refused in one folder, sharing tasks in two worktrees.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
@@ -6,7 +6,7 @@ use ralph_testkit::scripted::{Script, say, write};
 use super::signals::{Going, until};
 use super::{DONE, Scene, normal};
 
-/// An agent that works until a file is there.
+/// An agent that works until a file exists.
 fn patient() -> Script {
     Script::new().turn([
         write("begun.txt", "x"),
@@ -16,7 +16,7 @@ fn patient() -> Script {
 }
 
 #[test]
-fn a_second_run_in_one_folder_is_refused_at_once_and_disturbs_nobody() {
+fn second_run_in_one_folder_is_refused() {
     let scene = Scene::new(&patient());
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
     until("begun.txt", || scene.env.path("begun.txt").exists());
@@ -32,8 +32,8 @@ fn a_second_run_in_one_folder_is_refused_at_once_and_disturbs_nobody() {
     assert_snapshot!(second, @"
     exit 1
     --- stderr
-    Error: another run works in this folder already (process [PID])
-    Hint: `git worktree add ../project-2` makes a second folder; `ralph run` there works on the same tasks
+    Error: another run is already working in this folder (process [PID])
+    Hint: run `git worktree add ../project-2`, then `ralph run` in it, to work on the same tasks in parallel
     ");
     assert_eq!(scene.open_tasks().len(), 1, "the second made no task");
     scene.env.write("go-on", "");
@@ -43,7 +43,7 @@ fn a_second_run_in_one_folder_is_refused_at_once_and_disturbs_nobody() {
 }
 
 #[test]
-fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
+fn run_in_another_worktree_waits_for_the_first() {
     let scene = Scene::new(&patient());
     scene.env.git(["init", "--quiet"]);
     scene.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
@@ -55,7 +55,7 @@ fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
     let going = Going::start(&scene, "first", in_place(&["one"]));
     until("begun.txt", || scene.env.path("begun.txt").exists());
     let second = Going::start(&scene, "second", in_place(&[]).folder(&other));
-    second.says("other runs work on");
+    second.says("other runs are working on");
     scene.env.write("go-on", "");
     assert_eq!(going.end().code, Some(0));
     assert_snapshot!(normal(second.end()), @r#"
@@ -64,10 +64,10 @@ fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
-    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
-    11:20:00 run-1c9756ce begins.
-    11:20:00 No task is ready; other runs work on t-025cc1 (run-658eec67).
-    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    No verifier: scripted-agent cannot be made read-only; set `[verify] verifier` to another agent.
+    11:20:00 run-1c9756ce started.
+    11:20:00 No task is ready; other runs are working on t-025cc1 (run-658eec67).
+    Hint: Add a task with `ralph task add "TITLE"`, or add and run one with `ralph run "TEXT"`.
     "#);
     assert_eq!(scene.agent.turns(), 1);
 }

@@ -1,13 +1,13 @@
-//! `ralph undo` takes back the code of finished work, its tasks and what memory got from it; and can be undone.
+//! Tests of `ralph undo`, which undoes the code, tasks and memory of finished work and can itself be undone.
 
-use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_contains, run, say, write};
 
 use super::isolation::{add, commit, log, project};
 use super::{DONE, Scene};
 use crate::json;
 use ralph_testkit::Terminal;
 
-/// Five landed tasks; each wrote a file and a memory of its own, and the third wrote `shared.txt`.
+/// Five landed tasks, each with its own file and memory; the third also wrote `shared.txt`.
 fn five_landed() -> (Scene, Vec<String>) {
     let own = |rest| {
         let own = [
@@ -17,7 +17,7 @@ fn five_landed() -> (Scene, Vec<String>) {
         own.into_iter().chain(rest).chain([say(DONE)]).collect::<Vec<_>>()
     };
     let third = own(vec![write("shared.txt", "third\n")]);
-    let scene = project(&Script::new().turn([if_prompt_holds("**Task 3**", third, own(Vec::new()))]));
+    let scene = project(&Script::new().turn([if_prompt_contains("**Task 3**", third, own(Vec::new()))]));
     let tasks: Vec<String> = (1..=5).map(|number| add(&scene, &format!("Task {number}"))).collect();
     scene.env.write("mine.txt", "my own change\n");
     let finished = scene.run(&["--trust"]);
@@ -48,7 +48,7 @@ fn memories(scene: &Scene) -> Vec<String> {
     texts
 }
 
-/// Undoes something and says by which id that can be undone.
+/// Undoes a target and returns the id of the rollback.
 fn undo(scene: &Scene, target: &str) -> String {
     let undone = scene.ralph(&["undo", target, "--yes", "--json"]).run();
     assert_eq!(undone.code, Some(0), "{undone}");
@@ -56,13 +56,13 @@ fn undo(scene: &Scene, target: &str) -> String {
     undone["rollback"].as_str().unwrap().to_owned()
 }
 
-/// Whether an undo was begun and not finished.
+/// Whether an undo was interrupted.
 fn is_interrupted(scene: &Scene) -> bool {
     json(&scene.env, &["status", "--json"])["interrupted_rollbacks"] != serde_json::json!([])
 }
 
 #[test]
-fn the_third_of_five_tasks_is_undone_and_brought_back() {
+fn one_of_five_tasks_is_undone_and_restored() {
     let (scene, tasks) = five_landed();
     let third = tasks[2].as_str();
     let file = format!("{third}.txt");
@@ -87,7 +87,7 @@ fn the_third_of_five_tasks_is_undone_and_brought_back() {
         memories(&scene),
         [1, 2, 4, 5].map(|number| format!("memory of {number}"))
     );
-    // What else there is stays.
+    // Everything else is kept.
     for other in tasks.iter().filter(|task| *task != third) {
         assert_eq!(status(&scene, other), "done");
         assert!(exists(&scene, &format!("{other}.txt")));
@@ -100,7 +100,7 @@ fn the_third_of_five_tasks_is_undone_and_brought_back() {
     let prompt = scene.ralph(&["prompt", third]).run();
     assert!(prompt.stdout.contains("keep it short"), "{prompt}");
     let again = scene.ralph(&["undo", third, "--yes"]).run();
-    assert!(again.stderr.contains("is undone already"), "{again}");
+    assert!(again.stderr.contains("is already undone"), "{again}");
 
     let hint = again.stderr.rsplit_once("`ralph undo ").unwrap().1;
     undo(&scene, hint.split_once('`').unwrap().0);
@@ -109,18 +109,18 @@ fn the_third_of_five_tasks_is_undone_and_brought_back() {
     assert_eq!(status(&scene, third), "done");
     assert_eq!(memories(&scene).len(), 5);
 
-    // It can be undone once more, and a run does it again.
+    // It can be undone again, and a run redoes it.
     let id = undo(&scene, third);
     assert!(!exists(&scene, "shared.txt"));
     let finished = scene.run(&["--trust"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.env.read("shared.txt"), "third\n");
     let refused = scene.ralph(&["undo", &id, "--yes"]).run();
-    assert!(refused.stderr.contains("is not open any more"), "{refused}");
+    assert!(refused.stderr.contains("is no longer open"), "{refused}");
 }
 
 #[test]
-fn work_that_later_work_builds_on_is_not_undone_and_nothing_changes() {
+fn undo_conflict_changes_nothing() {
     let (scene, tasks) = five_landed();
     let third = tasks[2].as_str();
     scene.env.git(["checkout", "--quiet", "--", "mine.txt"]);
@@ -130,9 +130,7 @@ fn work_that_later_work_builds_on_is_not_undone_and_nothing_changes() {
     let refused = scene.ralph(&["undo", third, "--yes"]).run();
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(
-        refused
-            .stderr
-            .contains("it conflicts with what main has by now, in shared.txt"),
+        refused.stderr.contains("it conflicts with main in shared.txt"),
         "{refused}"
     );
     assert_eq!((log(&scene), memories(&scene)), before);
@@ -140,7 +138,7 @@ fn work_that_later_work_builds_on_is_not_undone_and_nothing_changes() {
     assert_eq!(scene.env.git(["status", "--porcelain"]), "");
     assert!(!is_interrupted(&scene));
 
-    // A local change in the way stays too.
+    // A conflicting local change is kept as well.
     scene.env.git(["reset", "--quiet", "--hard", "HEAD^"]);
     scene.env.write("shared.txt", "my own\n");
     let refused = scene.ralph(&["undo", third, "--yes"]).run();
@@ -151,7 +149,7 @@ fn work_that_later_work_builds_on_is_not_undone_and_nothing_changes() {
 }
 
 #[test]
-fn a_run_is_undone_as_a_whole() {
+fn whole_run_is_undone() {
     let (scene, tasks) = five_landed();
     let run = json(&scene.env, &["journal", "list", "--json"])[0]["run"]
         .as_str()
@@ -175,7 +173,7 @@ fn a_run_is_undone_as_a_whole() {
 }
 
 #[test]
-fn a_list_is_undone_with_all_its_items() {
+fn list_is_undone_with_its_items() {
     let scene = project(&Script::new().turn([
         write("{task}.txt", "work\n"),
         run("ralph remember \"memory of $RALPH_ITERATION\""),
@@ -208,7 +206,7 @@ fn asked(terminal: &mut Terminal, title: &str) {
 }
 
 #[test]
-fn a_review_shows_the_code_and_accepts_sends_back_or_undoes_it() {
+fn review_accepts_sends_back_or_undoes_code() {
     let (scene, tasks) = five_landed();
     let review = scene.ralph(&["review"]).env("NO_COLOR", "1").env("GIT_PAGER", "cat");
     let mut terminal = Terminal::start(review, 100);
@@ -239,7 +237,7 @@ fn a_review_shows_the_code_and_accepts_sends_back_or_undoes_it() {
     assert_eq!(statuses, ["done", "pending", "pending", "done", "done"]);
     let prompt = scene.ralph(&["prompt", &tasks[1]]).run();
     assert_eq!(prompt.stdout.matches("never use tabs").count(), 2, "{prompt}");
-    // What was sent back keeps its code, and what was neither accepted nor sent back is offered again.
+    // A task sent back keeps its code, and an undecided one is shown again.
     assert!(exists(&scene, &format!("{}.txt", tasks[1])) && !exists(&scene, "shared.txt"));
     let left = json(&scene.env, &["review", "--json"])["finished_tasks"].clone();
     let left: Vec<&str> = left
@@ -251,11 +249,11 @@ fn a_review_shows_the_code_and_accepts_sends_back_or_undoes_it() {
     assert_eq!(left, [&tasks[3], &tasks[4]]);
     let accepted = scene.ralph(&["review", "--accept", &tasks[3], &tasks[4]]).run();
     assert_eq!(accepted.code, Some(0), "{accepted}");
-    assert_eq!(scene.ralph(&["review"]).run().stdout, "Nothing waits for you.\n");
+    assert_eq!(scene.ralph(&["review"]).run().stdout, "Nothing needs review.\n");
 }
 
 #[test]
-fn work_that_was_sent_back_is_undone_and_brought_back_in_order() {
+fn work_sent_back_is_undone_and_restored_in_order() {
     let scene = project(
         &Script::new()
             .turn([write("a.txt", "one\n"), say(DONE)])
@@ -278,7 +276,7 @@ fn work_that_was_sent_back_is_undone_and_brought_back_in_order() {
 }
 
 #[test]
-fn a_rollback_of_memory_and_an_undo_of_code_do_not_finish_each_other() {
+fn rollback_and_undo_do_not_finish_each_other() {
     let (scene, tasks) = five_landed();
     let third = tasks[2].as_str();
     let rolled_back = scene.ralph(&["rollback", third, "--yes"]).run();
@@ -295,13 +293,13 @@ fn a_rollback_of_memory_and_an_undo_of_code_do_not_finish_each_other() {
 }
 
 #[test]
-fn a_review_goes_on_where_git_has_no_changes_to_show() {
+fn review_continues_without_git_changes() {
     let scene = project(&Script::new().turn([say(DONE)]));
     let task = add(&scene, "Nothing");
     assert_eq!(scene.run(&["--trust"]).code, Some(4));
     let review = scene.ralph(&["review"]).env("NO_COLOR", "1").env("GIT_PAGER", "cat");
     let mut terminal = Terminal::start(review, 100);
-    terminal.shows("1 of 1: a done task that is unverified");
+    terminal.shows("1 of 1: an unverified task");
     terminal.shows("n send back");
     terminal.types("y");
     terminal.shows(&format!("Task accepted: {task}"));

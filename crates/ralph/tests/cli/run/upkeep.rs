@@ -1,4 +1,4 @@
-//! Learnings are brought in order when a run ends, in whatever way.
+//! Tests of upkeep of learnings at the end of a run.
 
 use jiff::Timestamp;
 use ralph_model::SplitMix64;
@@ -8,9 +8,9 @@ use ralph_testkit::scripted::{Script, say};
 use super::{DONE, Scene, diligent};
 use crate::{DATABASE, json};
 
-const LINE: &str = "Learnings: 2 merged into 1, 1 pruned; `ralph learnings restore` brings them back.";
+const LINE: &str = "Learnings: 2 merged into 1, 1 pruned; restore them with `ralph learnings restore`.";
 
-/// A project with an old learning and three that are alike, of which two are enough.
+/// A project with an old learning and three similar ones, two of which are redundant.
 fn scene(script: &Script) -> Scene {
     let scene = Scene::new(script);
     scene.env.write(".ralph.toml", "[learning]\nmerge_above = 2\n");
@@ -23,7 +23,7 @@ fn scene(script: &Script) -> Scene {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            retold: None,
+            paraphrase: None,
         };
         let at: Timestamp = at.parse().unwrap();
         store.add_learning(&new, &mut bits, at).unwrap();
@@ -35,8 +35,8 @@ fn scene(script: &Script) -> Scene {
     scene
 }
 
-/// What the learnings that hold say, with how many were merged into each.
-fn standing(scene: &Scene) -> Vec<(String, usize)> {
+/// The texts of active learnings, with the number merged into each.
+fn active(scene: &Scene) -> Vec<(String, usize)> {
     let listed = json(&scene.env, &["learnings", "list", "--json"]);
     let told = |learning: &serde_json::Value| {
         let content = learning["content"]["description"].as_str().unwrap().to_owned();
@@ -46,19 +46,19 @@ fn standing(scene: &Scene) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn a_run_that_ends_merges_and_prunes_and_says_so_once() {
+fn run_end_merges_and_prunes_once() {
     let scene = scene(&diligent());
     let finished = scene.run(&[]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(finished.stderr.matches(LINE).count(), 1, "{finished}");
-    assert_eq!(standing(&scene), [("test the crates".to_owned(), 2)]);
+    assert_eq!(active(&scene), [("test the crates".to_owned(), 2)]);
     scene.env.ok(["task", "add", "two"]);
     let again = scene.run(&[]);
     assert!(!again.stderr.contains("Learnings:"), "{again}");
 }
 
 #[test]
-fn a_run_that_fails_does_so_too_and_a_program_is_told() {
+fn failed_run_also_does_upkeep_and_reports_it() {
     let scene = scene(&Script::new().turn([say("<promise>FAILURE</promise>")]));
     let finished = scene.run(&["--json"]);
     assert_eq!(finished.code, Some(4), "{finished}");
@@ -78,15 +78,15 @@ fn a_run_that_fails_does_so_too_and_a_program_is_told() {
         ),
         (&2.into(), &1.into(), &1.into(), &0.into())
     );
-    assert_eq!(standing(&scene), [("test the crates".to_owned(), 2)]);
+    assert_eq!(active(&scene), [("test the crates".to_owned(), 2)]);
 }
 
 #[test]
-fn nothing_is_merged_where_that_is_switched_off() {
+fn nothing_is_merged_if_switched_off() {
     let scene = scene(&Script::new().turn([say(DONE)]));
     scene.env.write(".ralph.toml", "[learning]\nmerge_above = 0\n");
     let finished = scene.run(&[]);
-    let line = "Learnings: 1 pruned; `ralph learnings restore` brings it back.";
+    let line = "Learnings: 1 pruned; restore it with `ralph learnings restore`.";
     assert!(finished.stderr.contains(line), "{finished}");
-    assert_eq!(standing(&scene).len(), 3);
+    assert_eq!(active(&scene).len(), 3);
 }

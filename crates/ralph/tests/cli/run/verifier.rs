@@ -1,4 +1,4 @@
-//! The look of a second session at finished work, as a person meets it.
+//! Tests of the verifier.
 
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, hang, run, say, write};
@@ -7,7 +7,7 @@ use super::agents::installed_as;
 use super::signals::{Going, until};
 use super::{DONE, Scene, normal};
 
-/// A claude that does its task, and whose work is refused once.
+/// A claude agent whose work the verifier refuses once.
 fn refused_once() -> Script {
     Script::new()
         .speaking_claude()
@@ -23,7 +23,7 @@ fn claude(script: &Script) -> Scene {
 }
 
 #[test]
-fn work_that_is_refused_is_told_and_tried_again() {
+fn refused_work_is_reported_and_retried() {
     let scene = claude(&refused_once());
     assert_snapshot!(scene.run(&["one"]), @"
     exit 0
@@ -34,19 +34,19 @@ fn work_that_is_refused_is_told_and_tried_again() {
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1]   Write a.txt
     11:20:00 [t-025cc1] gate passed: true
-    11:20:00 [t-025cc1] claude looks at the work
+    11:20:00 [t-025cc1] claude verifies the work
     11:20:00 [t-025cc1] verifier refused
     11:20:00 [t-025cc1] retried: The verifier refused: The test of an empty name is missing. (1 file changed)
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
     11:20:00 [t-025cc1]   Write a.txt
     11:20:00 [t-025cc1] gate passed: true
-    11:20:00 [t-025cc1] claude looks at the work
+    11:20:00 [t-025cc1] claude verifies the work
     11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
     ");
@@ -61,7 +61,7 @@ fn work_that_is_refused_is_told_and_tried_again() {
 }
 
 #[test]
-fn every_look_has_a_line_whatever_came_of_it() {
+fn each_verification_prints_a_line() {
     let script = Script::new()
         .speaking_claude()
         .turn([write("a.txt", "{turn}"), say(DONE)])
@@ -78,13 +78,13 @@ fn every_look_has_a_line_whatever_came_of_it() {
         .collect();
     assert_eq!(
         lines,
-        ["came to no verdict", "passed, which does not count", "passed"],
+        ["gave no verdict", "passed, but this does not count", "passed"],
         "{ran}"
     );
 }
 
 #[test]
-fn a_program_is_told_of_it_in_events_of_their_own() {
+fn verifier_has_its_own_events() {
     let scene = claude(&refused_once());
     let finished = scene.invocation(&["--json", "one"]).run();
     let events: Vec<serde_json::Value> = finished
@@ -109,7 +109,7 @@ fn a_program_is_told_of_it_in_events_of_their_own() {
 }
 
 #[test]
-fn nobody_looks_where_that_is_switched_off() {
+fn verifier_can_be_switched_off() {
     let scene = claude(&refused_once());
     let finished = scene.run(&["one", "--no-verify"]);
     assert_eq!(finished.code, Some(0), "{finished}");
@@ -118,7 +118,7 @@ fn nobody_looks_where_that_is_switched_off() {
 }
 
 #[test]
-fn another_agent_looks_where_one_is_named_and_is_confirmed_with_the_rest() {
+fn configured_verifier_is_used_and_confirmed() {
     let scene = Scene::new(&Script::new().speaking_claude().verification([say("<verify-pass/>")]));
     let path = installed_as(&scene, "claude");
     let worker = Script::new()
@@ -150,7 +150,7 @@ fn another_agent_looks_where_one_is_named_and_is_confirmed_with_the_rest() {
 }
 
 #[test]
-fn a_verifier_that_is_not_there_or_could_change_files_is_refused_before_anything_begins() {
+fn unusable_verifier_is_refused_early() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     let path = installed_as(&scene, "codex");
     let refused = |verifier: &str| {
@@ -163,17 +163,17 @@ fn a_verifier_that_is_not_there_or_could_change_files_is_refused_before_anything
     };
     assert_eq!(
         refused("no-such-program"),
-        "Error: the verifier cannot be started: no-such-program is not on the PATH"
+        "Error: cannot start the verifier: no-such-program is not on the PATH"
     );
     assert_eq!(
         refused("codex --yolo"),
-        "Error: the verifier codex cannot be kept from changing files, as its command stands"
+        "Error: the verifier codex cannot be made read-only with its current command"
     );
     assert_eq!(scene.open_tasks(), []);
 }
 
-/// A claude whose work is looked at by somebody who leaves a process behind and never ends, the first time.
-fn looked_at_for_ever(seconds: u32) -> Script {
+/// A claude agent whose first verifier leaves a process behind and never ends.
+fn verified_forever(seconds: u32) -> Script {
     Script::new()
         .speaking_claude()
         .turn([write("a.txt", "x"), say(DONE)])
@@ -185,8 +185,8 @@ fn looked_at_for_ever(seconds: u32) -> Script {
 }
 
 #[test]
-fn ctrl_c_while_it_looks_stops_the_run_and_nothing_counts() {
-    let scene = claude(&looked_at_for_ever(33_001));
+fn ctrl_c_during_verification_stops_the_run() {
+    let scene = claude(&verified_forever(33_001));
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
     until("the look", || scene.env.path(".ralph/looking").exists());
     going.signal("INT");
@@ -198,8 +198,8 @@ fn ctrl_c_while_it_looks_stops_the_run_and_nothing_counts() {
 }
 
 #[test]
-fn a_run_that_is_killed_while_it_looks_is_finished_by_the_next() {
-    let scene = claude(&looked_at_for_ever(33_002));
+fn run_killed_during_verification_is_finished_by_the_next() {
+    let scene = claude(&verified_forever(33_002));
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
     until("the look", || scene.env.path(".ralph/looking").exists());
     going.signal("KILL");

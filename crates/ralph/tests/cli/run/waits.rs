@@ -1,4 +1,4 @@
-//! A usage limit as a person meets it: what is said, what the status shows, what the next run does.
+//! Tests of usage limits: the output, the status, and the next run.
 
 use insta::assert_snapshot;
 use ralph_testkit::Screen;
@@ -7,10 +7,10 @@ use ralph_testkit::scripted::{Script, exit, raw, run, say, write};
 use super::signals::{Going, until};
 use super::{DONE, Scene};
 
-/// An agent whose limit is over an hour and four minutes after the tests' noon, and which works then.
+/// An agent whose usage limit resets an hour and four minutes after the clock of the tests.
 fn limited() -> Scene {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"Claude AI usage limit reached|[RESET]"}"#;
-    // 2025-01-20T12:24:00Z; the clock of these tests stands at 11:20.
+    // 2025-01-20T12:24:00Z; the clock of these tests is at 11:20.
     let result = result.replace("[RESET]", "1737375840");
     let script = Script::new().speaking_claude().turn([raw(&result), exit(1)]);
     Scene::new(&script.turn([write("a.txt", "x"), say(DONE)]))
@@ -21,55 +21,55 @@ fn with_kind(scene: &Scene) {
 }
 
 #[test]
-fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
+fn usage_limit_wait_survives_a_restart() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("Goes on in");
+    going.says("Resuming in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped.
+    Stopped on request.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-658eec67 begins.
+    11:20:00 run-658eec67 started.
     11:20:00 gate passed: true
     11:20:00 [t-025cc1] iteration 1: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing from memory
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
-    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
+    11:20:00 Resuming in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: Run `ralph run t-025cc1 --agent [agent]` to continue.
     ");
     let status = scene.ralph(&["status"]).run();
-    let waits = "Waits    claude: usage limit until 12:24, in 1 h 04 min\n";
+    let waits = "Paused   claude: usage limit until 12:24, in 1 h 04 min\n";
     assert!(status.stdout.contains(waits), "{status}");
     let going = Going::start(&scene, "second", scene.invocation(&[]));
-    going.says("Goes on in");
+    going.says("Resuming in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped.
+    Stopped on request.
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
-    11:20:00 run-db018fed begins.
-    11:20:00 run-658eec67 found: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
-    Hint: `ralph run --agent [agent]` goes on.
+    11:20:00 run-db018fed started.
+    11:20:00 run-658eec67 reported: The usage limit is reached: Claude AI usage limit reached|1737375840.
+    11:20:00 Resuming in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: Run `ralph run --agent [agent]` to continue.
     ");
     let hurried = scene.run(&["--no-wait"]);
     assert_eq!((hurried.code, scene.agent.turns()), (Some(0), 2), "{hurried}");
     let status = scene.ralph(&["status"]).run();
-    assert!(!status.stdout.contains("Waits"), "{status}");
+    assert!(!status.stdout.contains("Paused"), "{status}");
 }
 
 #[test]
-fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
+fn terminal_shows_the_wait_below_its_line() {
     let scene = limited();
     scene.env.write(
         crate::USER_CONFIG,
@@ -87,7 +87,7 @@ fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
         .run();
     let mut screen = Screen::new(80, 24);
     let (going_on, _) = shown.stdout.rsplit_once("The limit ").unwrap();
-    let drawn = shown.stdout.matches("now    Goes on in 1 h 0").count();
+    let drawn = shown.stdout.matches("now    Resuming in 1 h 0").count();
     assert!(drawn > 0, "{:?}", shown.stdout);
     screen.take(going_on.as_bytes());
     let told = screen.lines();
@@ -95,7 +95,7 @@ fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
         panic!("{:?}", shown.stdout)
     };
     let told = format!("{told} {rest}");
-    assert!(told.starts_with("11:20:00 Goes on in 1 h 0"), "{told}");
+    assert!(told.starts_with("11:20:00 Resuming in 1 h 0"), "{told}");
     assert!(
         told.ends_with(" min, at 12:24: usage limit of claude. Ctrl+C stops."),
         "{told}"
@@ -105,33 +105,33 @@ fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
 }
 
 #[test]
-fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
+fn run_killed_while_waiting_leaves_the_rest_to_the_next() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("Goes on in 1 h 04 min, at 12:24");
+    going.says("Resuming in 1 h 04 min, at 12:24");
     going.signal("KILL");
     assert_eq!(going.end().code, None);
-    // An hour has passed since.
+    // An hour has passed.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
     let going = Going::start(&scene, "second", later);
-    going.says("run-658eec67 found: The usage limit is reached");
+    going.says("run-658eec67 reported: The usage limit is reached");
     going.says(": usage limit of claude");
-    going.says("Goes on in 4 min");
+    going.says("Resuming in 4 min");
     going.signal("KILL");
     drop(going.end());
     assert_eq!(
         (scene.agent.turns(), scene.outcomes()),
         (1, vec!["interrupted".to_owned()])
     );
-    // And all of it.
+    // The whole wait has passed.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:30:00Z").run();
     assert_eq!(later.code, Some(0), "{later}");
-    assert!(!later.stderr.contains("Goes on in"), "{later}");
+    assert!(!later.stderr.contains("Resuming in"), "{later}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
 }
 
-/// Sets the clock of whoever looks at the file: ahead or back.
+/// Moves the clock of processes under `faketime`.
 fn set_clock(scene: &Scene, by: &str) {
     let set = scene
         .env
@@ -139,8 +139,8 @@ fn set_clock(scene: &Scene, by: &str) {
     assert_eq!(set.run().code, Some(0));
 }
 
-/// The start of a shell's line under which clocks can be set with the file `clock`; none where the program for it is not
-/// installed, which is said.
+/// The start of a shell line that makes the clock settable through the file `clock`; none, with a message, if the
+/// program for it is not installed.
 #[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn with_a_clock(scene: &Scene) -> Option<String> {
     let found = scene.env.sh("command -v faketime").run();
@@ -155,7 +155,7 @@ fn with_a_clock(scene: &Scene) -> Option<String> {
 }
 
 #[test]
-fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
+fn wait_follows_clock_jumps() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"Claude AI usage limit reached|[RESET]"}"#;
     let reset = crate::env().sh("echo $(($(date +%s) + 3600))").unfixed().run().stdout;
     let script = Script::new()
@@ -164,7 +164,7 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
     let scene = Scene::new(&script.turn([write("a.txt", "x"), say(DONE)]));
     with_kind(&scene);
     let Some(clock) = with_a_clock(&scene) else { return };
-    // Whoever has a terminal looks at the clock every second.
+    // At a terminal the run polls the clock every second.
     let command = scene.agent.command().replace('\'', "");
     let line = format!("{clock} \"$RALPH\" run --trust --agent \"{command}\" one");
     let waiting = scene.env.sh(&format!("script -qec '{line}' /dev/null"));
@@ -174,7 +174,7 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
             .unwrap()
             .contains("usage limit of claude")
     });
-    // Back by a day: nothing ends, and nothing lasts longer for it.
+    // One day back: nothing ends, and nothing lasts longer.
     set_clock(&scene, "-1d");
     until("a look", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
@@ -191,7 +191,7 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
 }
 
 #[test]
-fn a_run_whose_clock_is_a_day_ahead_takes_no_task_from_one_that_works() {
+fn run_with_a_fast_clock_takes_no_claimed_task() {
     let scene = Scene::new(&Script::new().turn([
         run("touch ../works; while ! test -e ../enough; do sleep 0.05; done"),
         write("{task}.txt", "x"),
@@ -208,7 +208,7 @@ fn a_run_whose_clock_is_a_day_ahead_takes_no_task_from_one_that_works() {
     let line = format!("{clock} \"$RALPH\" run --trust --agent \"{command}\"");
     let ahead = scene.env.sh(&line).folder(&scene.env.beside("ahead")).unfixed();
     let ahead = Going::start(&scene, "ahead", ahead);
-    ahead.says("No task is ready; other runs work on");
+    ahead.says("No task is ready; other runs are working on");
     scene.env.write("../enough", "");
     let (first, ahead) = (going.end(), ahead.end());
     assert_eq!(first.code, Some(0), "{first}");

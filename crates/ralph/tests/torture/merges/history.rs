@@ -1,7 +1,7 @@
-//! A random history: a file, and what two branches make of it in a few commits each.
+//! A random history: a file, and its changes on two branches in a few commits each.
 
 use jiff::civil::date;
-use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
+use ralph_model::{Extra, Note, NoteFileKind, NoteId, NoteKind, Tags};
 use ralph_notes::{Document, Entry, Patches, entry_text};
 use ralph_testkit::Seed;
 
@@ -10,7 +10,7 @@ pub(super) struct History {
     pub(super) base: Vec<u8>,
     pub(super) ours: Vec<Vec<u8>>,
     pub(super) theirs: Vec<Vec<u8>>,
-    /// Whether both branches changed text that is no entry, so that it may conflict.
+    /// Whether both branches changed text outside entries, so that it may conflict.
     pub(super) both_wrote_prose: bool,
 }
 
@@ -19,7 +19,7 @@ impl History {
         let mut base = Branch {
             bytes: match seed.below(4) {
                 0 => b"# Memories\n".to_vec(),
-                _ => Shelf::Memories.template().into_bytes(),
+                _ => NoteFileKind::Memories.template().into_bytes(),
             },
             name: 'b',
             counter: 0,
@@ -81,7 +81,7 @@ struct Branch {
 }
 
 impl Branch {
-    /// A branch from here: its versions, and whether it touched anything but entries.
+    /// Creates a branch: its versions, and whether it changed anything but entries.
     fn grow(&self, name: char, seed: &mut Seed) -> (Vec<Vec<u8>>, bool) {
         let mut branch = self.clone();
         branch.name = name;
@@ -124,7 +124,7 @@ impl Branch {
     fn with_entry(&mut self, seed: &mut Seed, edit: impl Fn(&Self, &Document<'_>, &Entry, &mut Seed) -> Patches) {
         self.counter += 1;
         let bytes = self.bytes.clone();
-        let document = Document::parse(Shelf::Memories, &bytes);
+        let document = Document::parse(NoteFileKind::Memories, &bytes);
         if let Some(entry) = document.entries().get(seed.below(document.entries().len())) {
             self.bytes = edit(self, &document, entry, seed).apply(&bytes);
         }
@@ -143,20 +143,20 @@ impl Branch {
             created: date(2025, 1, 20),
             extra: Extra::default(),
         };
-        let document = Document::parse(Shelf::Memories, &self.bytes);
+        let document = Document::parse(NoteFileKind::Memories, &self.bytes);
         self.bytes = document.add(&[note]).apply(&self.bytes);
     }
 
-    /// Every line names its entry and is like no other.
+    /// Every line names its entry and is unique.
     fn text(&self, id: &str, lines: usize) -> String {
         let line = |number| format!("{id} says {}{} in line {number}", self.name, self.counter);
         (0..lines).map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Takes an entry to the beginning of its section, as a person may who sorts the file.
+    /// Moves an entry to the start of its section, as a user may who sorts the file.
     fn move_up(&mut self, seed: &mut Seed) {
         let bytes = self.bytes.clone();
-        let document = Document::parse(Shelf::Memories, &bytes);
+        let document = Document::parse(NoteFileKind::Memories, &bytes);
         let Some(entry) = document.entries().get(seed.below(document.entries().len())) else {
             return;
         };

@@ -1,41 +1,39 @@
-//! Lines that belong together, and what reads them.
+//! Blocks of related output lines, and the readers that collect them.
 
 use std::fmt::Debug;
 use std::path::Path;
 
-/// How many lines of one block are kept.
+/// The maximum number of lines in a block.
 const MAX_LINES: usize = 24;
 
-/// How sure it is that lines say why.
+/// How likely a block explains the failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// They hold a word that often does.
+    /// It has a word that often occurs in errors.
     Word,
-    /// They have the form of an error.
+    /// It has the format of an error.
     Error,
-    /// They have a form that only failures have, and say where.
+    /// It has a format that only failures have, with a location.
     Cause,
 }
 
-/// How much a line of a block matters.
+/// The importance of a line in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// Without it the block says nothing.
+    /// The block makes no sense without it.
     Needed,
-    /// It helps.
     Helps,
 }
 
-/// Whether the blocks of an output come in an order that means something.
+/// Whether the order of an output's blocks is meaningful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The first may be the cause of the others.
     AsPrinted,
-    /// They are printed by tests that run at the same time.
+    /// They come from parallel tests.
     Any,
 }
 
-/// Lines that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) rank: Rank,
@@ -52,7 +50,7 @@ impl Block {
         }
     }
 
-    /// Adds a line, unless it is blank or there are enough.
+    /// Adds a line unless it is blank or the block is full.
     pub(super) fn push(&mut self, weight: Weight, line: &str) {
         if !line.trim().is_empty() && self.lines.len() < MAX_LINES {
             self.lines.push((weight, line.trim_end().to_owned()));
@@ -63,7 +61,7 @@ impl Block {
         self.lines.len() >= MAX_LINES
     }
 
-    /// Its lines that matter at least so much.
+    /// Its lines with at least this weight.
     pub(super) fn text(&self, only_needed: Option<Weight>) -> String {
         let lines = self.lines.iter();
         let lines = lines.filter(|(weight, _)| only_needed.is_none_or(|wanted| *weight == wanted));
@@ -71,28 +69,27 @@ impl Block {
     }
 }
 
-/// What became of a line that was handed to a reader.
+/// How a reader handled a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// It belongs to the block.
     Taken,
-    /// It belongs to the block, and is its last.
+    /// It is the last line of the block.
     Last,
-    /// It does not belong to the block, which is whole.
-    NotMine,
+    /// It does not belong to the block, which is complete.
+    NotPart,
 }
 
-/// Reads lines that belong together, one after the other.
+/// Reads related lines one by one.
 pub(super) trait Reader: Debug + Send {
-    /// Takes the next line, if it belongs to the block. The project is the folder `root`.
+    /// Takes the next line if it belongs to the block. `root` is the project root.
     fn take(&mut self, line: &str, root: &Path) -> Step;
 
-    /// Whether this line, with which another form begins, is the end of the block: of one that cannot tell by itself where
-    /// it ends.
-    fn gives_way_to(&self, _line: &str) -> bool {
+    /// Whether a line that starts another format ends this block, for blocks without a clear end.
+    fn ends_before(&self, _line: &str) -> bool {
         false
     }
 
-    /// What was read; none when it says nothing.
+    /// The block; `None` if it explains nothing.
     fn block(self: Box<Self>) -> Option<Block>;
 }

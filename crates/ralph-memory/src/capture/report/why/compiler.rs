@@ -1,4 +1,4 @@
-//! Errors of compilers: what is wrong, where, and the line with its mark.
+//! Compiler errors: the message, the location and the marked source line.
 
 use std::path::Path;
 
@@ -9,19 +9,18 @@ use super::plain::is_summary;
 #[derive(Debug)]
 struct Compiler {
     block: Block,
-    /// The last line of the source that was shown, until it is marked.
+    /// The last source line, until its mark follows.
     source: Option<String>,
     place: Place,
-    /// Whether what follows is about a remedy, or another place.
+    /// Whether a hint or another location follows.
     aside: bool,
 }
 
-/// Where the place of an error stands.
+/// Where the location of an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In the line itself.
     Here,
-    /// In the next line, as rustc writes it.
+    /// On the next line, as in rustc.
     Awaited,
     Found,
 }
@@ -55,7 +54,7 @@ fn is_placed_error(line: &str) -> bool {
     };
     let (stem, ending) = file.rsplit_once('.').unwrap_or_default();
     let is_file = !stem.is_empty() && !file.contains(char::is_whitespace) && ending.chars().all(char::is_alphanumeric);
-    let is_number = |sign: char| sign.is_ascii_digit() || matches!(sign, ':' | ',' | ')');
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, ':' | ',' | ')');
     let has_column = number.contains([':', ',']);
     let is_error = message.starts_with("error") || message.starts_with("fatal error");
     let is_other = ["warning", "note", "info", "help", "hint"];
@@ -72,10 +71,10 @@ impl Reader for Compiler {
                 self.block.push(Weight::Needed, &format!(" --> {place}"));
                 return Step::Taken;
             }
-            // Cargo tells of causes below each other.
+            // Cargo lists causes below each other.
             let is_cause = trimmed == "Caused by:" || (indent(line) >= 2 && !trimmed.is_empty());
             if !is_cause && !trimmed.is_empty() {
-                return Step::NotMine;
+                return Step::NotPart;
             }
             self.block.push(Weight::Helps, line);
             return if self.block.is_full() { Step::Last } else { Step::Taken };
@@ -85,7 +84,7 @@ impl Reader for Compiler {
                 .iter()
                 .any(|word| trimmed.starts_with(word));
             self.aside |= is_aside;
-            return if is_aside { Step::Taken } else { Step::NotMine };
+            return if is_aside { Step::Taken } else { Step::NotPart };
         };
         self.show(number, source, line);
         Step::Taken
@@ -100,7 +99,7 @@ impl Reader for Compiler {
 }
 
 impl Compiler {
-    /// Shows a line of the source if its mark follows, and the mark.
+    /// Adds a source line with its mark.
     fn show(&mut self, number: &str, source: &str, line: &str) {
         if let Some(help) = source.trim_start().strip_prefix("= help:") {
             self.block.push(Weight::Helps, &format!("  = help:{help}"));
@@ -116,7 +115,7 @@ impl Compiler {
     }
 }
 
-/// The number before a line of the source, and the line: ` 5 |     let sum`, `   |   ^^^ expected`, `   = help: …`.
+/// The line number and the text of a source line: ` 5 |     let sum`, `   |   ^^^ expected`, `   = help: …`.
 fn gutter(line: &str) -> Option<(&str, &str)> {
     let trimmed = line.trim_start();
     if trimmed.starts_with("= ") {
@@ -124,13 +123,10 @@ fn gutter(line: &str) -> Option<(&str, &str)> {
     }
     let (number, source) = line.split_once('|')?;
     let number = number.trim();
-    number
-        .chars()
-        .all(|sign| sign.is_ascii_digit())
-        .then_some((number, source))
+    number.chars().all(|c| c.is_ascii_digit()).then_some((number, source))
 }
 
-/// Whether it marks a place: `^^^^ expected`. What only underlines with dashes is said beside it.
+/// Whether it marks a location: `^^^^ expected`. Underlines of dashes are secondary.
 fn is_mark(source: &str) -> bool {
     source.trim_start_matches([' ', '|', '_', '-']).starts_with('^')
         || (source.contains('^') && source.trim_start().starts_with(['-', '~', '|']))

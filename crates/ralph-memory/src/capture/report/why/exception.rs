@@ -1,4 +1,4 @@
-//! Exceptions as JavaScript, Java and others print them: a name, a message, and the calls that led there.
+//! Exceptions of JavaScript, Java and others: a name, a message and a stack.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ralph_model::exception_in;
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{Before, names_own_file};
 
-/// How many lines may stand between the exception and its first call.
+/// The maximum number of lines between the exception and its first call.
 const MAX_MESSAGE: usize = 10;
 
 #[derive(Debug)]
@@ -35,11 +35,11 @@ pub(super) fn begin(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
     }))
 }
 
-/// What Node shows right before an exception that has no calls in the project: the file, its line and the mark.
+/// The file, source line and mark that Node prints before an exception without project calls.
 fn shown_source(last: &VecDeque<String>, root: &Path) -> Option<[String; 2]> {
     let mut before = last.iter().rev().map(|line| line.trim_start_matches("# "));
     let (mark, source, place) = (before.next()?, before.next()?, before.next()?);
-    let is_mark = !mark.trim().is_empty() && mark.trim().chars().all(|sign| sign == '^');
+    let is_mark = !mark.trim().is_empty() && mark.trim().chars().all(|c| c == '^');
     let is_place = place
         .rsplit_once(':')
         .is_some_and(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
@@ -57,13 +57,13 @@ impl Reader for Exception {
             return Step::Taken;
         }
         if self.has_calls || self.message.len() >= MAX_MESSAGE {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         self.message.push(text.to_owned());
         Step::Taken
     }
 
-    fn gives_way_to(&self, _line: &str) -> bool {
+    fn ends_before(&self, _line: &str) -> bool {
         !self.has_calls
     }
 
@@ -71,7 +71,7 @@ impl Reader for Exception {
         let mut block = Block::new(if self.has_calls { Rank::Cause } else { Rank::Error });
         self.heading.iter().for_each(|line| block.push(Weight::Helps, line));
         block.push(Weight::Needed, &self.first);
-        // Without calls nobody knows whether the lines that follow belong to it.
+        // Without calls, the following lines may not belong to it.
         if self.has_calls {
             self.message.iter().for_each(|line| block.push(Weight::Helps, line));
         }

@@ -1,8 +1,8 @@
-//! The lines of an output that say why: the assertion and its values, the compiler's error and where it stands, the
-//! exception and the line that raised it. Not the counts at the end, not the noise around them.
+//! Extracts the lines of an output that explain a failure: the assertion and its values, the compiler error and its
+//! location, the exception and the line that raised it, without summaries and noise.
 //!
-//! An output is read line by line as it is printed, however long it is, and only what may say why is kept. What belongs
-//! together is read together, by a reader for each form that tools have; see [`block`].
+//! An output of any length is read line by line, and only candidates are kept. Related lines are collected by a reader
+//! for each format; see [`block`].
 
 mod block;
 mod compiler;
@@ -26,15 +26,15 @@ use super::named_files::named_files;
 use crate::capture::clean;
 use crate::capture::transcript::Stream;
 
-/// How much of a line is looked at and kept, in characters: some programs print everything in one.
+/// The maximum length of a line that is read and kept; some programs print everything on one line.
 const MAX_READ: usize = 1000;
-/// How many of the last lines are kept.
+/// The number of last lines that are kept.
 const LAST_LINES: usize = 8;
-/// For how many lines the name of a test is remembered, until it says why it failed.
+/// For how many lines a test name is remembered until the reason follows.
 const HEADING_LINES: usize = 5;
 
-/// Collects the lines of an output that say why, from all of it, however much that is. Of failures that were known before,
-/// nothing is told where there are others.
+/// Collects the lines that explain a failure from a complete output. Known failures are only included if there are no
+/// others.
 #[derive(Debug, Default)]
 pub struct WhyLines {
     root: PathBuf,
@@ -43,20 +43,19 @@ pub struct WhyLines {
     open: Option<Open>,
     heading: Option<Heading>,
     last: VecDeque<String>,
-    /// What is new, what may be, and what was known.
+    /// New, uncertain and known blocks.
     new: Kept,
     unsure: Kept,
     old: Kept,
 }
 
-/// What is being read.
 #[derive(Debug)]
 struct Open {
     reader: Box<dyn Reader>,
     news: LineNews,
 }
 
-/// The name of a test, until it says why it failed.
+/// The name of a failed test until the reason follows.
 #[derive(Debug)]
 struct Heading {
     text: String,
@@ -64,7 +63,7 @@ struct Heading {
     news: LineNews,
 }
 
-/// What stands before a line.
+/// What precedes a line.
 #[derive(Debug, Clone, Copy)]
 struct Before<'a> {
     heading: Option<&'a str>,
@@ -73,8 +72,7 @@ struct Before<'a> {
 }
 
 impl WhyLines {
-    /// A collector for what a program prints in the project that is the folder `root`, of which these failures are known,
-    /// each in its normal form.
+    /// A collector for a program's output in the project `root`, with the normalised known failures.
     #[must_use]
     pub fn new(root: &Path, known: BTreeSet<String>) -> Self {
         Self {
@@ -84,9 +82,9 @@ impl WhyLines {
         }
     }
 
-    /// Takes the next line as the program printed it, and returns it as it may be kept, without secrets.
+    /// Takes the next raw line and returns it cleaned, with secrets masked.
     pub fn take<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
-        // A secret must be masked before the line is cut: half of one is none that can be found.
+        // Mask before cutting: half of a secret is not recognised.
         let clean = self.cleaner.clean_line(line);
         self.take_clean(&clean.chars().take(MAX_READ).collect::<String>());
         clean
@@ -115,7 +113,7 @@ impl WhyLines {
         }
     }
 
-    /// The lines that say why, in at most so many characters, cleaned; empty when nothing was printed.
+    /// The lines that explain the failure, cleaned and within this many characters; empty without output.
     #[must_use]
     pub fn pick(mut self, characters: usize) -> String {
         self.close();
@@ -140,19 +138,19 @@ impl WhyLines {
             root: &self.root,
         };
         if let Some(open) = &mut self.open {
-            let interrupted = open.reader.gives_way_to(line) && strong(line, before).is_some();
+            let interrupted = open.reader.ends_before(line) && strong(line, before).is_some();
             let step = if interrupted {
-                Step::NotMine
+                Step::NotPart
             } else {
                 open.reader.take(line, &self.root)
             };
-            if step != Step::NotMine {
+            if step != Step::NotPart {
                 open.news = open.news.max(news);
             }
             match step {
                 Step::Taken => return,
                 Step::Last => return self.close(),
-                Step::NotMine => {}
+                Step::NotPart => {}
             }
         }
         let heading_news = self.heading.as_ref().map_or(news, |heading| heading.news);
@@ -175,7 +173,7 @@ impl WhyLines {
     }
 }
 
-/// The lines of a whole output that say why, in at most so many characters, where nothing is known of before.
+/// The lines of a whole output that explain the failure, without known failures.
 #[must_use]
 pub fn why_lines(output: &str, root: &Path, characters: usize) -> String {
     let mut lines = WhyLines::new(root, BTreeSet::new());
@@ -185,7 +183,7 @@ pub fn why_lines(output: &str, root: &Path, characters: usize) -> String {
     lines.pick(characters)
 }
 
-/// The reader of what begins with this line, if it is of a form that says why and goes over several lines.
+/// The reader for a multi-line format that starts with this line.
 fn strong(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
     panic::begin(line, before.heading)
         .or_else(|| traceback::begin(line, before.heading))
@@ -194,12 +192,12 @@ fn strong(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
         .or_else(|| exception::begin(line, before))
 }
 
-/// How many spaces stand before a line.
+/// The number of leading spaces.
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Whether a line names a file of the project, as far as one can tell from its name.
+/// Whether a line names a file of the project.
 fn names_own_file(line: &str, root: &Path) -> bool {
     !named_files(line, root).is_empty()
 }

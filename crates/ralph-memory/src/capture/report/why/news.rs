@@ -1,34 +1,31 @@
-//! Whether lines tell of a failure that was known before.
+//! Whether lines report a failure that was known before.
 
 use std::collections::BTreeSet;
 
-use super::super::telling::{failure_of, may_tell, tells_of_failure};
+use super::super::failure_lines::{failure_of, may_report_failure, reports_failure};
 
-/// The failures that were known before, each in its normal form.
+/// The known failures, normalised.
 #[derive(Debug, Default)]
 pub(super) struct KnownLines(BTreeSet<String>);
 
-/// What a line tells of what was known. Of lines that belong together the greatest decides.
+/// How a line relates to the known failures. For a block, the greatest value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LineNews {
-    /// Nothing: it was printed before, or only counts.
+    /// It was printed before or only contains counts.
     Nothing,
-    /// It was not noted before, and is no line that would have been.
+    /// Not known, but not a line that would have been recorded.
     Unnoted,
-    /// It tells of a failure that was known.
+    /// A known failure.
     Known,
-    /// It tells of one that was not.
+    /// A new failure.
     New,
 }
 
-/// Whether lines that belong together tell of a failure that was known.
+/// Whether a block reports a known failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum News {
-    /// They do not.
     New,
-    /// Nobody can tell.
     Unsure,
-    /// They do.
     Old,
 }
 
@@ -44,8 +41,8 @@ impl KnownLines {
         let Some(failure) = failure_of(line) else {
             return LineNews::Nothing;
         };
-        let tells = may_tell(line) && tells_of_failure(line);
-        match (tells, self.0.contains(&failure)) {
+        let reports = may_report_failure(line) && reports_failure(line);
+        match (reports, self.0.contains(&failure)) {
             (true, true) => LineNews::Known,
             (true, false) => LineNews::New,
             (false, true) => LineNews::Nothing,
@@ -53,14 +50,14 @@ impl KnownLines {
         }
     }
 
-    /// Whether this line is a known one, or says nothing.
+    /// Whether the line is known or irrelevant.
     pub(super) fn has(&self, line: &str) -> bool {
         matches!(self.news_of(line), LineNews::Known | LineNews::Nothing)
     }
 }
 
 impl LineNews {
-    /// What it says of lines that belong together, as the greatest of theirs.
+    /// The result for a block with this greatest value.
     pub(super) fn of_block(self) -> News {
         match self {
             Self::New => News::New,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::block::{Block, Order, Rank, Reader, Step, Weight};
 
-/// How many lines a message may have.
+/// The maximum number of lines in a message.
 const MAX_MESSAGE: usize = 14;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) fn begin(line: &str, heading: Option<&str>) -> Option<Box<dyn Reader>
     }
     let mut block = Block::new(Rank::Cause);
     block.order = Order::Any;
-    // A thread of a test has the test's name; one that the test started says nothing of it.
+    // A test's thread has the test's name; a thread started by the test has none.
     if trimmed.starts_with("thread '<unnamed>'")
         && let Some(heading) = heading
     {
@@ -42,7 +42,7 @@ impl Reader for Panic {
             "test ",
         ];
         if ends.iter().any(|end| line.starts_with(end)) || self.read >= MAX_MESSAGE {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         self.read += 1;
         // The first three lines are the message, or the assertion and its two values.
@@ -55,7 +55,7 @@ impl Reader for Panic {
         Step::Taken
     }
 
-    fn gives_way_to(&self, _line: &str) -> bool {
+    fn ends_before(&self, _line: &str) -> bool {
         true
     }
 

@@ -1,4 +1,4 @@
-//! Which blocks of an output are shown when there is not room for all.
+//! Chooses the blocks of an output that fit the limit.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,27 +9,26 @@ use super::block::{Block, Order, Rank, Weight};
 use super::indent;
 use crate::capture::clean;
 
-/// How many blocks of a rank are kept: the first, and the last.
+/// How many blocks of a rank are kept: the first and the last.
 const FIRST_BLOCKS: usize = 16;
 const LAST_BLOCKS: usize = 8;
-/// How many different blocks are remembered, so that none is kept twice.
+/// The maximum number of remembered blocks for deduplication.
 const MAX_SEEN: usize = 10_000;
-/// How much is shown of a line that there is no room for, in characters: always as much, whatever stands before it, so that
-/// the same failure shows the same again. What is shorter than the least says nothing.
+/// How much of a line is kept if it does not fit, in characters. It does not depend on other lines, so that equal
+/// failures look equal. Less than the minimum is useless.
 const CUT_LINE: usize = 150;
-const LEAST_CUT: usize = 20;
+const MIN_CUT: usize = 20;
 
-/// The blocks of an output, as many as may be of use.
+/// Blocks of an output that may be useful.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     causes: Blocks,
     errors: Blocks,
     words: Blocks,
-    /// How many were met.
     met: usize,
 }
 
-/// The blocks of a rank, each with its place among all.
+/// The blocks of a rank, with their positions.
 #[derive(Debug, Default)]
 struct Blocks {
     first: Vec<(usize, Block)>,
@@ -41,7 +40,7 @@ impl Blocks {
     fn keep(&mut self, place: usize, block: Block) {
         let mut hasher = DefaultHasher::new();
         for line in block.text(Some(Weight::Needed)).lines() {
-            // What has a place is another failure at another place; a log says the same again with other numbers.
+            // With a location, another location is another failure; a log line with other numbers is the same.
             match block.rank {
                 Rank::Cause => line.trim().hash(&mut hasher),
                 Rank::Error => message_line(line).hash(&mut hasher),
@@ -81,14 +80,14 @@ impl Kept {
         self.met == 0
     }
 
-    /// The lines that say why, within so many characters. Of an output that shows nothing of the kind, its last lines.
+    /// The lines that explain the failure, within this many characters. Without any, the last lines.
     pub(super) fn pick(self, last: &[String], characters: usize) -> String {
         let (causes, errors, words) = (self.causes.all(), self.errors.all(), self.words.all());
         let mut shown = Shown::new(characters);
         if !causes.is_empty() {
             let end = causes.last().map_or(0, |(place, _)| *place);
             shown.in_order(causes);
-            // What is told after all causes may be another failure, or the one that counts.
+            // Errors after all causes may be another failure, or the decisive one.
             shown.in_order(errors.into_iter().filter(|(place, _)| *place > end).collect());
         } else if !errors.is_empty() {
             shown.first_and_last(errors);
@@ -101,7 +100,7 @@ impl Kept {
     }
 }
 
-/// What is shown so far.
+/// The chosen lines.
 struct Shown {
     room: usize,
     parts: Vec<(usize, String)>,
@@ -110,7 +109,7 @@ struct Shown {
 impl Shown {
     fn new(characters: usize) -> Self {
         Self {
-            // Each part is counted with a line break, which the last one does not have.
+            // Each part counts with a line break, which the last one does not have.
             room: characters + 1,
             parts: Vec::new(),
         }
@@ -121,7 +120,7 @@ impl Shown {
         if blocks.iter().all(|(_, block)| block.order == Order::Any) {
             let places: Vec<usize> = blocks.iter().map(|(place, _)| *place).collect();
             blocks.sort_by_cached_key(|(_, block)| normalised(&block.text(None)));
-            // So they are the same again when they come in another order.
+            // Makes the result independent of the order.
             let sorted = blocks.into_iter().zip(places);
             blocks = sorted.map(|((_, block), place)| (place, block)).collect();
         }
@@ -130,7 +129,7 @@ impl Shown {
         }
     }
 
-    /// The first block, which the others may come from, then the last ones.
+    /// The first block, which may cause the others, then the last ones.
     fn first_and_last(&mut self, blocks: Vec<(usize, Block)>) {
         let mut blocks = blocks.into_iter();
         let first = blocks.next();
@@ -139,7 +138,6 @@ impl Shown {
         }
     }
 
-    /// The last lines of an output.
     fn last_lines(&mut self, lines: &[String]) {
         let mut more = Vec::new();
         for line in lines.iter().rev() {
@@ -155,7 +153,7 @@ impl Shown {
         }
     }
 
-    /// Adds a block, with the lines that fit; one that nothing fits of is passed over.
+    /// Adds a block with the lines that fit; skips it if none fits.
     fn add(&mut self, place: usize, block: &Block) {
         let whole = self.take_room(&block.text(None));
         let text = whole.or_else(|| {
@@ -171,8 +169,8 @@ impl Shown {
         }
     }
 
-    /// The lines of the first block that fit: those that are needed before those that help. Where even its first line is too
-    /// long, as much of it as there is room for; of others that are needed, their beginnings.
+    /// The lines of the first block that fit, needed lines first. If even its first line is too long, it is cut, and
+    /// other needed lines are shortened.
     fn fitting(&mut self, block: &Block) -> Option<String> {
         let (_, message) = block.lines.iter().find(|(weight, _)| *weight == Weight::Needed)?;
         if message.chars().count() >= self.room {
@@ -185,7 +183,7 @@ impl Shown {
             lines.filter_map(move |(at, (weight, line))| (*weight == wanted).then_some((at, line.as_str())))
         };
         let mut chosen: Vec<(usize, String)> = Vec::new();
-        // A value that takes all the room would leave none for the other.
+        // A value that takes all the space would leave none for the other.
         let (short, long): (Vec<_>, Vec<_>) =
             of(Weight::Needed).partition(|(_, line)| line.chars().count() <= CUT_LINE);
         for (at, line) in short {
@@ -209,19 +207,19 @@ impl Shown {
         Some(chosen.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The beginning of a line, as far as it is told within so many characters; none where that says nothing.
+    /// The beginning of a line within this many characters; `None` if that is too short.
     fn take_beginning(&mut self, line: &str, most: usize) -> Option<String> {
         if line.chars().count() <= most {
             return self.take_room(line);
         }
         let indent = line.get(..indent(line)).unwrap_or_default();
         let room = most.saturating_sub(indent.len());
-        (room >= LEAST_CUT)
+        (room >= MIN_CUT)
             .then(|| format!("{indent}{}", clean(line, room)))
             .and_then(|line| self.take_room(&line))
     }
 
-    /// The text, if there is room for it, which is taken then.
+    /// The text, if it fits.
     fn take_room(&mut self, text: &str) -> Option<String> {
         let size = text.chars().count() + 1;
         (size <= self.room).then(|| {

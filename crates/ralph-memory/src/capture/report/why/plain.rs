@@ -1,21 +1,21 @@
-//! Lines that say why by themselves: errors of programs, of the shell, of linters, and lines with a telling word.
+//! Single-line errors: of programs, the shell and linters, and lines with a typical word.
 
 use std::path::Path;
 
+use super::super::failure_lines::{may_report_failure, names_failed_item, only_counts, reports_failure};
 use super::super::log_line::{Level, level_of};
 use super::super::normal::normalised;
-use super::super::telling::{may_tell, names_what_failed, only_counts, tells_of_failure};
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::indent;
 
-/// How many lines that are set in below an error, or tell its values, belong to it.
+/// The maximum number of indented lines or values after an error.
 const MAX_BELOW: usize = 4;
-/// How lines begin that tell the values of the error above.
+/// Prefixes of lines with the values of the error above.
 const VALUES: [&str; 8] = [
     "expected", "actual", "got", "want", "wanted", "received", "left", "right",
 ];
 
-/// How lines begin that tell of an error.
+/// Prefixes of error lines.
 const ERRORS: [&str; 15] = [
     "error: ",
     "Error: ",
@@ -33,7 +33,7 @@ const ERRORS: [&str; 15] = [
     "npm error ",
     "FAILED ",
 ];
-/// How the system says what is wrong; so end the errors of most programs.
+/// System error messages, with which most programs' errors end.
 const SYSTEM: [&str; 14] = [
     "No such file or directory",
     "Permission denied",
@@ -50,7 +50,7 @@ const SYSTEM: [&str; 14] = [
     "Operation not permitted",
     "required file not found",
 ];
-/// How lines begin, in lower case, that only sum up what is said elsewhere.
+/// Lower-case prefixes of summary lines.
 const SUMMARIES: [&str; 14] = [
     "error: test failed, to rerun pass",
     "error: could not compile",
@@ -68,13 +68,13 @@ const SUMMARIES: [&str; 14] = [
     "make[#]: * [",
 ];
 
-/// Whether a line only sums up what is said elsewhere.
+/// Whether a line only summarises others.
 pub(super) fn is_summary(line: &str) -> bool {
     let lower = normalised(line.trim()).to_lowercase();
-    SUMMARIES.iter().any(|beginning| lower.starts_with(beginning)) || (only_counts(&lower) && !names_what_failed(line))
+    SUMMARIES.iter().any(|beginning| lower.starts_with(beginning)) || (only_counts(&lower) && !names_failed_item(line))
 }
 
-/// The name of a test that a line tells to have failed; the lines after it say why.
+/// The name of a failed test in a line; the reason follows.
 pub(super) fn heading(line: &str) -> Option<&str> {
     let trimmed = line.trim();
     let marked = ["✖ ", "✗ ", "✕ ", "× ", "● "]
@@ -83,7 +83,7 @@ pub(super) fn heading(line: &str) -> Option<&str> {
     let named = line.starts_with("FAIL: ") || line.starts_with("ERROR: ");
     let ruled = trimmed.starts_with("____") && trimmed.ends_with("____") && trimmed.contains(' ');
     let captured = line.starts_with("---- ") && line.ends_with(" stdout ----");
-    let is_heading = (marked && !trimmed.ends_with(':')) || named || ruled || captured || names_what_failed(line);
+    let is_heading = (marked && !trimmed.ends_with(':')) || named || ruled || captured || names_failed_item(line);
     is_heading.then_some(trimmed)
 }
 
@@ -94,7 +94,7 @@ struct Plain {
     below: usize,
 }
 
-/// A line that tells of a failure, and what is set in below it.
+/// A line that reports a failure, and the indented lines below.
 pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
     let rank = rank(line)?;
     let mut block = Block::new(rank);
@@ -128,12 +128,12 @@ fn rank(line: &str) -> Option<Rank> {
         return (!is_summary(line)).then_some(Rank::Error);
     }
     let is_warning = level == Some(Level::Warning) || is_warning(trimmed);
-    let tells = may_tell(line) && tells_of_failure(line) && !is_summary(line) && !is_warning;
-    tells.then_some(Rank::Word)
+    let reports = may_report_failure(line) && reports_failure(line) && !is_summary(line) && !is_warning;
+    reports.then_some(Rank::Word)
 }
 
-/// Whether it is one of the calls that led to a panic, or where that stands: `   2: core::result::unwrap_failed`, and below it
-/// `at /rustc/…/library/core/src/result.rs:1867:5`. What has failed there is only its name.
+/// Whether it is a stack frame of a panic or its location: `   2: core::result::unwrap_failed`, followed by `at
+/// /rustc/…/library/core/src/result.rs:1867:5`. The word "failed" in it is only part of a name.
 fn is_call(line: &str) -> bool {
     let trimmed = line.trim_start();
     if trimmed.starts_with("at /rustc/") {
@@ -144,7 +144,7 @@ fn is_call(line: &str) -> bool {
     };
     let name = name.trim_start();
     let is_name = name.contains("::") || !name.contains(char::is_whitespace);
-    let is_first = |sign: char| sign.is_alphabetic() || matches!(sign, '_' | '<');
+    let is_first = |c: char| c.is_alphabetic() || matches!(c, '_' | '<');
     let is_path = is_name && (name.starts_with(is_first) || name.starts_with("0x"));
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && is_path
 }
@@ -189,22 +189,22 @@ impl Reader for Plain {
                 .first()
                 .is_some_and(|(_, first)| first.starts_with("E   "));
         let is_value = line
-            .split(|sign: char| !sign.is_alphanumeric())
+            .split(|c: char| !c.is_alphanumeric())
             .find(|word| !word.is_empty())
             .is_some_and(|word| VALUES.contains(&word.to_lowercase().as_str()));
         let is_set_in = indent(line) > self.indent && !line.trim().is_empty() && !is_call(line);
-        // A word that often tells of a failure takes nothing from what has the form of one.
+        // A line with only a typical word does not absorb lines in an error format.
         let is_other = || self.block.rank == Rank::Word && rank(line).is_some_and(|rank| rank != Rank::Word);
         let is_below = (is_set_in || is_value) && self.below < MAX_BELOW && !is_other();
         if !goes_on && !is_below {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         self.below += usize::from(!goes_on);
         self.block.push(Weight::Helps, line);
         Step::Taken
     }
 
-    fn gives_way_to(&self, _line: &str) -> bool {
+    fn ends_before(&self, _line: &str) -> bool {
         true
     }
 

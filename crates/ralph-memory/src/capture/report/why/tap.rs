@@ -1,15 +1,15 @@
-//! Tests that failed as the Test Anything Protocol tells of them: `not ok`, and what is known of it.
+//! Failed tests of the Test Anything Protocol: `not ok` and its details.
 
 use std::path::Path;
 
+use super::super::failure_lines::only_counts;
 use super::super::normal::normalised;
-use super::super::telling::only_counts;
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{indent, names_own_file};
 
-/// How many lines of an error are kept.
+/// The maximum number of lines of an error.
 const MAX_ERROR: usize = 10;
-/// How many lines may be read of what is known of a test.
+/// The maximum number of detail lines that are read.
 const MAX_READ: usize = 80;
 
 #[derive(Debug)]
@@ -25,13 +25,13 @@ struct NotOk {
     values: Vec<String>,
     call: Option<String>,
     kind: String,
-    /// What a script says of it that knows no other form.
+    /// Comment lines, as simple scripts print them.
     remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// What is known may begin in the next line.
+    /// The details may begin on the next line.
     Before,
     Within,
 }
@@ -59,7 +59,7 @@ pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
     }))
 }
 
-/// `# expected 2, found 3`; not the name of another test, and not how many there were.
+/// `# expected 2, found 3`; but not the name of another test or a count.
 fn is_remark(trimmed: &str) -> bool {
     trimmed.starts_with('#') && !trimmed.starts_with("# Subtest") && !only_counts(&normalised(trimmed))
 }
@@ -73,20 +73,20 @@ impl Reader for NotOk {
             State::Before if is_remark(trimmed) && self.remarks.len() < MAX_ERROR => {
                 self.remarks.push(trimmed.to_owned());
             }
-            State::Before => return Step::NotMine,
+            State::Before => return Step::NotPart,
             State::Within if trimmed == "..." => return Step::Last,
-            State::Within if self.read > MAX_READ => return Step::NotMine,
+            State::Within if self.read > MAX_READ => return Step::NotPart,
             State::Within => self.known(line, root),
         }
         Step::Taken
     }
 
     fn block(self: Box<Self>) -> Option<Block> {
-        // Those below it say why.
+        // The subtests explain it.
         if self.kind == "'subtestsFailed'" {
             return None;
         }
-        // A whole file failed: what it printed above says why.
+        // A whole file failed: its output above explains it.
         let is_file = self.error.first().is_some_and(|error| error == "'test failed'");
         let mut block = Block::new(if is_file { Rank::Word } else { Rank::Cause });
         block.push(Weight::Needed, &self.first);
@@ -115,7 +115,7 @@ impl Reader for NotOk {
 }
 
 impl NotOk {
-    /// Takes a line of what is known: a key and its value, or a line that goes on.
+    /// Takes a detail line: a key and its value, or a continuation.
     fn known(&mut self, line: &str, root: &Path) {
         let trimmed = line.trim();
         let is_key = indent(line) <= self.indent + 2;

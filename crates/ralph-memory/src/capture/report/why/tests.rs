@@ -1,19 +1,19 @@
-//! What is picked of outputs, whatever they are. What is picked of those of real tools is seen in the reports of the loop.
+//! Tests of the extracted lines. Reports from real tools are tested in the loop.
 
 use proptest::prelude::*;
 use ralph_testkit::{RECORDED, RECORDED_ROOT, recorded};
 
 use super::*;
-use crate::capture::{failure_of, tells_of_failure};
+use crate::capture::{failure_of, reports_failure};
 
 fn picked(output: &str, characters: usize) -> String {
     why_lines(output, Path::new(RECORDED_ROOT), characters)
 }
 
-/// What is picked of a second output, when what the first one shows is known.
+/// The lines extracted from a second output if the failures of the first are known.
 fn picked_after(known: &str, output: &str) -> String {
-    let telling = known.lines().filter(|line| tells_of_failure(line));
-    let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), telling.filter_map(failure_of).collect());
+    let failures = known.lines().filter(|line| reports_failure(line));
+    let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), failures.filter_map(failure_of).collect());
     for line in output.lines() {
         lines.take(line);
     }
@@ -26,7 +26,7 @@ fn check(output: &str, expected: &str) {
 }
 
 #[test]
-fn every_recorded_output_says_why_in_whole_lines() {
+fn recorded_outputs_are_explained_in_whole_lines() {
     for recorded in RECORDED {
         let picked = picked(recorded.output, 500);
         assert!(!picked.is_empty() && picked.chars().count() <= 500, "{}", recorded.name);
@@ -34,12 +34,14 @@ fn every_recorded_output_says_why_in_whole_lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             let is_whole = |other: &str| {
                 let other: Vec<&str> = other.split_whitespace().collect();
-                // A name of what is known of a test stands before what it says.
+                // A label is printed before a test's detail.
                 other.ends_with(&words) || words.ends_with(&other) && !other.is_empty()
             };
             let is_begun = |other: &str| {
-                let begun = line.strip_suffix(" […cut]").filter(|begun| begun.trim().len() > 20);
-                begun.is_some_and(|begun| other.trim_start().starts_with(begun.trim_start()))
+                let beginning = line
+                    .strip_suffix(" […cut]")
+                    .filter(|beginning| beginning.trim().len() > 20);
+                beginning.is_some_and(|beginning| other.trim_start().starts_with(beginning.trim_start()))
             };
             let is_there = |other: &str| is_whole(other) || is_begun(other);
             assert!(recorded.output.lines().any(is_there), "{}: {line}", recorded.name);
@@ -48,7 +50,7 @@ fn every_recorded_output_says_why_in_whole_lines() {
 }
 
 #[test]
-fn colours_and_a_log_around_it_change_nothing() {
+fn colors_and_surrounding_logs_do_not_matter() {
     let plain = recorded("cargo_test_assertion").output;
     let expected = picked(plain, 500);
     let coloured: String = plain
@@ -61,7 +63,7 @@ fn colours_and_a_log_around_it_change_nothing() {
 }
 
 #[test]
-fn tests_that_run_at_the_same_time_fail_in_the_same_way_in_any_order() {
+fn order_of_parallel_tests_does_not_matter() {
     let one = "thread 'a' panicked at src/a.rs:1:1:\nno a\nnote: run with\n";
     let other = "thread 'b' panicked at src/b.rs:1:1:\nno b\nnote: run with\n";
     assert_eq!(
@@ -71,7 +73,7 @@ fn tests_that_run_at_the_same_time_fail_in_the_same_way_in_any_order() {
 }
 
 #[test]
-fn of_what_does_not_fit_the_message_stays() {
+fn message_is_kept_if_the_rest_does_not_fit() {
     let output = recorded("rustc_collect").output;
     let header = "error[E0277]: a value of type `u32` cannot be built from an iterator over elements of type `String`";
     assert_eq!(picked(output, 120), format!("{header}\n --> src/lib.rs:5:50"));
@@ -81,7 +83,7 @@ fn of_what_does_not_fit_the_message_stays() {
 }
 
 #[test]
-fn what_is_told_after_all_causes_is_told_too() {
+fn errors_after_all_causes_are_included() {
     let output = format!(
         "{}error: coverage is 71 %, and has to be 80 %\n",
         recorded("unittest_type_error").output
@@ -96,7 +98,7 @@ fn check_recorded(name: &str, expected: &[&str]) {
 }
 
 #[test]
-fn other_tools_are_understood_by_their_forms() {
+fn formats_of_other_tools_are_recognised() {
     check_recorded(
         "go_test_assertion",
         &[
@@ -140,7 +142,7 @@ fn other_tools_are_understood_by_their_forms() {
 }
 
 #[test]
-fn of_values_that_are_too_long_the_beginnings_are_told() {
+fn long_values_are_shortened() {
     let picked = picked(recorded("cargo_test_long").output, 500);
     let lines: Vec<&str> = picked.lines().collect();
     let [_, "assertion `left == right` failed", left, right] = lines.as_slice() else {
@@ -154,7 +156,7 @@ fn of_values_that_are_too_long_the_beginnings_are_told() {
         right.starts_with(" right: [0, 0, 0, 0, ") && right.ends_with(" […cut]"),
         "{right}"
     );
-    // What differs from time to time before them moves no cut.
+    // A varying part before them does not move the cut.
     let elsewhere = recorded("cargo_test_long")
         .output
         .replace("panicked at src/", "panicked at crates/cart/src/");
@@ -163,7 +165,7 @@ fn of_values_that_are_too_long_the_beginnings_are_told() {
 }
 
 #[test]
-fn calls_within_the_library_say_nothing() {
+fn library_frames_are_ignored() {
     check_recorded(
         "cargo_test_unwrap_backtrace",
         &[
@@ -176,7 +178,7 @@ fn calls_within_the_library_say_nothing() {
 }
 
 #[test]
-fn what_failed_in_a_script_is_named_with_its_error() {
+fn failed_script_case_is_included_with_its_error() {
     let error = "error: expected no such day, found 29 February";
     check_recorded("shell_case", &["case leap_alpha ... FAILED", error]);
     check_recorded("shell_case_numbered", &["case 2100-02-29 ... FAILED", error]);
@@ -188,7 +190,7 @@ fn what_failed_in_a_script_is_named_with_its_error() {
 }
 
 #[test]
-fn what_is_wrong_is_told_of_a_log_and_its_last_lines_only_where_nothing_is() {
+fn log_errors_are_preferred_to_last_lines() {
     check_recorded(
         "shell_log",
         &[
@@ -222,7 +224,7 @@ fn what_is_wrong_is_told_of_a_log_and_its_last_lines_only_where_nothing_is() {
 }
 
 #[test]
-fn of_what_was_known_before_nothing_is_told_where_there_is_something_new() {
+fn known_failures_are_omitted_if_there_are_new_ones() {
     let failing = |tests: &[&str]| -> String {
         let lists = tests.iter().map(|test| format!("test {test} ... FAILED\n"));
         let panics = tests.iter().map(|test| {
@@ -233,7 +235,7 @@ fn of_what_was_known_before_nothing_is_told_where_there_is_something_new() {
     let many: Vec<String> = (b'a'..=b'z').map(|test| format!("test_{}", char::from(test))).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let before = failing(&many);
-    // The new one stands in the middle of the old ones, of which there are more than are kept.
+    // The new failure is between old ones, of which there are more than are kept.
     let (first, last) = many.split_at(20);
     let of = |new: &str| picked_after(&before, &failing(&[first, &[new], last].concat()));
     assert_eq!(
@@ -241,12 +243,12 @@ fn of_what_was_known_before_nothing_is_told_where_there_is_something_new() {
         "thread 'breaks_x' (77) panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2"
     );
     assert_ne!(of("breaks_x"), of("breaks_y"));
-    // Where nothing is new, the old ones are all there is to tell.
+    // Without new failures the old ones are shown.
     assert_eq!(picked_after(&before, &before), picked(&before, 500));
 }
 
 #[test]
-fn a_heading_tells_whether_an_exception_below_it_is_new() {
+fn heading_decides_whether_its_exception_is_new() {
     let failing = |test: &str| {
         format!(
             "FAIL: {test} (test_cart.CartTest.{test})\n----------\nTraceback (most recent call last):\n  File \"{RECORDED_ROOT}/test_cart.py\", line 8, in {test}\n    self.check()\nAssertionError: 1 != 2\n\n"
@@ -257,7 +259,7 @@ fn a_heading_tells_whether_an_exception_below_it_is_new() {
 }
 
 #[test]
-fn without_a_form_the_last_lines_that_are_not_known_are_told() {
+fn unknown_last_lines_are_the_fallback() {
     let lines = |output: &str| {
         let known = "step one\nthree prices are negative\n";
         let mut lines = WhyLines::new(Path::new("/"), known.lines().filter_map(failure_of).collect());
@@ -275,7 +277,7 @@ fn without_a_form_the_last_lines_that_are_not_known_are_told() {
 }
 
 #[test]
-fn a_traceback_that_does_not_end_hides_nothing() {
+fn endless_traceback_hides_nothing() {
     let dump = "  a line of a dump that is set in\n".repeat(10_000);
     let frames = "  File \"/usr/lib/python3.11/a.py\", line 3, in a\n    a()\n".repeat(10_000);
     for endless in [dump.as_str(), &frames] {
@@ -300,7 +302,7 @@ fn a_traceback_that_does_not_end_hides_nothing() {
 }
 
 #[test]
-fn a_deep_traceback_ends_with_its_exception() {
+fn deep_traceback_ends_with_its_exception() {
     let frames = "  File \"/home/dev/project/cart.py\", line 3, in a\n    b()\n    ^^^\n".repeat(1000);
     let output = format!("Traceback (most recent call last):\n{frames}RecursionError: too deep\n");
     check(
@@ -310,7 +312,7 @@ fn a_deep_traceback_ends_with_its_exception() {
 }
 
 #[test]
-fn a_project_among_folders_of_the_system_is_read_as_any_other() {
+fn project_in_a_system_folder_is_recognised() {
     for root in ["/usr/src/app", "/opt/app", "/usr/local/lib/shop"] {
         for name in [
             "node_uncaught",
@@ -330,25 +332,25 @@ fn a_project_among_folders_of_the_system_is_read_as_any_other() {
 }
 
 #[test]
-fn a_secret_that_stands_across_the_cut_of_a_line_is_masked() {
+fn secret_across_a_line_cut_is_masked() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     for before in 0..token.len() {
         let line = format!("error: {} {token} is refused", "x".repeat(MAX_READ - 8 - before));
-        let told = picked(&line, 2000);
-        assert!(!told.contains("ghp_"), "{told}");
+        let picked_text = picked(&line, 2000);
+        assert!(!picked_text.contains("ghp_"), "{picked_text}");
     }
     let key = format!(
         "{0}BEGIN PRIVATE KEY{0}\n{1}{0}END PRIVATE KEY{0}\n",
         "-".repeat(5),
         format!("{}\n", "Ab12".repeat(16)).repeat(20)
     );
-    let told = picked(&key, 2000);
-    assert!(!told.contains("Ab12"), "{told}");
+    let picked_text = picked(&key, 2000);
+    assert!(!picked_text.contains("Ab12"), "{picked_text}");
 }
 
 proptest! {
     #[test]
-    fn no_output_breaks_it_or_its_limit(
+    fn any_output_respects_the_limit(
         lines in proptest::collection::vec(
             "thread 'a' panicked at x:1:1:|Traceback \\(most recent call last\\):|  File \"a.py\", line 1|not ok 1 - a|  ---|  \\.\\.\\.|  error: \\|-|error\\[E0308\\]: no| --> a.rs:1:1|5 \\| x|  \\|  \\^|TypeError: x|    at a \\(a.js:1:1\\)|FAIL: a|E   a|\\PC{0,20}",
             0..40,

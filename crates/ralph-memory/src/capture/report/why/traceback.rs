@@ -1,4 +1,4 @@
-//! Tracebacks of Python: the exception, and the innermost line of the project that led to it.
+//! Python tracebacks: the exception and the innermost project line that led to it.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use ralph_model::exception_in;
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{indent, names_own_file};
 
-/// How many lines may follow the exception.
+/// The maximum number of lines after the exception.
 const MAX_MESSAGE: usize = 10;
-/// How many lines of a frame are kept: where it is, and what stands there.
+/// The maximum number of lines of a frame: its location and source.
 const MAX_FRAME: usize = 3;
-/// How many lines a frame may have: more are no frame.
+/// A longer frame is not a frame.
 const MAX_BELOW: usize = 20;
-/// How many lines a traceback may have: Python lets a thousand calls lie within each other, with three lines each.
+/// The maximum number of lines of a traceback: Python allows a thousand nested calls with three lines each.
 const MAX_READ: usize = 4000;
 
 #[derive(Debug)]
 struct Traceback {
     heading: Option<String>,
     indent: usize,
-    /// The innermost frame of the project, and the innermost one of all.
+    /// The innermost frame of the project, and the innermost of all.
     own: Vec<String>,
     any: Vec<String>,
     /// Which of them the next line belongs to.
     in_own: bool,
-    /// How many lines were read, and how many of them belong to the last frame.
+    /// The number of lines read, and of those in the last frame.
     read: usize,
     below: usize,
     exception: Vec<String>,
     blank: bool,
 }
 
-/// `Traceback (most recent call last):`, also behind the time and the level of a log.
+/// `Traceback (most recent call last):`, also after the time and level of a log.
 pub(super) fn begin(line: &str, heading: Option<&str>) -> Option<Box<dyn Reader>> {
     line.ends_with("Traceback (most recent call last):").then(|| {
         Box::new(Traceback {
@@ -56,7 +56,7 @@ impl Reader for Traceback {
         }
         let trimmed = line.trim_start();
         if trimmed.is_empty() {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         if indent(line) <= self.indent {
             self.exception.push(trimmed.to_owned());
@@ -66,7 +66,7 @@ impl Reader for Traceback {
         self.read += 1;
         self.below = if is_frame { 0 } else { self.below + 1 };
         if self.read > MAX_READ || self.below > MAX_BELOW {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         if is_frame {
             self.in_own = names_own_file(trimmed, root);
@@ -83,8 +83,8 @@ impl Reader for Traceback {
         Step::Taken
     }
 
-    /// An exception is what a traceback ends with, and the source of a frame may look like one.
-    fn gives_way_to(&self, line: &str) -> bool {
+    /// A traceback ends with an exception, and the source line of a frame may look like one.
+    fn ends_before(&self, line: &str) -> bool {
         let is_awaited = indent(line) <= self.indent || self.below < MAX_FRAME;
         !self.exception.is_empty() || !is_awaited || exception_in(line).is_none()
     }
@@ -109,12 +109,12 @@ impl Reader for Traceback {
 }
 
 impl Traceback {
-    /// A line after the exception: what it says further, such as how two values differ.
+    /// A line after the exception, such as a diff of values.
     fn message(&mut self, line: &str) -> Step {
         let is_difference = ["+ ", "- ", "? "].iter().any(|sign| line.starts_with(sign));
         let is_ruler = line.len() >= 10 && line.chars().all(|sign| matches!(sign, '=' | '-'));
         if is_ruler || self.exception.len() >= MAX_MESSAGE || (self.blank && !is_difference) {
-            return Step::NotMine;
+            return Step::NotPart;
         }
         self.blank = line.trim().is_empty();
         if !self.blank && !line.starts_with("? ") {
@@ -124,7 +124,7 @@ impl Traceback {
     }
 }
 
-/// Adds a line to a frame, unless there are enough.
+/// Adds a line to a frame unless it is full.
 fn push(frame: &mut Vec<String>, line: &str) {
     if frame.len() < MAX_FRAME {
         frame.push(line.to_owned());

@@ -1,4 +1,4 @@
-//! An attempt as an entry of the section. All of its texts are of others.
+//! An attempt as an entry of the section. None of its texts can be trusted.
 
 use std::time::Duration;
 
@@ -8,39 +8,38 @@ use crate::inject::origin::Origin;
 use crate::inject::prompt::journal::{files, noted_by};
 use crate::inject::prompt::markdown::{code, in_item, one_line, quote};
 
-/// The most columns of a model's name.
+/// Maximum width of a model name.
 const MODEL: usize = 60;
-/// The most columns of a gate's command, and of how it ended.
+/// Maximum width of a gate command and of its result.
 const GATE: usize = 200;
-/// The most columns of a reason of which only the first line is told.
+/// Maximum width of a shortened reason.
 const REASON: usize = 200;
-/// The most characters of what the agent noted.
+/// Maximum length of the agent's notes, in characters.
 const NOTES: usize = 500;
 
-/// How much is told of an attempt.
+/// How much of an attempt is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     Whole,
-    /// All but what the failing program printed.
+    /// Without the program's output.
     WithoutOutput,
-    /// The beginning of the reason.
+    /// With a shortened reason.
     Short,
-    /// That it was made, and how it ended.
+    /// Without details.
     HeadingAlone,
 }
 
-/// The entry of an attempt.
 pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
     let row = &attempt.row.row;
     let model = preview(&one_line(row.model.as_deref().unwrap_or_default()), MODEL);
     let model = if model.is_empty() {
-        "the agent's own model"
+        "agent's default model"
     } else {
         &model
     };
     let mut text = format!("#### Attempt {} ({model}, {})\n", row.attempt, row.outcome);
     let report = attempt.report.as_ref().map(|kept| &kept.report);
-    match (report.filter(|report| says_anything(report)), detail) {
+    match (report.filter(|report| has_text(report)), detail) {
         (Some(report), Detail::Whole | Detail::WithoutOutput) => {
             push_report(&mut text, report);
             push_changed(&mut text, &row.files_modified, &report.relevant_files);
@@ -63,11 +62,11 @@ pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
     text
 }
 
-/// Whether the entry says all that the journal would say of why the attempt failed, and of what was noted then.
-pub(super) fn says_all(attempt: &Attempt, detail: Detail) -> bool {
+/// Whether the entry covers the reason and notes that the journal entry would have.
+pub(super) fn covers_all(attempt: &Attempt, detail: Detail) -> bool {
     let row = &attempt.row.row;
     let length = row.notes.as_deref().map_or(0, |notes| notes.trim().chars().count());
-    let has_report = attempt.report.as_ref().is_some_and(|kept| says_anything(&kept.report));
+    let has_report = attempt.report.as_ref().is_some_and(|kept| has_text(&kept.report));
     match detail {
         Detail::Whole | Detail::WithoutOutput => length <= NOTES,
         Detail::Short if has_report => length == 0,
@@ -76,7 +75,7 @@ pub(super) fn says_all(attempt: &Attempt, detail: Detail) -> bool {
     }
 }
 
-/// What the agent noted, unless it is too long to stand here.
+/// The agent's notes, unless they are too long.
 fn notes(row: &NewJournalRow) -> String {
     let notes = row.notes.as_deref().unwrap_or_default().trim();
     if notes.chars().count() > NOTES {
@@ -88,7 +87,7 @@ fn notes(row: &NewJournalRow) -> String {
     }
 }
 
-fn says_anything(report: &FailureReport) -> bool {
+fn has_text(report: &FailureReport) -> bool {
     let texts = [
         report.what_tried.as_str(),
         report.why_failed.as_str(),
@@ -98,19 +97,19 @@ fn says_anything(report: &FailureReport) -> bool {
 }
 
 fn push_report(text: &mut String, report: &FailureReport) {
-    let tried = if report.tells_last_words() {
-        "Approach, in its last words"
+    let tried = if report.quotes_last_message() {
+        "Approach (last message)"
     } else {
         "Approach"
     };
     let is_agents = report.origin == ReportOrigin::Agent;
-    let said = |words: &str, is_agents: bool| match in_item(words) {
+    let with_origin = |words: &str, is_agents: bool| match in_item(words) {
         words if is_agents && !words.is_empty() => format!("{} {words}", Origin::Agent),
         words => words,
     };
-    let tried_words = said(&report.what_tried, is_agents || report.tells_last_words());
+    let tried_words = with_origin(&report.what_tried, is_agents || report.quotes_last_message());
     push_item(text, tried, &tried_words);
-    push_item(text, "Why it failed", &said(&report.why_failed, is_agents));
+    push_item(text, "Why it failed", &with_origin(&report.why_failed, is_agents));
     if report.category != ErrorCategory::Unknown {
         push_item(text, "Error type", report.category.word());
     }
@@ -123,7 +122,6 @@ fn push_report(text: &mut String, report: &FailureReport) {
     }
 }
 
-/// What the failing program printed.
 fn push_output(text: &mut String, report: &FailureReport, detail: Detail) {
     let output = quote(report.error_output.as_deref().unwrap_or_default());
     if detail == Detail::Whole && !output.is_empty() {
@@ -132,7 +130,7 @@ fn push_output(text: &mut String, report: &FailureReport, detail: Detail) {
     }
 }
 
-/// The files that the attempt changed, if they are others than those that stand there.
+/// The changed files, if they differ from the reported ones.
 fn push_changed(text: &mut String, changed: &[String], named: &[String]) {
     let is_same = changed.len() == named.len() && changed.iter().all(|file| named.contains(file));
     if !is_same {

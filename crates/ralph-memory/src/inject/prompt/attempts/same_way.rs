@@ -1,47 +1,46 @@
-//! Which attempts failed the same way.
+//! Finds attempts that failed the same way.
 
 use ralph_model::{Attempt, Signature};
 
-/// So many ways to fail are named, those that came back last.
-const MOST_WAYS: usize = 3;
-/// So many attempts of each are named, the newest; the others are counted.
-const MOST_NUMBERS: usize = 6;
+/// The maximum number of groups, most recent first.
+const MAX_GROUPS: usize = 3;
+/// The maximum number of attempts named per group, newest first; the others are counted.
+const MAX_ATTEMPTS: usize = 6;
 
-/// Says which of the last attempts failed the same way; none where each failed in a way of its own, as far as that is known.
-/// How those failed that there were earlier is not known.
+/// States which attempts failed the same way; `None` if no two did. The signatures of earlier attempts are unknown.
 pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt], earlier: u32) -> Option<String> {
-    let mut ways: Vec<(&Signature, Vec<u32>)> = Vec::new();
-    // From the newest on, so that the way that came back last stands first.
+    let mut groups: Vec<(&Signature, Vec<u32>)> = Vec::new();
+    // Newest first, so that the most recent failure comes first.
     for attempt in attempts.iter().rev() {
         let Some(signature) = attempt.report.as_ref().and_then(|kept| kept.signature.as_ref()) else {
             continue;
         };
-        match ways.iter_mut().find(|(known, _)| *known == signature) {
+        match groups.iter_mut().find(|(known, _)| *known == signature) {
             Some((_, numbers)) => numbers.push(attempt.row.row.attempt),
-            None => ways.push((signature, vec![attempt.row.row.attempt])),
+            None => groups.push((signature, vec![attempt.row.row.attempt])),
         }
     }
-    ways.retain(|(_, numbers)| numbers.len() > 1);
+    groups.retain(|(_, numbers)| numbers.len() > 1);
     let named = |numbers: &[u32]| named(numbers, if earlier > 0 { "at least " } else { "" });
-    let sentences: Vec<String> = ways
+    let sentences: Vec<String> = groups
         .iter()
-        .take(MOST_WAYS)
+        .take(MAX_GROUPS)
         .enumerate()
         .map(|(place, (_, numbers))| match place {
             0 => format!("{} failed the same way.", capitalised(&named(numbers))),
-            _ => format!("So did {}, in another way.", named(numbers)),
+            _ => format!("{} share another failure.", capitalised(&named(numbers))),
         })
         .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// `attempts 2 and 3`, from their numbers, the newest first.
+/// `attempts 2 and 3`, from attempt numbers, newest first.
 fn named(numbers: &[u32], about: &str) -> String {
-    let mut newest: Vec<String> = numbers.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
+    let mut newest: Vec<String> = numbers.iter().take(MAX_ATTEMPTS).map(u32::to_string).collect();
     newest.reverse();
     let last = newest.pop().unwrap_or_default();
     let listed = format!("attempts {} and {last}", newest.join(", "));
-    match numbers.len().saturating_sub(MOST_NUMBERS) {
+    match numbers.len().saturating_sub(MAX_ATTEMPTS) {
         0 => listed,
         earlier => format!("{listed} and {about}{earlier} earlier"),
     }
@@ -54,7 +53,7 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use ralph_model::{
-        ErrorCategory, FailureReport, JournalRow, KeptReport, NewJournalRow, Outcome, ReportOrigin, RunId,
+        ErrorCategory, FailureReport, JournalRow, NewJournalRow, Outcome, ReportOrigin, RunId, StoredReport,
     };
     use ralph_testkit::journal_row;
 
@@ -71,7 +70,7 @@ mod tests {
                     ..journal_row(RunId::new(1), number)
                 },
             },
-            report: signature.map(|digest| KeptReport {
+            report: signature.map(|digest| StoredReport {
                 report: FailureReport {
                     what_tried: String::new(),
                     why_failed: String::new(),
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_ones_may_have_failed_the_same_way_too() {
+    fn earlier_attempts_may_have_failed_the_same_way() {
         let attempts: Vec<Attempt> = (21..=29).map(|number| attempt(number, Some(1))).collect();
         assert_eq!(
             failed_the_same_way(&attempts, 20).as_deref(),
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_came_back_is_named_with_its_attempts() {
+    fn recurring_failures_are_named_with_their_attempts() {
         check(&[], None);
         check(&[None, None], None);
         check(&[Some(1), Some(2)], None);
@@ -116,7 +115,7 @@ mod tests {
         check(&[Some(1); 3], Some("Attempts 1, 2 and 3 failed the same way."));
         check(
             &[Some(1), Some(2), Some(1), Some(2)],
-            Some("Attempts 2 and 4 failed the same way. So did attempts 1 and 3, in another way."),
+            Some("Attempts 2 and 4 failed the same way. Attempts 1 and 3 share another failure."),
         );
         check(
             &[Some(1); 9],

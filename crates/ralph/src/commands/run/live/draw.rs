@@ -1,4 +1,4 @@
-//! How a run is drawn: lines of a width and a number that the terminal has room for. Nothing here knows a terminal.
+//! Renders the live view as lines that fit the terminal. Nothing here accesses a terminal.
 
 use std::time::Duration;
 
@@ -8,55 +8,52 @@ use ralph_memory::capture::clean;
 use ralph_model::{count, display_width, preview, short_number};
 
 use super::view::{Doing, Iteration, Last, Mark, View};
-use crate::pause_words::countdown;
-use crate::ui::{Look, Signs, Style};
+use crate::pause_text::countdown;
+use crate::ui::{Charset, Style, Theme};
 
-/// From this width on a line says what it is about, and in whole words.
-const ROOMY: usize = 60;
-/// The widest and the narrowest bar.
-const MOST_BAR: usize = 24;
-const LEAST_BAR: usize = 4;
-/// How many characters of a text are looked at: more than the widest terminal shows.
+/// From this width on, lines have labels and whole words.
+const WIDE: usize = 60;
+/// The columns of the bar.
+const MAX_BAR: usize = 24;
+const MIN_BAR: usize = 4;
+/// How many characters of a text are processed: more than the widest terminal shows.
 const TEXT_CHARACTERS: usize = 500;
 
-/// What is to be drawn into.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     /// The terminal's width and height.
     pub(super) width: usize,
     pub(super) height: usize,
-    /// How long the run goes on already.
+    /// How long the run has lasted.
     pub(super) at: Duration,
     pub(super) now: Timestamp,
-    pub(super) look: Look,
-    /// Whether keys are heard.
+    pub(super) theme: Theme,
     pub(super) keys: Keys,
 }
 
-/// Whether keys are heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
-    Heard,
-    NotHeard,
+    Enabled,
+    Disabled,
 }
 
-/// A line before it is cut: pieces, each set apart in its own way.
+/// A line before it is cut: pieces with their styles.
 type Line = Vec<(Option<Style>, String)>;
 
-/// The lines of a run, ready to be printed. None is as wide as the terminal, and all together take at most half of it.
+/// The styled lines of a run. Each is narrower than the terminal, and together they take at most half of its height.
 pub(super) fn draw(view: &View, frame: &Frame) -> Vec<String> {
-    let room = match frame.height {
+    let max_lines = match frame.height {
         0 | 1 => 0,
         height => (height / 2).max(1),
     };
     let width = frame.width.saturating_sub(1);
-    if room == 0 || width == 0 {
+    if max_lines == 0 || width == 0 {
         return Vec::new();
     }
-    let lines: Vec<Line> = if room == 1 {
+    let lines: Vec<Line> = if max_lines == 1 {
         vec![shortest(view, frame)]
     } else {
-        // What is least wanted where there is no room for all has the highest rank.
+        // Lines with the highest rank are dropped first.
         let mut lines = vec![(1, tasks(view, frame))];
         lines.extend(
             view.iteration
@@ -72,23 +69,23 @@ pub(super) fn draw(view: &View, frame: &Frame) -> Vec<String> {
         lines.retain(|(_, line)| !line.is_empty());
         let mut ranks: Vec<u8> = lines.iter().map(|(rank, _)| *rank).collect();
         ranks.sort_unstable();
-        ranks.truncate(room);
+        ranks.truncate(max_lines);
         lines.retain(|(rank, _)| ranks.contains(rank));
         lines.into_iter().map(|(_, line)| line).collect()
     };
-    lines.iter().map(|line| finished(line, width, frame.look)).collect()
+    lines.iter().map(|line| finished(line, width, frame.theme)).collect()
 }
 
-/// Cuts a line to its width and sets its pieces apart.
-fn finished(line: &Line, width: usize, look: Look) -> String {
-    let mut room = width;
+/// Cuts a line to the width and applies the styles.
+fn finished(line: &Line, width: usize, theme: Theme) -> String {
+    let mut left = width;
     let mut text = String::new();
     for (style, piece) in line {
-        let shown = look.signs.of(&preview(piece, room));
-        let cut = display_width(piece) > room;
-        room = room.saturating_sub(display_width(&shown));
-        text.push_str(&look.paint(*style, &shown));
-        if cut || room == 0 {
+        let shown = theme.charset.of(&preview(piece, left));
+        let cut = display_width(piece) > left;
+        left = left.saturating_sub(display_width(&shown));
+        text.push_str(&theme.paint(*style, &shown));
+        if cut || left == 0 {
             break;
         }
     }
@@ -103,16 +100,16 @@ fn faint(text: impl Into<String>) -> (Option<Style>, String) {
     (Some(Style::Faint), text.into())
 }
 
-/// What a line is about, where there is room for it.
+/// The label of a line, if the terminal is wide enough.
 fn label(word: &str, frame: &Frame) -> Line {
-    if frame.width < ROOMY {
+    if frame.width < WIDE {
         return Vec::new();
     }
     vec![faint(format!("{word:<7}"))]
 }
 
-/// A text of an agent or a task on one line.
-fn tame(text: &str) -> String {
+/// A text from an agent or a task, on one line.
+fn one_line(text: &str) -> String {
     clean(text.trim(), TEXT_CHARACTERS)
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -128,7 +125,7 @@ fn tasks(view: &View, frame: &Frame) -> Line {
     };
     let all = tasks.done + tasks.failed + tasks.waiting + tasks.open;
     line.extend(bar([tasks.done, tasks.failed], all, frame));
-    if frame.width < ROOMY {
+    if frame.width < WIDE {
         let failed = match tasks.failed {
             0 => String::new(),
             failed => format!(", {failed} failed"),
@@ -153,9 +150,9 @@ fn tasks(view: &View, frame: &Frame) -> Line {
     line
 }
 
-/// How much of all is done and how much has failed, as a bar. What is not nothing is seen, and what is not all is not full.
+/// A bar of done and failed tasks. A nonzero part takes at least one column, and only complete work fills the bar.
 fn bar(parts: [u32; 2], all: u32, frame: &Frame) -> Line {
-    let width = (frame.width / 4).clamp(LEAST_BAR, MOST_BAR);
+    let width = (frame.width / 4).clamp(MIN_BAR, MAX_BAR);
     let columns = |part: u32| {
         let share = u64::from(part) * width as u64 / u64::from(all.max(1));
         usize::try_from(share).unwrap_or(width).max(usize::from(part > 0))
@@ -166,9 +163,9 @@ fn bar(parts: [u32; 2], all: u32, frame: &Frame) -> Line {
         false => done.min(width - 1),
     };
     let failed = failed.min(width - done);
-    let [full, broken, empty] = match frame.look.signs {
-        Signs::Unicode => ["█", "▒", "░"],
-        Signs::Ascii => ["#", "x", "-"],
+    let [full, broken, empty] = match frame.theme.charset {
+        Charset::Unicode => ["█", "▒", "░"],
+        Charset::Ascii => ["#", "x", "-"],
     };
     vec![
         (Some(Style::Added), full.repeat(done)),
@@ -179,36 +176,36 @@ fn bar(parts: [u32; 2], all: u32, frame: &Frame) -> Line {
 
 fn iteration_line(iteration: &Iteration, frame: &Frame) -> Line {
     let mut line = label("task", frame);
-    let number = match frame.width < ROOMY {
+    let number = match frame.width < WIDE {
         true => format!("{}. ", iteration.number),
         false => format!("iteration {} · ", iteration.number),
     };
     line.push(faint(number));
     if let Some(attempt) = iteration.attempt {
-        let words = match frame.width < ROOMY {
+        let words = match frame.width < WIDE {
             true => format!("try {}/{} ", attempt.number, attempt.of),
             false => format!("attempt {} of {} · ", attempt.number, attempt.of),
         };
         line.push((Some(Style::Warning), words));
     }
-    if frame.width >= ROOMY {
+    if frame.width >= WIDE {
         line.push(faint(format!("{} ", iteration.task)));
     }
-    line.push((Some(Style::Strong), tame(&iteration.title)));
+    line.push((Some(Style::Strong), one_line(&iteration.title)));
     line
 }
 
 fn agent(view: &View, frame: &Frame) -> Line {
     let mut line = label("agent", frame);
-    let is_roomy = frame.width >= ROOMY;
+    let is_wide = frame.width >= WIDE;
     let model = view.iteration.as_ref().and_then(|iteration| iteration.model.as_deref());
     let mut words = match model {
-        // Whoever names a model knows whose it is.
-        Some(model) if !is_roomy => vec![tame(model)],
+        // The name of the model implies the agent.
+        Some(model) if !is_wide => vec![one_line(model)],
         model => [Some(view.agent.as_str()), model]
             .into_iter()
             .flatten()
-            .map(tame)
+            .map(one_line)
             .collect(),
     };
     if let Some(iteration) = &view.iteration {
@@ -223,9 +220,9 @@ fn agent(view: &View, frame: &Frame) -> Line {
     }
     let tokens = (total.tokens() > 0).then(|| format!("{} tokens", short_number(total.tokens())));
     let shown = view.iteration.as_ref().map_or(0, |iteration| iteration.shown);
-    // What stands in a prompt are rows of the journal as well, what comes out of an iteration are notes.
+    // "In" are notes and journal entries in the prompt, "out" are notes that were stored.
     let memory = format!("{shown} in, {} out", view.recorded);
-    if is_roomy {
+    if is_wide {
         words.extend(tokens);
         words.push(format!("memory {memory}"));
     } else {
@@ -237,55 +234,58 @@ fn agent(view: &View, frame: &Frame) -> Line {
 }
 
 fn gates(view: &View, frame: &Frame) -> Line {
-    // A sign and a command alone could be anything.
-    let mut line = match frame.width < ROOMY {
+    // A sign and a command alone would be unclear.
+    let mut line = match frame.width < WIDE {
         true => vec![faint("gates ")],
         false => label("gates", frame),
     };
-    // What is red is what a person has to see, so it is not what is cut away.
+    // Failing gates come first, so that they are not cut off.
     let (red, others): (Vec<_>, Vec<_>) = view.gates.iter().partition(|(_, mark)| *mark == Mark::Red);
     for (index, (command, mark)) in red.into_iter().chain(others).enumerate() {
         if index > 0 {
             line.push(plain("  "));
         }
-        let (style, sign) = match (mark, frame.look.signs) {
-            (Mark::Green, Signs::Unicode) => (Style::Added, "✓"),
-            (Mark::Red, Signs::Unicode) => (Style::Removed, "✗"),
-            (Mark::Runs, Signs::Unicode) => (Style::Warning, "…"),
-            (Mark::Green, Signs::Ascii) => (Style::Added, "ok"),
-            (Mark::Red, Signs::Ascii) => (Style::Removed, "red"),
-            (Mark::Runs, Signs::Ascii) => (Style::Warning, "..."),
+        let (style, sign) = match (mark, frame.theme.charset) {
+            (Mark::Green, Charset::Unicode) => (Style::Added, "✓"),
+            (Mark::Red, Charset::Unicode) => (Style::Removed, "✗"),
+            (Mark::Runs, Charset::Unicode) => (Style::Warning, "…"),
+            (Mark::Green, Charset::Ascii) => (Style::Added, "ok"),
+            (Mark::Red, Charset::Ascii) => (Style::Removed, "red"),
+            (Mark::Runs, Charset::Ascii) => (Style::Warning, "..."),
         };
         line.push((Some(style), format!("{sign} ")));
-        line.push(plain(tame(command)));
+        line.push(plain(one_line(command)));
     }
     line
 }
 
 fn now(view: &View, frame: &Frame) -> Line {
     let mut line = label("now", frame);
-    line.extend(who(view));
+    line.extend(verifier_prefix(view));
     line.extend(doing(&view.doing, frame));
     line
 }
 
-/// Who does it, where that is not the agent of the task.
-fn who(view: &View) -> Option<(Option<Style>, String)> {
+/// Names the verifier while it works.
+fn verifier_prefix(view: &View) -> Option<(Option<Style>, String)> {
     let verifier = view.verifier.as_deref()?;
-    Some(faint(format!("{} verifies: ", tame(verifier))))
+    Some(faint(format!("{} verifies: ", one_line(verifier))))
 }
 
 fn doing(doing: &Doing, frame: &Frame) -> Line {
     let words = |text: &str| vec![plain(text)];
     match doing {
         Doing::Preparing => words("preparing"),
-        Doing::Starting => words("the agent reads its prompt"),
-        Doing::Tool(name, about) => vec![(Some(Style::Match), tame(name)), plain(format!(" {}", tame(about)))],
-        Doing::Saying(line) => vec![plain(tame(line))],
-        Doing::Examining => words("looking at what has changed"),
-        Doing::Gate(command) => vec![plain("gate: "), plain(tame(command))],
-        Doing::Waiting(wait, told) => {
-            let left = wait.left.saturating_sub(frame.at.saturating_sub(*told));
+        Doing::Starting => words("the agent is reading its prompt"),
+        Doing::Tool(name, about) => vec![
+            (Some(Style::Match), one_line(name)),
+            plain(format!(" {}", one_line(about))),
+        ],
+        Doing::Saying(line) => vec![plain(one_line(line))],
+        Doing::Examining => words("checking what changed"),
+        Doing::Gate(command) => vec![plain("gate: "), plain(one_line(command))],
+        Doing::Waiting(wait, reported) => {
+            let left = wait.left.saturating_sub(frame.at.saturating_sub(*reported));
             let wait = PauseWait {
                 left,
                 ..(**wait).clone()
@@ -293,10 +293,10 @@ fn doing(doing: &Doing, frame: &Frame) -> Line {
             vec![(Some(Style::Warning), countdown(&wait, frame.now))]
         }
         Doing::Busy(held) => vec![plain(format!(
-            "waiting for other runs, which hold {}",
+            "waiting for other runs, which have claimed {}",
             count(*held, "task", "tasks")
         ))],
-        Doing::NoRoom => vec![(Some(Style::Warning), "waiting for room on the disk".to_owned())],
+        Doing::NoRoom => vec![(Some(Style::Warning), "waiting for disk space".to_owned())],
         Doing::Locked => vec![(
             Some(Style::Warning),
             "waiting for another process to unlock the database".to_owned(),
@@ -304,22 +304,22 @@ fn doing(doing: &Doing, frame: &Frame) -> Line {
     }
 }
 
-/// All that one line can tell.
+/// The whole view on one line.
 fn shortest(view: &View, frame: &Frame) -> Line {
     let mut line = Line::new();
     if let Some(tasks) = view.tasks {
         let all = tasks.done + tasks.failed + tasks.waiting + tasks.open;
         line.push(faint(format!("{}/{all} ", tasks.done)));
     }
-    line.extend(who(view));
+    line.extend(verifier_prefix(view));
     line.extend(doing(&view.doing, frame));
     line
 }
 
 fn hints(view: &View, frame: &Frame) -> Line {
-    let stop = match (view.last, frame.width < ROOMY) {
-        (Last::Yes, true) => "q go on",
-        (Last::Yes, false) => "ends after this iteration, q goes on",
+    let stop = match (view.last, frame.width < WIDE) {
+        (Last::Yes, true) => "q undo",
+        (Last::Yes, false) => "ends after this iteration, q to undo",
         (Last::No, true) => "q end",
         (Last::No, false) => "q stop after this iteration",
     };
@@ -327,17 +327,17 @@ fn hints(view: &View, frame: &Frame) -> Line {
         Last::Yes => Style::Warning,
         Last::No => Style::Faint,
     };
-    let (rest, interrupt) = match frame.width < ROOMY {
+    let (rest, interrupt) = match frame.width < WIDE {
         true => (" · g guide · p prompt", "Ctrl+C"),
         false => (" · g guidance · p prompt", "Ctrl+C stop"),
     };
     match frame.keys {
-        Keys::Heard => vec![(Some(style), stop.to_owned()), faint(format!("{rest} · {interrupt}"))],
-        Keys::NotHeard => vec![faint(interrupt)],
+        Keys::Enabled => vec![(Some(style), stop.to_owned()), faint(format!("{rest} · {interrupt}"))],
+        Keys::Disabled => vec![faint(interrupt)],
     }
 }
 
-/// A time as clocks show it: `0:42`, `12:05`, `1:02:05`.
+/// A duration like `0:42`, `12:05` or `1:02:05`.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -1,6 +1,6 @@
-//! The live view of a run: what goes on now, in a few lines at the bottom of a terminal, and the keys that are heard there.
-//! A thread of its own draws, so that the run spends no time on it. A line that the run says is written by the run itself, as
-//! it is without a view: it waits for a terminal that takes nothing, as one that is held by Ctrl+S.
+//! The live view of a run: a few lines at the bottom of the terminal, and its keys. A separate thread draws, so that
+//! the run spends no time on it. Lines that scroll past are still printed by the run itself, which therefore waits
+//! while the terminal is stopped with Ctrl+S.
 
 mod draw;
 #[cfg(test)]
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ralph_loop::{Interrupter, IterationFolder, News, Watch};
+use ralph_loop::{Interrupter, IterationFolder, RunEvent, Watch};
 use ralph_model::Clock;
 use ralph_process::{StopHandle, TerminalSignal, on_terminal_signals};
 
@@ -22,47 +22,44 @@ use self::draw::{Frame, Keys, draw};
 use self::view::{Changed, Last, View};
 use crate::context::Context;
 use crate::env;
-use crate::surroundings::ProgramClock;
-use crate::ui::stage::{self, Caller, Drawing, Ear, Hearing, Wake};
-use crate::ui::{Look, Why};
+use crate::project_env::ProgramClock;
+use crate::ui::shared_terminal::{self, Drawing, KeyInput, KeyWaiter, Wake, Waker};
+use crate::ui::{RedrawReason, Theme};
 
-/// The least time between two drawings: nobody reads faster than this.
-const PAUSE: Duration = Duration::from_millis(150);
-/// The time on the clock of the view changes so often.
+/// The minimum time between two drawings.
+const MIN_INTERVAL: Duration = Duration::from_millis(150);
+/// How often the clock in the view changes.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A view. When it is dropped, the terminal is as it was.
+/// The live view. Dropping it restores the terminal.
 pub(super) struct Live {
     shared: Arc<Shared>,
     painter: Option<JoinHandle<()>>,
     drawing: Option<Drawing>,
 }
 
-/// What the thread of the run, the one that draws and the one that hears signals share.
+/// State shared by the threads of the run, the painter and the signal handler.
 pub(super) struct Shared {
     view: Mutex<View>,
     began: Instant,
     clock: ProgramClock,
-    look: Look,
-    /// Where the folders of runs are.
+    theme: Theme,
     runs: PathBuf,
     pager: Option<String>,
-    /// Closes it.
     close_pager: StopHandle,
-    caller: Caller,
-    /// Whether something was told since the last drawing.
-    has_news: AtomicBool,
-    /// Whether the terminal may have lost what was drawn.
+    waker: Waker,
+    /// Whether anything changed since the last drawing.
+    is_stale: AtomicBool,
+    /// Whether the terminal may have lost the drawing.
     is_disturbed: AtomicBool,
     is_over: AtomicBool,
-    /// Who is told what keys wish; nobody before the run begins.
+    /// Receives the requests from keys; empty before the run begins.
     interrupter: OnceLock<Interrupter>,
 }
 
 impl Live {
-    /// Begins to draw.
     pub(super) fn begin(context: &Context<'_>, agent: &str) -> io::Result<Self> {
-        let (ear, caller) = Ear::new()?;
+        let (waiter, waker) = KeyWaiter::new()?;
         let view = View {
             agent: agent.to_owned(),
             root: format!("{}/", context.project.root.display()),
@@ -72,24 +69,24 @@ impl Live {
             view: Mutex::new(view),
             began: Instant::now(),
             clock: ProgramClock::from_environment().unwrap_or(ProgramClock::Machine),
-            look: context.ui.look(),
+            theme: context.ui.theme(),
             runs: context.project.runs(),
             pager: env::pager(),
             close_pager: StopHandle::default(),
-            caller,
-            has_news: AtomicBool::new(false),
+            waker,
+            is_stale: AtomicBool::new(false),
             is_disturbed: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             interrupter: OnceLock::new(),
         });
-        step_aside_for_panics();
+        stop_drawing_on_panic();
         let heard = Arc::clone(&shared);
         on_terminal_signals(move |signal| heard.signalled(signal))?;
-        let drawing = stage::begin();
+        let drawing = shared_terminal::begin();
         let painted = Arc::clone(&shared);
         let painter = std::thread::Builder::new()
             .name("view".to_owned())
-            .spawn(move || painted.paint(ear))?;
+            .spawn(move || painted.paint(waiter))?;
         Ok(Self {
             shared,
             painter: Some(painter),
@@ -97,7 +94,6 @@ impl Live {
         })
     }
 
-    /// The view as other threads see it.
     pub(super) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -106,9 +102,9 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
-        // Nobody may be there to close it, and whoever has started the run waits for its end.
+        // An open pager must not keep the program from ending.
         self.shared.close_pager.stop();
-        self.shared.caller.call();
+        self.shared.waker.wake();
         if let Some(painter) = self.painter.take() {
             drop(painter.join());
         }
@@ -117,13 +113,13 @@ impl Drop for Live {
 }
 
 impl Watch for Live {
-    fn tell(&mut self, news: &News<'_>) {
+    fn tell(&mut self, event: &RunEvent<'_>) {
         let shared = &self.shared;
-        if let News::Answered(_) = news {
-            stage::take_from_person();
+        if let RunEvent::GuidanceAnswered(_) = event {
+            shared_terminal::end_prompt();
         }
-        if shared.view().tell(news, shared.began.elapsed()) == Changed::Yes {
-            shared.is_news();
+        if shared.view().tell(event, shared.began.elapsed()) == Changed::Yes {
+            shared.request_drawing();
         }
     }
 
@@ -137,79 +133,78 @@ impl Shared {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on keys are told to this run.
-    pub(super) fn listens_for(&self, interrupter: &Interrupter) {
-        // There is one run.
+    /// Sends keys to this run from now on.
+    pub(super) fn set_run(&self, interrupter: &Interrupter) {
+        // It is set once: a program has one run.
         drop(self.interrupter.set(interrupter.clone()));
     }
 
-    /// Lets the view be drawn soon. Whoever draws is called once for all that is told until then.
-    fn is_news(&self) {
-        if !self.has_news.swap(true, Ordering::SeqCst) {
-            self.caller.call();
+    /// Wakes the painter, once for all changes until the next drawing.
+    fn request_drawing(&self) {
+        if !self.is_stale.swap(true, Ordering::SeqCst) {
+            self.waker.wake();
         }
     }
 
-    fn is_disturbed(&self) {
+    fn mark_disturbed(&self) {
         self.is_disturbed.store(true, Ordering::SeqCst);
-        self.is_news();
+        self.request_drawing();
     }
 
     fn signalled(&self, signal: TerminalSignal) {
         match signal {
-            TerminalSignal::Resized => self.is_disturbed(),
-            TerminalSignal::Leaving => stage::leave(),
+            TerminalSignal::Resized => self.mark_disturbed(),
+            TerminalSignal::Leaving => shared_terminal::leave(),
             TerminalSignal::Back => {
-                stage::come_back();
-                self.is_disturbed();
+                shared_terminal::come_back();
+                self.mark_disturbed();
             }
         }
     }
 
-    /// Draws and hears keys until the run is over.
-    fn paint(&self, mut ear: Ear) {
+    /// Draws and handles keys until the run is over.
+    fn paint(&self, mut waiter: KeyWaiter) {
         while !self.is_over.load(Ordering::SeqCst) {
-            let hearing = stage::listen();
-            self.has_news.store(false, Ordering::SeqCst);
+            let key_input = shared_terminal::listen();
+            self.is_stale.store(false, Ordering::SeqCst);
             let why = match self.is_disturbed.swap(false, Ordering::SeqCst) {
-                true => Why::Disturbed,
-                false => Why::Changed,
+                true => RedrawReason::Disturbed,
+                false => RedrawReason::Changed,
             };
-            stage::draw(why, |width, height| self.lines((width, height), hearing));
+            shared_terminal::draw(why, |width, height| self.lines((width, height), key_input));
             let drawn = Instant::now();
-            self.hear(ear.wait(self.until_tick()));
-            while let Some(left) = PAUSE.checked_sub(drawn.elapsed()).filter(|left| !left.is_zero()) {
+            self.handle(waiter.wait(self.until_tick()));
+            while let Some(left) = MIN_INTERVAL.checked_sub(drawn.elapsed()).filter(|left| !left.is_zero()) {
                 if self.is_over.load(Ordering::SeqCst) {
                     return;
                 }
-                self.hear(ear.wait(left));
+                self.handle(waiter.wait(left));
             }
         }
     }
 
-    fn lines(&self, (width, height): (usize, usize), hearing: Hearing) -> Vec<String> {
+    fn lines(&self, (width, height): (usize, usize), key_input: KeyInput) -> Vec<String> {
         let view = self.view();
         let frame = Frame {
             width,
             height,
             at: self.began.elapsed(),
             now: self.clock.now(),
-            look: self.look,
-            keys: match hearing {
-                Hearing::Keys => Keys::Heard,
-                Hearing::Nothing => Keys::NotHeard,
+            theme: self.theme,
+            keys: match key_input {
+                KeyInput::Enabled => Keys::Enabled,
+                KeyInput::Disabled => Keys::Disabled,
             },
         };
         draw(&view, &frame)
     }
 
-    /// How long until the clock of the view shows another second.
     fn until_tick(&self) -> Duration {
         let since = Duration::from_nanos(self.began.elapsed().subsec_nanos().into());
         TICK.saturating_sub(since)
     }
 
-    fn hear(&self, wake: Wake) {
+    fn handle(&self, wake: Wake) {
         let Wake::Key(key) = wake else { return };
         match (key, self.interrupter.get()) {
             (b'q', Some(run)) => {
@@ -220,54 +215,54 @@ impl Shared {
                 };
                 match view.last {
                     Last::Yes => run.finish_iteration(),
-                    Last::No => run.go_on_after_all(),
+                    Last::No => run.cancel_finish(),
                 }
             }
             (b'g', Some(run)) => run.guide(),
             (b'p', _) => self.show_prompt(),
             _ => {}
         }
-        self.has_news.store(true, Ordering::SeqCst);
+        self.is_stale.store(true, Ordering::SeqCst);
     }
 
-    /// Shows the prompt of the iteration, in the person's pager if they have named one.
+    /// Shows the prompt of the iteration, in the user's pager if one is configured.
     fn show_prompt(&self) {
         let (iteration, root) = {
             let view = self.view();
             (view.iteration.clone(), view.root.clone())
         };
         let Some(iteration) = iteration else {
-            return stage::show("There is no prompt yet.\n");
+            return shared_terminal::show("There is no prompt yet.\n");
         };
         let file = IterationFolder::of(&self.runs, &iteration.run, iteration.number).prompt();
         let shown = match &self.pager {
-            Some(pager) => stage::page(pager, &file, &self.close_pager),
+            Some(pager) => shared_terminal::page(pager, &file, &self.close_pager),
             None => std::fs::read_to_string(&file)
                 .map_err(|error| error.to_string())
                 .map(|prompt| {
-                    // Lines of the run stand before it and after it.
+                    // Other lines of the run surround it, so it needs a start and an end.
                     let (number, path) = (iteration.number, file.display().to_string());
                     let path = path.strip_prefix(&root).unwrap_or(&path);
                     let prompt = prompt.trim_end();
-                    stage::show(&format!(
+                    shared_terminal::show(&format!(
                         "Prompt of iteration {number}, {path}:\n{prompt}\nEnd of the prompt of iteration {number}.\n"
                     ));
                 }),
         };
         if let Err(error) = shown {
-            stage::show(&format!("The prompt cannot be shown: {error}\n"));
+            shared_terminal::show(&format!("The prompt cannot be shown: {error}\n"));
         }
     }
 }
 
-/// A thread that breaks down says why at the terminal, where nothing must be drawn then.
-fn step_aside_for_panics() {
+/// Stops drawing when a thread panics, so that the panic message stays readable.
+fn stop_drawing_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let says_why = std::panic::take_hook();
+        let print_panic = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            stage::step_aside();
-            says_why(panic);
+            shared_terminal::clear_for_panic();
+            print_panic(panic);
         }));
     });
 }

@@ -1,4 +1,4 @@
-//! The picture of a run, and how it is drawn: wide, narrow and tiny, with and without colours, in every state.
+//! Tests of the live view's state and drawing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,23 +6,22 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ralph_agent::TurnEvent;
-use ralph_loop::News;
+use ralph_loop::RunEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Notice, PauseWait};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskId, TaskStatus, Usage, display_width};
-use ralph_store::{NewPause, Pause, PauseReason, Standing, UnverifiedCounts};
+use ralph_store::{NewPause, Pause, PauseReason, ScopeCounts, UnverifiedCounts};
 
 use super::draw::{Frame, Keys, draw};
 use super::view::{Changed, Doing, Iteration, Last, Mark, View};
-use crate::ui::{Look, Signs};
+use crate::ui::{Charset, Theme};
 
-/// Two minutes and a bit after the beginning.
 const AT: Duration = Duration::from_secs(132);
 
-const PLAIN: Look = Look {
+const PLAIN: Theme = Theme {
     color: false,
-    signs: Signs::Unicode,
+    charset: Charset::Unicode,
 };
 
 fn usage(cost_usd: f64, input_tokens: u64) -> Usage {
@@ -33,25 +32,24 @@ fn usage(cost_usd: f64, input_tokens: u64) -> Usage {
     }
 }
 
-/// A run in the middle of its work.
 fn view() -> View {
     View {
         agent: "claude".to_owned(),
         root: "/home/me/project/".to_owned(),
         run: Some(RunId::new(1)),
-        tasks: Some(Standing {
+        tasks: Some(ScopeCounts {
             unverified: UnverifiedCounts::default(),
             done: 2,
             failed: 1,
             waiting: 1,
             open: 4,
         }),
-        left: BTreeMap::new(),
+        settled: BTreeMap::new(),
         iteration: Some(Iteration {
             run: RunId::new(1),
             number: 3,
             task: TaskId::new(0x1a_2b3c),
-            title: "Mend the parser of dates".to_owned(),
+            title: "Fix the parser of dates".to_owned(),
             attempt: Some(AttemptNumber::of_all(2, 4)),
             model: Some("sonnet".to_owned()),
             shown: 12,
@@ -69,23 +67,23 @@ fn view() -> View {
     }
 }
 
-fn drawn(view: &View, (width, height): (usize, usize), look: Look) -> String {
+fn drawn(view: &View, (width, height): (usize, usize), theme: Theme) -> String {
     let frame = Frame {
         width,
         height,
         at: AT,
         now: "2026-11-16T12:00:00Z".parse().unwrap(),
-        look,
-        keys: Keys::Heard,
+        theme,
+        keys: Keys::Enabled,
     };
     draw(view, &frame).join("\n").replace('\u{1b}', "^[")
 }
 
 #[test]
-fn a_wide_terminal_shows_everything() {
+fn wide_terminal_shows_everything() {
     assert_snapshot!(drawn(&view(), (80, 24), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
-    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
+    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Fix the parser of dates
     agent  claude · sonnet · 1:12 · $0.42 · 51k tokens · memory 12 in, 3 out
     now    Edit src/parser/dates.rs
     q stop after this iteration · g guidance · p prompt · Ctrl+C stop
@@ -93,10 +91,10 @@ fn a_wide_terminal_shows_everything() {
 }
 
 #[test]
-fn a_narrow_terminal_shows_it_in_fewer_words() {
+fn narrow_terminal_uses_fewer_words() {
     assert_snapshot!(drawn(&view(), (40, 10), PLAIN), @"
     ██▒░░░░░░░ 2/8, 1 failed · 2:12
-    3. try 2/4 Mend the parser of dates
+    3. try 2/4 Fix the parser of dates
     sonnet · 1:12 · $0.42 · 12 in, 3 out ·…
     Edit src/parser/dates.rs
     q end · g guide · p prompt · Ctrl+C
@@ -104,7 +102,7 @@ fn a_narrow_terminal_shows_it_in_fewer_words() {
 }
 
 #[test]
-fn a_tiny_terminal_shows_what_matters_most() {
+fn tiny_terminal_shows_the_essentials() {
     assert_snapshot!(drawn(&view(), (20, 5), PLAIN), @"
     █▒░░░ 2/8, 1 failed
     Edit src/parser/da…
@@ -117,22 +115,22 @@ fn a_tiny_terminal_shows_what_matters_most() {
 }
 
 #[test]
-fn colours_set_apart_and_other_signs_are_spelled() {
-    let look = Look { color: true, ..PLAIN };
-    assert_snapshot!(drawn(&view(), (80, 5), look), @"
+fn colors_and_ascii_signs() {
+    let theme = Theme { color: true, ..PLAIN };
+    assert_snapshot!(drawn(&view(), (80, 5), theme), @"
     ^[[2mtasks  ^[[0m^[[32m█████^[[0m^[[31m▒▒^[[0m^[[2m░░░░░░░░░░░░░^[[0m 2 of 8 done, 1 failed, 4 open, 1 waiting^[[2m · 2:12^[[0m
     ^[[2mnow    ^[[0m^[[1;36mEdit^[[0m src/parser/dates.rs
     ");
-    let look = Look {
-        signs: Signs::Ascii,
+    let theme = Theme {
+        charset: Charset::Ascii,
         ..PLAIN
     };
     let mut view = view();
     view.gates = vec![("make 日本".to_owned(), Mark::Green), ("true".to_owned(), Mark::Red)];
     view.doing = Doing::Saying("Größe".repeat(30));
-    assert_snapshot!(drawn(&view, (80, 24), look), @"
+    assert_snapshot!(drawn(&view, (80, 24), theme), @"
     tasks  #####xx------------- 2 of 8 done, 1 failed, 4 open, 1 waiting | 2:12
-    task   iteration 3 | attempt 2 of 4 | t-1a2b3c Mend the parser of dates
+    task   iteration 3 | attempt 2 of 4 | t-1a2b3c Fix the parser of dates
     agent  claude | sonnet | 1:12 | $0.42 | 51k tokens | memory 12 in, 3 out
     gates  red true  ok make ??
     now    Gr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eG~
@@ -141,42 +139,42 @@ fn colours_set_apart_and_other_signs_are_spelled() {
 }
 
 #[test]
-fn what_others_did_is_not_counted_before_the_run_and_beside_it() {
+fn work_of_others_is_not_counted() {
     let mut view = View::default();
-    let mut seen = |left: &[(u64, TaskStatus)], (done, failed): (u32, u32)| {
-        let tasks = left.iter().map(|(task, status)| (TaskId::new(*task), *status));
-        view.left.extend(tasks);
-        let standing = Standing {
+    let mut seen = |settled: &[(u64, TaskStatus)], (done, failed): (u32, u32)| {
+        let tasks = settled.iter().map(|(task, status)| (TaskId::new(*task), *status));
+        view.settled.extend(tasks);
+        let standing = ScopeCounts {
             unverified: UnverifiedCounts::default(),
             done,
             failed,
             waiting: 1,
             open: 3,
         };
-        view.tell(&News::Standing(&standing), Duration::ZERO);
-        let Standing { done, failed, .. } = view.tasks.unwrap();
+        view.tell(&RunEvent::Standing(&standing), Duration::ZERO);
+        let ScopeCounts { done, failed, .. } = view.tasks.unwrap();
         (done, failed)
     };
     assert_eq!(seen(&[], (40, 2)), (0, 0));
     assert_eq!(
         seen(&[(1, TaskStatus::Done)], (42, 2)),
         (1, 0),
-        "one was done beside it"
+        "another run finished one"
     );
     assert_eq!(
         seen(&[(2, TaskStatus::Failed)], (42, 2)),
         (1, 1),
-        "it had failed before, and was reset"
+        "it had failed before and was reset"
     );
-    assert_eq!(seen(&[(2, TaskStatus::Pending)], (42, 1)), (1, 0), "it is tried again");
-    assert_eq!(seen(&[(2, TaskStatus::Done)], (0, 1)), (0, 0), "all were opened again");
+    assert_eq!(seen(&[(2, TaskStatus::Pending)], (42, 1)), (1, 0), "it is retried");
+    assert_eq!(seen(&[(2, TaskStatus::Done)], (0, 1)), (0, 0), "all were reopened");
 }
 
 #[test]
-fn many_tasks_and_few_fill_the_bar_as_far_as_they_are_done() {
+fn bar_shows_the_share_of_done_tasks() {
     let bar = |done, failed, open| {
         let mut view = view();
-        view.tasks = Some(Standing {
+        view.tasks = Some(ScopeCounts {
             unverified: UnverifiedCounts::default(),
             done,
             failed,
@@ -217,40 +215,40 @@ fn gate(command: &str, end: GateEnd) -> GateResult {
 }
 
 #[test]
-fn gates_are_seen_while_they_run_and_afterwards() {
+fn gates_are_shown_during_and_after_their_run() {
     let mut view = view();
-    for news in [
-        News::GateBegins("cargo test"),
-        News::GateRan(&gate("cargo test", GateEnd::Passed)),
-        News::GateBegins("cargo clippy"),
-        News::GateRan(&gate("cargo clippy", GateEnd::TimedOut)),
-        News::GateBegins("cargo doc"),
+    for event in [
+        RunEvent::GateBegins("cargo test"),
+        RunEvent::GateRan(&gate("cargo test", GateEnd::Passed)),
+        RunEvent::GateBegins("cargo clippy"),
+        RunEvent::GateRan(&gate("cargo clippy", GateEnd::TimedOut)),
+        RunEvent::GateBegins("cargo doc"),
     ] {
-        assert_eq!(view.tell(&news, AT), Changed::Yes);
+        assert_eq!(view.tell(&event, AT), Changed::Yes);
     }
     assert_snapshot!(drawn(&view, (80, 9), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
-    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
+    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Fix the parser of dates
     gates  ✗ cargo clippy  ✓ cargo test  … cargo doc
     now    gate: cargo doc
     ");
 }
 
 #[test]
-fn whoever_looks_at_the_work_is_seen_beside_the_gates() {
+fn verifier_is_shown_with_the_gates() {
     let mut view = view();
-    view.tell(&News::GateRan(&gate("cargo test", GateEnd::Passed)), AT);
+    view.tell(&RunEvent::GateRan(&gate("cargo test", GateEnd::Passed)), AT);
     view.verifier = Some("codex".to_owned());
     view.gates.push(("verifier".to_owned(), Mark::Runs));
     let tool = TurnEvent::Tool {
         name: "Read".to_owned(),
         about: "src/lib.rs".to_owned(),
     };
-    view.tell(&News::VerifierDid(&tool), AT);
-    view.tell(&News::VerifierDid(&TurnEvent::Used(usage(1.0, 0))), AT);
+    view.tell(&RunEvent::VerifierEvent(&tool), AT);
+    view.tell(&RunEvent::VerifierEvent(&TurnEvent::Used(usage(1.0, 0))), AT);
     assert_snapshot!(drawn(&view, (80, 10), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
-    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
+    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Fix the parser of dates
     agent  claude · sonnet · 1:12 · $1.42 · 52k tokens · memory 12 in, 3 out
     gates  ✓ cargo test  … verifier
     now    codex verifies: Read src/lib.rs
@@ -258,7 +256,7 @@ fn whoever_looks_at_the_work_is_seen_beside_the_gates() {
 }
 
 #[test]
-fn a_wait_counts_down_by_itself() {
+fn wait_counts_down() {
     let now: jiff::Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
     let left = Duration::from_secs(300);
     let wait = PauseWait {
@@ -277,16 +275,16 @@ fn a_wait_counts_down_by_itself() {
         left,
     };
     let mut view = view();
-    let told = AT.checked_sub(Duration::from_secs(30)).unwrap();
-    view.tell(&News::Notice(&Notice::Waits(wait)), told);
+    let reported = AT.checked_sub(Duration::from_secs(30)).unwrap();
+    view.tell(&RunEvent::Notice(&Notice::Waits(wait)), reported);
     let drawn = drawn(&view, (100, 5), PLAIN);
     let (before, after) = drawn.split_once(", at ").unwrap();
-    assert!(before.ends_with("\nnow    Goes on in 4 min 30 s"), "{drawn}");
+    assert!(before.ends_with("\nnow    Resuming in 4 min 30 s"), "{drawn}");
     assert!(after.ends_with(": usage limit of claude. Ctrl+C stops."), "{drawn}");
 }
 
 #[test]
-fn other_waits_and_beginnings_are_said() {
+fn other_states_are_shown() {
     let now = |doing| {
         let mut view = view();
         view.doing = doing;
@@ -294,10 +292,10 @@ fn other_waits_and_beginnings_are_said() {
     };
     assert_snapshot!([Doing::Preparing, Doing::Starting, Doing::Examining, Doing::Busy(2), Doing::NoRoom, Doing::Locked].map(now).join("\n"), @"
     now    preparing
-    now    the agent reads its prompt
-    now    looking at what has changed
-    now    waiting for other runs, which hold 2 tasks
-    now    waiting for room on the disk
+    now    the agent is reading its prompt
+    now    checking what changed
+    now    waiting for other runs, which have claimed 2 tasks
+    now    waiting for disk space
     now    waiting for another process to unlock the database
     ");
     let fresh = View {
@@ -315,15 +313,15 @@ fn other_waits_and_beginnings_are_said() {
     let hint = drawn(&last, (80, 24), PLAIN).lines().last().unwrap().to_owned();
     assert_eq!(
         hint,
-        "ends after this iteration, q goes on · g guidance · p prompt · Ctrl+C stop"
+        "ends after this iteration, q to undo · g guidance · p prompt · Ctrl+C stop"
     );
 }
 
 #[test]
-fn an_iteration_that_is_over_stands_still_and_what_a_run_used_adds_up() {
+fn finished_iteration_stops_its_clock_and_usage_adds_up() {
     let mut view = view();
     view.iteration.as_mut().unwrap().took = Some(Duration::from_secs(3_725));
-    view.tell(&News::Agent(&TurnEvent::Used(usage(1.0, 2_000_000))), AT);
+    view.tell(&RunEvent::Agent(&TurnEvent::Used(usage(1.0, 2_000_000))), AT);
     let drawn = drawn(&view, (80, 24), PLAIN);
     let agent = drawn.lines().nth(2).unwrap();
     assert_eq!(
@@ -333,10 +331,10 @@ fn an_iteration_that_is_over_stands_still_and_what_a_run_used_adds_up() {
 }
 
 #[test]
-fn what_the_agent_says_last_is_shown_from_its_beginning() {
+fn last_line_of_text_is_shown_from_its_start() {
     let mut view = view();
     let mut says = |text: &str| {
-        view.tell(&News::Agent(&TurnEvent::Text(text.to_owned())), AT);
+        view.tell(&RunEvent::Agent(&TurnEvent::Text(text.to_owned())), AT);
         match &view.doing {
             Doing::Saying(line) => line.trim_end().to_owned(),
             other => format!("{other:?}"),
@@ -355,29 +353,29 @@ fn what_the_agent_says_last_is_shown_from_its_beginning() {
         name: "Read".to_owned(),
         about: "/home/me/project/src/lib.rs\nand more".to_owned(),
     };
-    view.tell(&News::Agent(&tool), AT);
+    view.tell(&RunEvent::Agent(&tool), AT);
     assert_eq!(view.doing, Doing::Tool("Read".to_owned(), "src/lib.rs".to_owned()));
-    assert_eq!(view.tell(&News::Agent(&TurnEvent::Alive), AT), Changed::No);
+    assert_eq!(view.tell(&RunEvent::Agent(&TurnEvent::Alive), AT), Changed::No);
     assert_eq!(
-        view.tell(&News::Agent(&TurnEvent::Line("{}".to_owned())), AT),
+        view.tell(&RunEvent::Agent(&TurnEvent::Line("{}".to_owned())), AT),
         Changed::No
     );
 }
 
 #[test]
-fn a_message_that_follows_another_is_a_line_of_its_own() {
+fn each_message_starts_a_new_line() {
     let mut view = view();
     for text in ["I look at part 0.", "I look", " at part 1."] {
         if text.starts_with('I') {
-            view.tell(&News::Agent(&TurnEvent::MessageBegins), AT);
+            view.tell(&RunEvent::Agent(&TurnEvent::MessageBegins), AT);
         }
-        view.tell(&News::Agent(&TurnEvent::Text(text.to_owned())), AT);
+        view.tell(&RunEvent::Agent(&TurnEvent::Text(text.to_owned())), AT);
     }
     assert_eq!(view.doing, Doing::Saying("I look at part 1.".to_owned()));
 }
 
 #[test]
-fn a_red_gate_is_seen_however_narrow_the_terminal_is() {
+fn failing_gate_is_shown_first() {
     let mut view = view();
     let gates = ["sleep 1; true", "cargo clippy --all-targets", "cargo test", "cargo doc"];
     view.gates = gates.map(|command| (command.to_owned(), Mark::Green)).to_vec();
@@ -395,10 +393,9 @@ fn a_red_gate_is_seen_however_narrow_the_terminal_is() {
 }
 
 proptest! {
-    /// Whatever an agent says and a task is called: no line is as wide as the terminal, there are no more than fit into
-    /// half of it, and nothing in them is obeyed.
+    /// For any text: lines are narrower than the terminal, take at most half of it, and contain no control characters.
     #[test]
-    fn no_line_is_too_wide_and_no_sign_is_obeyed(
+    fn lines_fit_and_contain_no_control_characters(
         said in ".{0,200}",
         title in "[\u{0}-\u{9f}\u{200b}-\u{202e}\u{5d0}-\u{5ea}日🦀👩‍👩‍👧é]{0,60}",
         width in 0..120_usize,

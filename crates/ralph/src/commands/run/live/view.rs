@@ -1,74 +1,67 @@
-//! What is known of a run while it goes on: a picture that every piece of news changes. It knows no clock and no terminal.
+//! The state of the live view, updated by run events. It accesses no clock and no terminal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
-use ralph_loop::News;
+use ralph_loop::RunEvent;
 use ralph_loop::gates::GateResult;
-use ralph_loop::state::{Current, Draft, Notice, PauseWait};
+use ralph_loop::state::{Current, Notice, PauseWait, PendingSettlement};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskId, TaskKind, TaskStatus, Usage, first_line};
-use ralph_store::Standing;
+use ralph_store::ScopeCounts;
 
-/// How many characters of a line of text are kept: no terminal shows more.
+/// The characters of a text line that are kept; no terminal shows more.
 const LINE_CHARACTERS: usize = 400;
-/// How much of the end of a text is looked at for its last line.
+/// How much of the end of a text is searched for its last line.
 const TAIL_BYTES: usize = 4096;
 
-/// What whoever looks at the work is called beside the gates.
+/// The label of the verifier in the list of gates.
 const VERIFIER: &str = "verifier";
 
-/// A run as it stands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct View {
-    /// The agent's name.
     pub(super) agent: String,
-    /// The folder that paths of tools are shown from.
+    /// Paths in tool calls are shown relative to this folder.
     pub(super) root: String,
     pub(super) run: Option<RunId>,
-    /// How its tasks stand, of those that are done and that have failed the ones that it settled; none before anybody told.
-    pub(super) tasks: Option<Standing>,
-    /// Where it left the tasks that it settled.
-    pub(super) left: BTreeMap<TaskId, TaskStatus>,
+    /// Task counts, with only those done and failed tasks that this run settled; none before the first report.
+    pub(super) tasks: Option<ScopeCounts>,
+    /// The status of each task that this run settled.
+    pub(super) settled: BTreeMap<TaskId, TaskStatus>,
     pub(super) iteration: Option<Iteration>,
-    /// What the gates of the iteration say.
     pub(super) gates: Vec<(String, Mark)>,
     pub(super) doing: Doing,
-    /// Who looks at the work, while somebody does.
+    /// The verifier, while it works.
     pub(super) verifier: Option<String>,
-    /// What earlier iterations have used …
+    /// Usage of earlier iterations.
     pub(super) spent: Usage,
-    /// … this one so far, …
+    /// Usage of this iteration so far.
     pub(super) used: Usage,
-    /// … and whoever looks at its work.
+    /// Usage of the verifier in this iteration.
     pub(super) verifier_used: Usage,
-    /// How many notes the run has recorded.
     pub(super) recorded: usize,
-    /// Whether the person wants it to end after this iteration.
     pub(super) last: Last,
 }
 
-/// The iteration that goes on, or the last that did.
+/// The current or last iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Iteration {
-    /// The run that it belongs to.
     pub(super) run: RunId,
     pub(super) number: u32,
     pub(super) task: TaskId,
     pub(super) title: String,
-    /// Which attempt, where that is counted and not the first.
+    /// The attempt, from the second on.
     pub(super) attempt: Option<AttemptNumber>,
     pub(super) model: Option<String>,
-    /// How many notes and rows stand in its prompt.
+    /// The number of notes and journal entries in the prompt.
     pub(super) shown: usize,
-    /// When it began, counted from the run's beginning.
+    /// When it began, since the start of the run.
     pub(super) began: Duration,
-    /// How long it took; none while it goes on.
+    /// How long it took; none while it is running.
     pub(super) took: Option<Duration>,
 }
 
-/// How a gate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Runs,
@@ -76,33 +69,27 @@ pub(super) enum Mark {
     Red,
 }
 
-/// What goes on now.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Doing {
-    /// Whatever is needed before an agent works.
     #[default]
     Preparing,
-    /// The agent has said nothing yet.
+    /// The agent has printed nothing yet.
     Starting,
-    /// It uses a tool.
     Tool(String, String),
-    /// It says this. A line that has come to its end has its line break.
+    /// The current line of text; a finished line ends with a line break.
     Saying(String),
-    /// Its turn is over, and its work is looked at.
+    /// The turn is over, and its changes are examined.
     Examining,
-    /// A gate runs.
     Gate(String),
-    /// The end of a pause is waited for, told of at this moment.
+    /// The run waits for the end of a pause, last reported at this time.
     Waiting(Box<PauseWait>, Duration),
-    /// Other runs hold all tasks.
+    /// Other runs have claimed all tasks.
     Busy(usize),
-    /// There is no room on the disk.
     NoRoom,
-    /// Another process keeps the database locked.
     Locked,
 }
 
-/// Whether the iteration that goes on is to be the last.
+/// Whether the user asked the run to end after this iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Last {
     #[default]
@@ -111,65 +98,67 @@ pub(super) enum Last {
 }
 
 impl View {
-    /// Sees how all tasks stand. What others did or failed with, before the run or beside it, is none of its work; and what it
-    /// left as done or failed may stand otherwise by now.
-    fn see(&mut self, standing: Standing) {
-        let left = |status| {
-            let count = self.left.values().filter(|left| **left == status).count();
+    /// Updates the task counts. Tasks done or failed by others do not count as this run's work, and tasks that it
+    /// settled may have changed since.
+    fn update_counts(&mut self, standing: ScopeCounts) {
+        let settled = |status| {
+            let count = self.settled.values().filter(|settled| **settled == status).count();
             u32::try_from(count).unwrap_or(u32::MAX)
         };
-        self.tasks = Some(Standing {
-            done: standing.done.min(left(TaskStatus::Done)),
-            failed: standing.failed.min(left(TaskStatus::Failed)),
+        self.tasks = Some(ScopeCounts {
+            done: standing.done.min(settled(TaskStatus::Done)),
+            failed: standing.failed.min(settled(TaskStatus::Failed)),
             ..standing
         });
     }
 
-    /// Takes a piece of news, which came so long after the run's beginning. Says whether anything has changed.
-    pub(super) fn tell(&mut self, news: &News<'_>, at: Duration) -> Changed {
-        match news {
-            News::Began { run } => self.run = Some((*run).clone()),
-            News::Standing(standing) => self.see(**standing),
-            News::IterationBegan {
+    /// Applies an event at a time since the start of the run, and reports whether the view changed.
+    pub(super) fn tell(&mut self, event: &RunEvent<'_>, at: Duration) -> Changed {
+        match event {
+            RunEvent::Began { run } => self.run = Some((*run).clone()),
+            RunEvent::Standing(standing) => self.update_counts(**standing),
+            RunEvent::IterationBegan {
                 current,
                 attempt,
                 shown,
                 ..
             } => self.begins(current, *attempt, *shown, at),
-            News::Agent(event) => return self.agent(event),
-            News::VerifierBegan { agent, .. } => {
+            RunEvent::Agent(event) => return self.agent(event),
+            RunEvent::VerifierBegan { agent, .. } => {
                 self.verifier = Some((*agent).to_owned());
                 self.doing = Doing::Starting;
                 self.mark(VERIFIER, Mark::Runs);
             }
-            News::VerifierDid(event) => return self.agent(event),
-            News::Verified(found) => {
+            RunEvent::VerifierEvent(event) => return self.agent(event),
+            RunEvent::Verified(found) => {
                 self.verifier = None;
                 self.verifier_used = found.usage;
                 self.doing = Doing::Examining;
                 self.mark(VERIFIER, if found.passes() { Mark::Green } else { Mark::Red });
             }
-            News::GateBegins(command) => {
+            RunEvent::GateBegins(command) => {
                 self.doing = Doing::Gate((*command).to_owned());
                 self.mark(command, Mark::Runs);
             }
-            News::GateRan(gate) => self.gate(gate),
-            News::Settled {
+            RunEvent::GateRan(gate) => self.gate(gate),
+            RunEvent::Settled {
                 draft,
                 task,
-                new_lessons,
+                new_learnings,
                 duration,
             } => {
-                self.recorded += new_lessons;
+                self.recorded += new_learnings;
                 let of = &draft.current.task;
-                self.left.extend(task.map(|status| (of.clone(), status)));
+                self.settled.extend(task.map(|status| (of.clone(), status)));
                 self.settled(draft, *duration);
             }
-            News::Wrote(_) => self.recorded += 1,
-            News::Notice(notice) => self.notice(notice, at),
-            News::NoRoom(_) => self.doing = Doing::NoRoom,
-            News::Locked(_) => self.doing = Doing::Locked,
-            News::RoomAgain | News::Unlocked | News::Answered(_) => self.doing = Doing::Preparing,
+            RunEvent::Wrote(_) => self.recorded += 1,
+            RunEvent::Notice(notice) => self.notice(notice, at),
+            RunEvent::DiskFull(_) => self.doing = Doing::NoRoom,
+            RunEvent::Locked(_) => self.doing = Doing::Locked,
+            RunEvent::DiskSpaceFreed | RunEvent::Unlocked | RunEvent::GuidanceAnswered(_) => {
+                self.doing = Doing::Preparing;
+            }
             _ => return Changed::No,
         }
         Changed::Yes
@@ -200,11 +189,11 @@ impl View {
                 let about = first_line(about.strip_prefix(&self.root).unwrap_or(about));
                 self.doing = Doing::Tool(name.clone(), about.to_owned());
             }
-            TurnEvent::MessageBegins => self.ends_line(),
-            TurnEvent::Text(text) => self.says(text),
-            TurnEvent::Used(usage) => *self.uses() = *usage,
+            TurnEvent::MessageBegins => self.end_line(),
+            TurnEvent::Text(text) => self.add_text(text),
+            TurnEvent::Used(usage) => *self.current_usage() = *usage,
             TurnEvent::Ended(end) => {
-                *self.uses() = end.usage;
+                *self.current_usage() = end.usage;
                 self.doing = Doing::Examining;
             }
             TurnEvent::Line(_) | TurnEvent::Alive => return Changed::No,
@@ -212,35 +201,34 @@ impl View {
         Changed::Yes
     }
 
-    /// What the session that speaks now has used.
-    fn uses(&mut self) -> &mut Usage {
+    /// The usage of the current session.
+    fn current_usage(&mut self) -> &mut Usage {
         match self.verifier {
             Some(_) => &mut self.verifier_used,
             None => &mut self.used,
         }
     }
 
-    /// What is said next is another line.
-    fn ends_line(&mut self) {
+    fn end_line(&mut self) {
         match &mut self.doing {
             Doing::Saying(line) if !line.ends_with('\n') => line.push('\n'),
             _ => {}
         }
     }
 
-    /// Keeps the last line that is not blank. Texts come in pieces, and a piece may end within a line.
-    fn says(&mut self, text: &str) {
+    /// Keeps the last line that is not blank. A piece of text may end in the middle of a line.
+    fn add_text(&mut self, text: &str) {
         let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(TAIL_BYTES))..);
-        // A line that is longer than that is shown from its beginning all the same.
+        // A longer line is still shown from its start.
         let tail = tail.filter(|tail| tail.contains('\n')).unwrap_or(text);
         for (index, piece) in tail.split('\n').enumerate() {
             if index > 0 {
-                self.ends_line();
+                self.end_line();
             }
             match &mut self.doing {
                 Doing::Saying(line) if !line.ends_with('\n') => {
-                    let room = LINE_CHARACTERS.saturating_sub(line.chars().count());
-                    line.extend(piece.chars().take(room));
+                    let left = LINE_CHARACTERS.saturating_sub(line.chars().count());
+                    line.extend(piece.chars().take(left));
                 }
                 _ if piece.trim().is_empty() => {}
                 doing => *doing = Doing::Saying(piece.trim_start().chars().take(LINE_CHARACTERS).collect()),
@@ -261,12 +249,12 @@ impl View {
         }
     }
 
-    fn settled(&mut self, draft: &Draft, took: Duration) {
-        // What a dead run used was its own, but the look at its work is this one's.
+    fn settled(&mut self, draft: &PendingSettlement, took: Duration) {
+        // A killed run's own usage does not count here, but the verification of its work does.
         let used = if self.run.as_ref() == Some(&draft.current.run) {
             draft.usage()
         } else {
-            draft.usage_of_looks()
+            draft.verifier_usage()
         };
         self.spent = sum(self.spent, used);
         self.verifier = None;
@@ -289,13 +277,11 @@ impl View {
         }
     }
 
-    /// All that the run has used.
     pub(super) fn total(&self) -> Usage {
         sum(self.spent, sum(self.used, self.verifier_used))
     }
 }
 
-/// Whether a picture is another than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     Yes,

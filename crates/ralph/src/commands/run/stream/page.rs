@@ -1,4 +1,4 @@
-//! The page that describes the events, with an example of each that the same types write.
+//! Generates the page about events, with an example of each from the same types.
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
@@ -10,34 +10,33 @@ const INTRODUCTION: &str = "# Events
 
 Generated from the code by `cargo xtask gen`.
 
-`ralph run --json` prints one JSON object a line on standard output, each as soon as it happens. What a person reads stands
-on standard error, as without `--json`. Every object has `event`, the word for what happened, and `at`, the time in UTC;
-from the beginning of the run on also `run`, its id. Fields may be added, so ignore those that you do not know; none is
-renamed or taken away. What is not known is `null`. Secrets are masked.
+`ralph run --json` prints one JSON object per line on standard output as events happen. Progress for people still goes
+to standard error. Every object has `event`, the name of the event, and `at`, the time in UTC. Once the run has begun,
+it also has `run`, the id of the run. New fields may be added, so ignore those you do not know; existing fields are
+never renamed or removed. Unknown values are `null`. Secrets are masked.
 
-The last line is `run_ended`, `nothing_began` or `error`, with the `exit_code` of the command. When nobody reads any more,
-the run goes on in silence: stop it with a signal, as any run. Read on as long as the run lasts: what cannot be printed, because
-the pipe is full and nobody empties it, holds the run up. After a second Ctrl+C, or when it is killed, the lines just end.
+The last line is `run_ended`, `nothing_began` or `error`, with the `exit_code` of the command. If the reader closes the
+pipe, the run continues without output; stop it with a signal. Keep reading while the run lasts, because a full pipe
+blocks the run. After a second Ctrl+C or a kill, the output just stops.
 ";
 
 const NOTIFICATIONS: &str = r#"
 # Notifications
 
-`[notify] command` gets one JSON object on standard input when a run ends (`run_ended`, with `exit_code`), when the first task
-of a run needs review and the run goes on (`needs_review`, with `task`), and when it waits for a usage limit (`waits`, with
-`until`). Each has `event`, `at`, `project`, `run` and `sentence`. A run that you stop yourself tells nobody. The command runs
-in a shell in the project's folder, for 10 seconds at most; one that fails is a warning.
+`[notify] command` gets one JSON object on standard input when a run ends (`run_ended`, with `exit_code`), when the
+first task of a run needs review and the run continues (`needs_review`, with `task`), and when it waits for a usage
+limit (`waits`, with `until`). Each has `event`, `at`, `project`, `run` and `sentence`. A run that you stop yourself
+sends no notification. The command runs in a shell in the project folder for at most 10 seconds; a failure is a warning.
 
 ```toml
-[notify]                                   # one of these, in .ralph.toml or in your own configuration
-command = 'notify-send ralph "$(jq -r .sentence)"'                                   # the desktop
+[notify]                                   # use one of these, in .ralph.toml or your user configuration
+command = 'notify-send ralph "$(jq -r .sentence)"'                                   # desktop
 command = 'jq -r .sentence | curl -sSf -d @- https://ntfy.sh/TOPIC'                  # ntfy
 command = 'jq "{text: .sentence}" | curl -sSf --json @- https://hooks.slack.com/services/ID'   # Slack
-bell = true                                # rings the bell of the terminal as well
+bell = true                                # also ring the terminal bell
 ```
 "#;
 
-/// The page.
 pub(crate) fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     let (run, task) = (RunId::new(0x1a2b_3c4d), TaskId::new(0x1a2b3c));
@@ -56,124 +55,130 @@ pub(crate) fn page() -> String {
     page
 }
 
-/// The word for an event, and what it means.
+/// The name of an event and its description.
 #[expect(
     clippy::too_many_lines,
-    reason = "every event has its sentence, and they are read together"
+    reason = "one list of all events, easiest to read in one place"
 )]
 fn described(event: &Event<'_>) -> (&'static str, &'static str) {
     match event {
         Event::RunBegan(_) => (
             "run_began",
-            "The run begins. `permissions` is what the agent may do without asking, null where its command decides. `verifier` is the agent that looks at finished work, null where nobody does. `limits` are null where there is none.",
+            "The run begins. `permissions` is what the agent may do without asking, or null if its command decides. `verifier` is the agent that verifies finished work, or null. A limit that is not set is null.",
         ),
         Event::FoundLeft { .. } => (
             "found_left",
-            "A run that was killed left an iteration, which is settled now; so many of its processes were still there and are not any more.",
+            "An earlier run was killed during an iteration, which is settled now. `processes_ended` is the number of its leftover processes that were stopped.",
         ),
-        Event::RedFromTheStart { .. } => ("red_from_the_start", "These gates are red before anything was done."),
+        Event::RedFromTheStart { .. } => (
+            "red_from_the_start",
+            "These gates were already failing before the run changed anything.",
+        ),
         Event::GateRan { .. } => (
             "gate_ran",
-            "A gate has spoken. `result` is `passed`, `failed`, `broken`, `timed_out` or `stopped`; `output` is its beginning and its end.",
+            "A gate ran. `result` is `passed`, `failed`, `broken`, `timed_out` or `stopped`; `output` is the beginning and the end of its output.",
         ),
         Event::IterationBegan(_) => (
             "iteration_began",
-            "An agent is started. `attempt` of `attempts` counts those that failed before; `notes_shown` are the notes and journal rows in its prompt; `folder` holds prompt, transcript and difference. `kind` is `once` or `prompt_loop`.",
+            "An agent is started. `attempt` and `attempts` are the number of this attempt and the maximum; `notes_shown` is the number of notes and journal entries in its prompt; `folder` holds the prompt, transcript and diff. `kind` is `once` or `prompt_loop`.",
         ),
         Event::Text { .. } => (
             "text",
-            "The agent says something. Of a long text the beginning is told, and how many bytes are not; the transcript has more.",
+            "The agent prints text. A long text is cut, and `left_out_bytes` is the number of missing bytes; the transcript has more.",
         ),
         Event::Tool { .. } => ("tool", "The agent uses a tool."),
         Event::Usage(_) => (
             "usage",
-            "What the agent has used so far in this iteration, as it counts itself; null where it does not say.",
+            "What the agent has used so far in this iteration, as reported by the agent; null if it does not report it.",
         ),
         Event::VerifierBegan { .. } => (
             "verifier_began",
-            "The gates let the work pass, and a session is started that looks at it and changes nothing. `folder` holds its prompt and its transcript.",
+            "The gates passed, and a read-only verifier session is started. `folder` holds its prompt and transcript.",
         ),
-        Event::VerifierText { .. } => ("verifier_text", "The verifier says something, as `text`."),
+        Event::VerifierText { .. } => ("verifier_text", "The verifier prints text, like `text`."),
         Event::VerifierTool { .. } => ("verifier_tool", "The verifier uses a tool."),
         Event::VerifierUsage(_) => (
             "verifier_usage",
-            "What the verifier has used so far, as it counts itself.",
+            "What the verifier has used so far, as reported by the agent.",
         ),
         Event::Verified(_) => (
             "verified",
-            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where something changed meanwhile: `changed_files` names that, branches and tags among it.",
+            "The verifier session is over. `verdict` is `pass`, `fail`, or null if there was none. `passes` is whether the work counts as done; it does not if anything changed during the session. `changed_files` lists such changes, including branches and tags.",
         ),
         Event::Settled(_) => (
             "settled",
-            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the person said who stopped it at a terminal; with `--json` nobody is asked, so it is another run's.",
+            "The iteration is settled. `iteration_run` differs from `run` if the iteration belongs to a killed run. `task_status` is null if the task no longer belonged to this run. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the user said after stopping the agent at a terminal; with `--json` the user is never asked, so it comes from another run.",
         ),
         Event::WaitsForParts { .. } => (
             "waits_for_parts",
-            "The task of that iteration was split: so many of its parts are to be done now.",
+            "The task of that iteration was split. `parts` is the number of its open subtasks.",
         ),
         Event::DoneWithParts { .. } => (
             "done_with_parts",
-            "A task that was split is done, as all its parts are.",
+            "A task that was split is done, because all its subtasks are.",
         ),
         Event::WroteNote { .. } => ("wrote_note", "A knowledge entry of the agent was written."),
         Event::KeptScratchpad { .. } => (
             "kept_scratchpad",
-            "Everything is done, and the scratchpad was moved to the folder of the run.",
+            "All tasks are done, and the scratchpad was moved to the folder of the run.",
         ),
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
         Event::Learned(_) => (
             "learned",
-            "Lessons were drawn from the run: how many, how many of them can be true and how many cannot, how many hold from now on or are surer, and how many were left out, because their run had taught them already or a person had rejected them.",
+            "Learnings were extracted from the run. `validated` and `rejected` count those that passed and failed validation, `promoted` those that became active or gained confidence, `known` those of them that were already active, and `skipped` those left out because the run had already taught them or a user had rejected them.",
         ),
         Event::LearnedEarlier(_) => (
             "learned_earlier",
-            "The same of earlier runs that nothing had been drawn from yet, because they were killed or an older version ran them, all together.",
+            "The same for all earlier runs whose learnings had not been extracted yet, because they were killed or an older version ran them.",
         ),
         Event::KeptUp { .. } => (
             "kept_up",
-            "Learnings were merged or pruned, or old reports shortened. `ralph learnings restore` brings the learnings back.",
+            "Learnings were merged or pruned, or old reports shortened. `ralph learnings restore` restores the learnings.",
         ),
         Event::Busy { .. } => (
             "busy",
-            "No task is ready, but other runs hold some; the run waits for them. Told again when these are others.",
+            "No task is ready, but other runs have claimed some; the run waits for them. Reported again when the claims change.",
         ),
         Event::Waits(_) => (
             "waits",
-            "The run waits from now on. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `message` what the agent said of it.",
+            "The run starts to wait. `reason` is `transient` (a temporary failure of the service) or `usage_limit`; `message` is what the agent reported.",
         ),
-        Event::StillWaits(_) => ("still_waits", "The run still waits; told about twice a minute."),
+        Event::StillWaits(_) => (
+            "still_waits",
+            "The run is still waiting; reported about twice a minute.",
+        ),
         Event::UnknownModel { .. } => ("unknown_model", "The agent asked for a model that is not configured."),
         Event::CompleteTooEarly => (
             "complete_too_early",
-            "The agent said that everything is complete, and it is not.",
+            "The agent reported everything complete, but it is not.",
         ),
         Event::PausedForRoom { .. } => (
             "paused_for_room",
-            "The disk is full: the run is paused until there is room. An agent that works goes on.",
+            "The disk is full, and the run is paused until there is space. A working agent continues.",
         ),
         Event::PausedForLock { .. } => (
             "paused_for_lock",
-            "Another process keeps the database locked: the run is paused until it is free. An agent that works goes on.",
+            "Another process keeps the database locked, and the run is paused until the lock is released. A working agent continues.",
         ),
-        Event::GoesOn => ("goes_on", "The run was paused, and goes on."),
-        Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
+        Event::GoesOn => ("goes_on", "The run continues after a pause."),
+        Event::Warning { .. } => ("warning", "A problem that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (a person wished that it ends after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left. `agent_notes` lists the notes that the agent stored or changed with commands, by id, and with the author `unknown` those whose files were edited directly meanwhile.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (the user asked to stop after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that continues with what is left. `agent_notes` lists the notes that the agent stored or changed with commands, by id; the author `unknown` marks notes whose files were edited directly during the run.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
-            "What was asked for is done already, or cannot be begun; there is no run.",
+            "The requested work is already done or cannot be started; no run began.",
         ),
         Event::Error { .. } => (
             "error",
-            "The command failed before a run began, or could not keep a record of it.",
+            "The command failed before a run began, or could not record it.",
         ),
     }
 }
 
-fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    tell(Event::RunBegan(&RunBegan {
+fn with_examples(run: &RunId, task: &TaskId, emit: &mut dyn FnMut(Event<'_>)) {
+    emit(Event::RunBegan(&RunBegan {
         agent: "claude".to_owned(),
         goal: "all tasks".to_owned(),
         permissions: Some("edit".to_owned()),
@@ -185,18 +190,18 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
         commit: Some("9fceb02d0ae598e95dc970b74767f19372d61af8".to_owned()),
         pid: 4711,
     }));
-    tell(Event::FoundLeft {
+    emit(Event::FoundLeft {
         left_run: run,
         iteration: 3,
         processes_ended: 1,
     });
-    tell(Event::RedFromTheStart {
+    emit(Event::RedFromTheStart {
         gates: vec!["cargo test".to_owned()],
     });
-    tell(Event::IterationBegan(IterationBegan {
+    emit(Event::IterationBegan(IterationBegan {
         iteration: 1,
         task,
-        title: "Mend the login page",
+        title: "Fix the login page",
         kind: TaskKind::Once,
         attempt: 1,
         attempts: 4,
@@ -206,38 +211,38 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
         notes_shown: 7,
         folder: format!("runs/{run}/001"),
     }));
-    with_examples_of_work(run, task, tell);
-    with_rarer_examples(run, task, tell);
+    with_examples_of_work(run, task, emit);
+    with_rare_examples(run, task, emit);
 }
 
-fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+fn with_examples_of_work(run: &RunId, task: &TaskId, emit: &mut dyn FnMut(Event<'_>)) {
     let spent = Usage {
         cost_usd: 0.25,
         input_tokens: 12_000,
         output_tokens: 800,
     };
-    tell(Event::Text {
-        text: "I look at the form first.",
+    emit(Event::Text {
+        text: "I'll check the form first.",
         left_out_bytes: 0,
     });
-    tell(Event::Tool {
+    emit(Event::Tool {
         name: "Edit",
         about: "src/login.rs",
     });
-    tell(Event::Usage(spent));
-    tell(Event::GateRan {
+    emit(Event::Usage(spent));
+    emit(Event::GateRan {
         command: "cargo test",
         result: "failed",
         status: Some("exit code 101"),
         output: "test login ... FAILED\n",
         duration_ms: 5300,
     });
-    with_examples_of_verification(run, task, tell);
-    tell(Event::Settled(Box::new(Settled {
+    with_examples_of_verification(run, task, emit);
+    emit(Event::Settled(Box::new(Settled {
         iteration_run: run,
         iteration: 1,
         task,
-        title: "Mend the login page",
+        title: "Fix the login page",
         outcome: Outcome::Retried,
         stop_reason: StopReason::TaskDone,
         reason: "The gate `cargo test` failed (exit code 101):\ntest login ... FAILED",
@@ -260,49 +265,49 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
     })));
 }
 
-fn with_examples_of_verification(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+fn with_examples_of_verification(run: &RunId, task: &TaskId, emit: &mut dyn FnMut(Event<'_>)) {
     let spent = Usage {
         cost_usd: 0.05,
         input_tokens: 6_000,
         output_tokens: 200,
     };
-    tell(Event::VerifierBegan {
+    emit(Event::VerifierBegan {
         agent: "claude",
         iteration: 1,
         task,
         prompt_tokens: 900,
         folder: format!("runs/{run}/001/verify"),
     });
-    tell(Event::VerifierText {
-        text: "I look at the test first.",
+    emit(Event::VerifierText {
+        text: "I'll check the test first.",
         left_out_bytes: 0,
     });
-    tell(Event::VerifierTool {
+    emit(Event::VerifierTool {
         name: "Read",
         about: "src/login.rs",
     });
-    tell(Event::VerifierUsage(spent));
-    tell(Event::Verified(Verified {
+    emit(Event::VerifierUsage(spent));
+    emit(Event::Verified(Verified {
         agent: "claude",
         passes: false,
         verdict: Some("fail"),
-        reason: Some("The test of an empty password is gone."),
+        reason: Some("The test for an empty password was removed."),
         changed_files: &[],
         spent,
         duration_ms: 12_000,
     }));
 }
 
-fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    tell(Event::WaitsForParts { task, parts: 2 });
-    tell(Event::DoneWithParts { task });
-    tell(Event::WroteNote {
+fn with_rare_examples(run: &RunId, task: &TaskId, emit: &mut dyn FnMut(Event<'_>)) {
+    emit(Event::WaitsForParts { task, parts: 2 });
+    emit(Event::DoneWithParts { task });
+    emit(Event::WroteNote {
         path: "knowledge/login.md".to_owned(),
     });
-    tell(Event::KeptScratchpad {
+    emit(Event::KeptScratchpad {
         path: format!("runs/{run}/scratchpad.md"),
     });
-    tell(Event::Pruned {
+    emit(Event::Pruned {
         folders: 12,
         bytes: 40_000_000,
     });
@@ -314,15 +319,15 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         known: 2,
         skipped: 0,
     };
-    tell(Event::Learned(taught));
-    tell(Event::LearnedEarlier(taught));
-    tell(Event::KeptUp {
+    emit(Event::Learned(taught));
+    emit(Event::LearnedEarlier(taught));
+    emit(Event::KeptUp {
         merged: 12,
         into: 3,
         pruned: 4,
         reports_shortened: 5,
     });
-    tell(Event::Busy {
+    emit(Event::Busy {
         held: vec![Held { task, run }],
     });
     let wait = |seconds| Wait {
@@ -331,27 +336,27 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         until: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 57 + 1),
         seconds,
     };
-    tell(Event::Waits(wait(3600.0)));
-    tell(Event::StillWaits(wait(3540.0)));
-    tell(Event::UnknownModel { model: "gigantic" });
-    tell(Event::CompleteTooEarly);
-    tell(Event::PausedForRoom {
+    emit(Event::Waits(wait(3600.0)));
+    emit(Event::StillWaits(wait(3540.0)));
+    emit(Event::UnknownModel { model: "gigantic" });
+    emit(Event::CompleteTooEarly);
+    emit(Event::PausedForRoom {
         message: "cannot write .ralph/progress.db: the disk is full",
     });
-    tell(Event::PausedForLock {
+    emit(Event::PausedForLock {
         message: "the database .ralph/progress.db is locked by another process",
     });
-    tell(Event::GoesOn);
-    tell(Event::Warning {
-        message: "There will be no transcript: no space left on device",
+    emit(Event::GoesOn);
+    emit(Event::Warning {
+        message: "Cannot write a transcript: no space left on device",
     });
-    with_ends(tell);
+    with_ends(emit);
 }
 
-fn with_ends(tell: &mut dyn FnMut(Event<'_>)) {
-    tell(Event::RunEnded {
+fn with_ends(emit: &mut dyn FnMut(Event<'_>)) {
+    emit(Event::RunEnded {
         end: "left_for_person",
-        sentence: "The rest is for you: 1 task has failed.",
+        sentence: "Stopped: 1 task failed.",
         exit_code: 4,
         iterations: 4,
         limit: None,
@@ -363,14 +368,14 @@ fn with_ends(tell: &mut dyn FnMut(Event<'_>)) {
             iteration: Some(2),
         }],
     });
-    tell(Event::NothingBegan {
-        sentence: "t-1a2b3c is done already.",
-        hint: "`ralph task reset t-1a2b3c` opens it again.",
+    emit(Event::NothingBegan {
+        sentence: "t-1a2b3c is already done.",
+        hint: "Run `ralph task reset t-1a2b3c` to reopen it.",
         exit_code: 3,
     });
-    tell(Event::Error {
-        message: "no agent is configured, and none is on the PATH",
-        hint: Some("`[agent] command` in .ralph.toml, or --agent COMMAND"),
+    emit(Event::Error {
+        message: "no agent is configured, and none of these is on the PATH: claude, codex",
+        hint: Some("set `[agent] command` in .ralph.toml, or pass --agent COMMAND"),
         exit_code: 1,
     });
 }

@@ -1,9 +1,9 @@
-//! Our hook in the settings of Claude Code: whether it is there, and the settings with it and without it.
+//! Our hook in Claude Code's settings: detects it, adds it and removes it.
 //!
-//! What is put in can be taken out again byte for byte, without a record of what was there before. The form tells it: a
-//! container that we make ourselves has no space inside its brackets where it stands on one line; what we put into an empty
-//! one of somebody else's has. So taking out tries what could have been there before, and takes the text that becomes this
-//! one again when the hook is put in.
+//! Removing it restores the original bytes without a record of what was there before. The form of the text shows it: a
+//! container that we add has no space inside its brackets when it is on one line; what we add to an existing empty
+//! container does. So removal tries each possible original, and picks the one that becomes the current text when the
+//! hook is added.
 
 use ralph_notes::{Patches, Span};
 use serde_json::{Value as Json, json};
@@ -12,37 +12,34 @@ use super::super::jsonc::{self, Document, Item, Value};
 use super::Part;
 use super::layout::Layout;
 
-/// What the hook runs.
 const COMMAND: &str = "ralph hook session-start";
-/// How long Claude Code waits for it, in seconds; it takes some milliseconds.
+/// How long Claude Code waits for the hook, in seconds; it takes a few milliseconds.
 const TIMEOUT_S: u32 = 10;
-/// The member of the settings that holds hooks by event.
+/// The key of the settings with hooks by event.
 const HOOKS: &str = "hooks";
-/// The event.
 const EVENT: &str = "SessionStart";
-/// The mark that some editors put before a text.
+/// The byte order mark that some editors write.
 const BOM: char = '\u{feff}';
-/// How many hooks of ours are taken out of one file.
+/// The most hooks that are removed from one file.
 const MAX_HOOKS: usize = 100;
 
-/// Why the hook cannot be put in or taken out, and where.
+/// Why the hook cannot be added or removed, and where.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SettingsError {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-/// What becomes of the settings.
+/// The settings after removing the hook.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// This text.
     Text(String),
-    /// Setup has made the file, so it goes.
+    /// Setup created the file, so it is removed.
     NoFile,
 }
 
-/// How the hook stands in a text, and where that is not strict JSON.
-pub(super) fn standing(text: &str) -> Result<(Part, Option<usize>), SettingsError> {
+/// The state of the hook in a text, and where the text is not strict JSON.
+pub(super) fn setup_state(text: &str) -> Result<(Part, Option<usize>), SettingsError> {
     let document = parse(text)?;
     let found = find(&document)?;
     let forms: Vec<Option<Json>> = found.iter().map(|place| strict(text, &place.group.value)).collect();
@@ -51,7 +48,7 @@ pub(super) fn standing(text: &str) -> Result<(Part, Option<usize>), SettingsErro
         Part::Missing
     } else if has(&current()) {
         Part::InPlace
-    } else if former().iter().any(has) {
+    } else if outdated().iter().any(has) {
         Part::Outdated
     } else {
         Part::Changed
@@ -59,14 +56,14 @@ pub(super) fn standing(text: &str) -> Result<(Part, Option<usize>), SettingsErro
     Ok((part, document.not_strict))
 }
 
-/// The settings where there were none.
+/// The contents of a new settings file.
 pub(super) fn new_file() -> String {
     format!("{}\n", Layout::new("\n", "  ").pretty(&whole(&current()), ""))
 }
 
-/// The settings with the hook, in its present form.
+/// Adds the hook in its current form.
 pub(super) fn with_hook(text: &str) -> Result<String, SettingsError> {
-    let without = match standing(text)?.0 {
+    let without = match setup_state(text)?.0 {
         Part::Missing => text.to_owned(),
         Part::InPlace | Part::Outdated | Part::Changed => match without_hook(text)? {
             Change::Text(text) => text,
@@ -76,7 +73,7 @@ pub(super) fn with_hook(text: &str) -> Result<String, SettingsError> {
     insert(&without, &current())
 }
 
-/// The settings without the hook, in whichever form it is there.
+/// Removes the hook in any form.
 pub(super) fn without_hook(text: &str) -> Result<Change, SettingsError> {
     if let Some(before) = exactly_before(text)? {
         return Ok(before);
@@ -93,14 +90,14 @@ pub(super) fn without_hook(text: &str) -> Result<Change, SettingsError> {
     Ok(Change::Text(text))
 }
 
-/// The form that this version writes: it has no matcher, so it holds for every way in which a session begins, also after a
+/// The form that this version writes. It has no matcher, so it applies to every start of a session, also after a
 /// compaction.
 fn current() -> Json {
     json!({ "hooks": [{ "type": "command", "command": COMMAND, "timeout": TIMEOUT_S }] })
 }
 
-/// Forms that are brought up to date: what one writes by hand after the manual of Claude Code.
-fn former() -> [Json; 2] {
+/// Outdated forms: what one writes by hand from Claude Code's manual.
+fn outdated() -> [Json; 2] {
     let hook = json!({ "type": "command", "command": COMMAND });
     [json!({ "hooks": [hook] }), json!({ "matcher": "", "hooks": [hook] })]
 }
@@ -110,18 +107,18 @@ fn whole(entry: &Json) -> Json {
 }
 
 fn parse(text: &str) -> Result<Document, SettingsError> {
-    jsonc::parse(text).map_err(|broken| SettingsError {
-        at: broken.at,
-        what: format!("it is not JSON: {}", broken.what),
+    jsonc::parse(text).map_err(|error| SettingsError {
+        at: error.at,
+        what: format!("it is not JSON: {}", error.what),
     })
 }
 
-/// The value of a text without comments and the like.
+/// Parses a value as strict JSON.
 fn strict(text: &str, value: &Value) -> Option<Json> {
     serde_json::from_slice(value.span.of(text.as_bytes())).ok()
 }
 
-/// A hook of ours, and everything that it stands in.
+/// A hook of ours and its containers.
 struct Place<'d> {
     root: &'d Value,
     hooks: (usize, &'d Item),
@@ -134,7 +131,7 @@ struct Place<'d> {
 }
 
 impl Place<'_> {
-    /// What takes the hook out, and with it whatever would then be empty.
+    /// The patches that remove the hook and every container that would be empty.
     fn smallest_cut(&self, text: &str) -> Patches {
         let entries = self.entry.1;
         let groups = self.event.1.value.elements().unwrap_or_default();
@@ -190,7 +187,7 @@ fn expect<T>(found: Option<T>, value: &Value, what: &str) -> Result<T, SettingsE
     })
 }
 
-/// Whether a hook runs ours, wherever the program lies.
+/// Returns true if a hook runs ours, from any folder.
 fn is_ours(entry: &Value) -> bool {
     let Some((_, command)) = entry.member("command") else {
         return false;
@@ -205,7 +202,7 @@ fn is_ours(entry: &Value) -> bool {
     name == "ralph" && arguments.eq(words.take(2))
 }
 
-/// Puts a form of the hook into settings that have none of ours.
+/// Adds a form of the hook to settings without one.
 fn insert(text: &str, entry: &Json) -> Result<String, SettingsError> {
     let document = parse(text)?;
     find(&document)?;
@@ -213,7 +210,7 @@ fn insert(text: &str, entry: &Json) -> Result<String, SettingsError> {
     let Some(root) = &document.root else {
         let whole = layout.pretty(&whole(entry), "");
         let (mark, rest) = text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 });
-        // Behind a comment on the last line it would be part of the comment.
+        // After a comment on the last line it would be part of the comment.
         let ends_in_comment = parse(&format!("{text}{{}}")).is_ok_and(|document| document.root.is_none());
         return Ok(if ends_in_comment {
             format!("{mark}{whole}{rest}")
@@ -231,7 +228,7 @@ fn insert(text: &str, entry: &Json) -> Result<String, SettingsError> {
     Ok(apply(text, &patches))
 }
 
-/// What stood here before setup, if that can be told for certain.
+/// The settings before setup, if they can be determined exactly.
 fn exactly_before(text: &str) -> Result<Option<Change>, SettingsError> {
     let document = parse(text)?;
     let found = find(&document)?;
@@ -260,7 +257,7 @@ fn exactly_before(text: &str) -> Result<Option<Change>, SettingsError> {
     Ok(candidates.into_iter().find(becomes_this).map(Change::Text))
 }
 
-/// Takes the only item out of a container that was somebody's own and empty, with the spaces around it.
+/// Removes the only item of a container that was empty before, with the spaces around it.
 fn cut_from_padding(text: &str, items: &[Item]) -> Option<Patches> {
     let [item] = items else { return None };
     let (start, end) = (item.start.checked_sub(1)?, item.value.span.end() + 1);
@@ -270,7 +267,7 @@ fn cut_from_padding(text: &str, items: &[Item]) -> Option<Patches> {
     padded.then_some(patches)
 }
 
-/// Takes an item out, with the comma and the line break that belong to it.
+/// Removes an item with its comma and line break.
 fn cut(text: &str, items: &[Item], index: usize) -> Patches {
     let mut patches = Patches::none();
     let Some(item) = items.get(index) else { return patches };
@@ -285,7 +282,7 @@ fn cut(text: &str, items: &[Item], index: usize) -> Patches {
         }
     }
     if !is_last && start == item.start {
-        // It stood right behind the bracket, so what follows moves there.
+        // It came right after the bracket, so what follows moves there.
         let after = text.get(end..).unwrap_or_default();
         end += after.len() - after.trim_start_matches([' ', '\t']).len();
     }
@@ -293,7 +290,7 @@ fn cut(text: &str, items: &[Item], index: usize) -> Patches {
     patches
 }
 
-/// How much space before an item belongs to it: its line break and indentation, or one space.
+/// The whitespace before an item that belongs to it: its line break and indentation, or one space.
 fn gap_length(before: &str) -> usize {
     let unindented = before.trim_end_matches([' ', '\t']);
     let line = unindented

@@ -1,21 +1,21 @@
-//! Settings of all kinds with our hook and without it.
+//! Tests of adding our hook to all kinds of settings and removing it.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Puts the hook in and takes it out again; the text between.
+/// Adds the hook and removes it again; returns the text in between.
 #[track_caller]
-fn there_and_back(before: &str) -> String {
+fn round_trip(before: &str) -> String {
     let with = with_hook(before).unwrap();
-    let (part, _) = standing(&with).unwrap();
+    let (part, _) = setup_state(&with).unwrap();
     assert_eq!(part, Part::InPlace, "{with}");
     assert_eq!(with_hook(&with).unwrap(), with, "once is enough");
     assert_eq!(without_hook(&with).unwrap(), Change::Text(before.to_owned()), "{with}");
     with
 }
 
-/// The meaning of a text, whatever its comments and commas.
+/// The value of a text, without comments and trailing commas.
 fn meaning(text: &str) -> Json {
     fn of(text: &str, value: &Value) -> Json {
         match &value.kind {
@@ -30,7 +30,7 @@ fn meaning(text: &str) -> Json {
     parse(text).unwrap().root.map_or(json!({}), |root| of(text, &root))
 }
 
-/// The meaning with one element more for the event.
+/// The value with one more element for the event.
 fn meaning_with_hook(text: &str) -> Json {
     let mut meaning = meaning(text);
     let groups = &mut meaning[HOOKS][EVENT];
@@ -42,7 +42,7 @@ fn meaning_with_hook(text: &str) -> Json {
 }
 
 #[test]
-fn a_new_file_holds_the_hook_and_goes_again() {
+fn a_new_file_has_the_hook_and_is_removed_again() {
     insta::assert_snapshot!(new_file(), @r#"
     {
       "hooks": {
@@ -60,13 +60,13 @@ fn a_new_file_holds_the_hook_and_goes_again() {
       }
     }
     "#);
-    assert_eq!(standing(&new_file()).unwrap(), (Part::InPlace, None));
+    assert_eq!(setup_state(&new_file()).unwrap(), (Part::InPlace, None));
     assert_eq!(without_hook(&new_file()).unwrap(), Change::NoFile);
 }
 
 #[test]
-fn the_hook_stands_in_the_manner_of_the_file() {
-    insta::assert_snapshot!(there_and_back("{\n    \"model\": \"opus\" // fast\n    // the end\n}\n"), @r#"
+fn the_hook_follows_the_files_layout() {
+    insta::assert_snapshot!(round_trip("{\n    \"model\": \"opus\" // fast\n    // the end\n}\n"), @r#"
     {
         "model": "opus", // fast
         "hooks": {
@@ -87,7 +87,7 @@ fn the_hook_stands_in_the_manner_of_the_file() {
     "#);
     let others =
         "{\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionStart\": [\n\t\t\t{\"hooks\": []},\n\t\t],\n\t},\n}";
-    insta::assert_snapshot!(there_and_back(others).replace('\t', "→"), @r#"
+    insta::assert_snapshot!(round_trip(others).replace('\t', "→"), @r#"
     {
     →"hooks": {
     →→"Stop": [],
@@ -106,11 +106,11 @@ fn the_hook_stands_in_the_manner_of_the_file() {
     →},
     }
     "#);
-    insta::assert_snapshot!(there_and_back("{\"a\": [1]}"), @r#"{"a": [1], "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "ralph hook session-start", "timeout": 10}]}]}}"#);
+    insta::assert_snapshot!(round_trip("{\"a\": [1]}"), @r#"{"a": [1], "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "ralph hook session-start", "timeout": 10}]}]}}"#);
 }
 
 #[test]
-fn odd_settings_come_back_as_they_were() {
+fn unusual_settings_are_restored_exactly() {
     for before in [
         "",
         "\n",
@@ -141,13 +141,13 @@ fn odd_settings_come_back_as_they_were() {
         "{\"hooks\": {}, \"a\": 1, \"hooks\": {\"Stop\": []}}",
         "{\"hooks\": {\"SessionStart\": [{\"matcher\": \"resume\", \"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}",
     ] {
-        there_and_back(before);
+        round_trip(before);
     }
 }
 
 #[test]
-fn edits_of_other_parts_stay() {
-    let with = there_and_back("{\n  \"a\": 1\n}\n");
+fn edits_of_other_parts_are_kept() {
+    let with = round_trip("{\n  \"a\": 1\n}\n");
     let edited = with.replace("\"a\": 1", "\"a\": 2, \"b\": [ ]");
     assert_eq!(
         without_hook(&edited).unwrap(),
@@ -163,7 +163,7 @@ fn edits_of_other_parts_stay() {
         without_hook(&added).unwrap(),
         Change::Text("{\n  \"b\": 3\n}\n".to_owned())
     );
-    let reformatted = serde_json::to_string_pretty(&meaning(&there_and_back("{\"a\": 1}"))).unwrap();
+    let reformatted = serde_json::to_string_pretty(&meaning(&round_trip("{\"a\": 1}"))).unwrap();
     assert_eq!(
         without_hook(&reformatted).unwrap(),
         Change::Text("{\n  \"a\": 1\n}".to_owned())
@@ -171,21 +171,21 @@ fn edits_of_other_parts_stay() {
 }
 
 #[test]
-fn earlier_forms_are_brought_up_to_date() {
-    for form in former() {
+fn outdated_forms_are_updated() {
+    for form in outdated() {
         for before in ["{}", "{\n  \"a\": 1\n}\n", "{\"hooks\": {\"SessionStart\": [1]}}"] {
-            let with_former = insert(before, &form).unwrap();
-            assert_eq!(standing(&with_former).unwrap().0, Part::Outdated);
-            assert_eq!(with_hook(&with_former).unwrap(), with_hook(before).unwrap());
+            let with_outdated = insert(before, &form).unwrap();
+            assert_eq!(setup_state(&with_outdated).unwrap().0, Part::Outdated);
+            assert_eq!(with_hook(&with_outdated).unwrap(), with_hook(before).unwrap());
         }
     }
 }
 
 #[test]
-fn a_hook_that_a_person_changed_counts_and_can_be_taken_out() {
+fn a_hook_edited_by_hand_is_found_and_removable() {
     let check = |entry: &str, without: &str| {
         let text = format!("{{\"hooks\": {{\"SessionStart\": [{entry}]}}}}");
-        assert_eq!(standing(&text).unwrap().0, Part::Changed, "{text}");
+        assert_eq!(setup_state(&text).unwrap().0, Part::Changed, "{text}");
         assert_eq!(without_hook(&text).unwrap(), Change::Text(without.to_owned()));
     };
     let ours = r#"{"type": "command", "command": "'/opt/my/ralph' hook session-start", "timeout": 60}"#;
@@ -201,12 +201,12 @@ fn a_hook_that_a_person_changed_counts_and_can_be_taken_out() {
         "echo ralph hook session-start",
     ] {
         let text = json!({ HOOKS: { EVENT: [{ "hooks": [{ "command": other }] }] } }).to_string();
-        assert_eq!(standing(&text).unwrap().0, Part::Missing, "{other}");
+        assert_eq!(setup_state(&text).unwrap().0, Part::Missing, "{other}");
     }
 }
 
 #[test]
-fn settings_without_a_place_for_the_hook_are_told_with_their_place() {
+fn unsuitable_settings_are_reported_with_their_position() {
     let check = |text: &str, at: usize, what: &str| {
         let error = SettingsError {
             at,
@@ -224,7 +224,7 @@ fn settings_without_a_place_for_the_hook_are_told_with_their_place() {
     check("{\"a\" 1}", 5, "it is not JSON: a colon is missing");
 }
 
-/// Space, comments and line breaks between the parts of a text.
+/// Whitespace, comments and line breaks between tokens.
 fn gap() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => Just(" "),
@@ -240,7 +240,7 @@ fn gap() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..3).prop_map(|pieces| pieces.concat())
 }
 
-/// Joins items to a container, with gaps and maybe a comma at the end.
+/// Joins items to a container, with gaps and maybe a trailing comma.
 fn container(items: Vec<(String, String, String)>, open: &str, close: &str, end: &(String, bool)) -> String {
     let count = items.len();
     let mut text = open.to_owned();
@@ -302,22 +302,22 @@ fn settings() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_put_in_is_taken_out_byte_for_byte(before in settings()) {
-        let with = there_and_back(&before);
+    fn removal_restores_the_original_bytes(before in settings()) {
+        let with = round_trip(&before);
         prop_assert_eq!(meaning(&with), meaning_with_hook(&before));
     }
 
     #[test]
-    fn what_a_person_edits_meanwhile_stays(before in settings()) {
+    fn later_edits_survive_removal(before in settings()) {
         let edit = |text: &str| text.replace("true", "{ \"new\": [1, /* , */ 2], }");
         let removed = without_hook(&edit(&with_hook(&before).unwrap()));
         prop_assert_eq!(removed.unwrap(), Change::Text(edit(&before)));
     }
 
     #[test]
-    fn any_text_is_refused_or_understood(text in "[{}\\[\\]\",:/* \n\rahooks1]{0,40}") {
+    fn arbitrary_text_is_rejected_or_parsed(text in "[{}\\[\\]\",:/* \n\rahooks1]{0,40}") {
         if let Ok(with) = with_hook(&text) {
-            prop_assert_eq!(standing(&with).unwrap().0, Part::InPlace);
+            prop_assert_eq!(setup_state(&with).unwrap().0, Part::InPlace);
         }
     }
 }

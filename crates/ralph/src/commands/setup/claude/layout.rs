@@ -1,14 +1,14 @@
-//! Writes JSON in the manner of a file: its line breaks, its indentation, its commas.
+//! Writes JSON in the layout of an existing file: line breaks, indentation and commas.
 
 use ralph_notes::Patches;
 use serde_json::Value as Json;
 
 use super::super::jsonc::{self, Item, Kind, Value};
 
-/// The indentation of a file that shows none.
+/// The indentation of a file without any.
 const DEFAULT_UNIT: &str = "  ";
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Debug)]
 pub(super) struct Layout {
     line_break: &'static str,
@@ -34,7 +34,7 @@ impl Layout {
         Self::new(line_break, unit.unwrap_or(DEFAULT_UNIT))
     }
 
-    /// What puts an item at the end of a container.
+    /// The patches that append an item to a container.
     pub(super) fn add(&self, text: &str, container: &Value, name: Option<&str>, value: &Json) -> Patches {
         let mut patches = Patches::none();
         let items = items(container);
@@ -61,7 +61,7 @@ impl Layout {
             }
         };
         match last.comma {
-            // Whoever ends the last line with a comma finds one there again.
+            // A trailing comma is kept.
             Some(_) => item.push(','),
             None => patches.insert(last.value.span.end(), b",".to_vec()),
         }
@@ -69,7 +69,7 @@ impl Layout {
         patches
     }
 
-    /// A value on lines of its own, the first of which is indented already.
+    /// A value on several lines, the first of which is already indented.
     pub(super) fn pretty(&self, value: &Json, indentation: &str) -> String {
         let inner = format!("{indentation}{}", self.unit);
         let lines = |open: char, close: char, items: Vec<String>| {
@@ -116,14 +116,14 @@ fn items(container: &Value) -> &[Item] {
     }
 }
 
-/// The indentation of the first item, if it has a line of its own.
+/// The indentation of the first item, if it has its own line.
 fn indentation<'t>(text: &'t str, items: &[Item]) -> Option<&'t str> {
     let before = text.get(..items.first()?.start)?;
     let line = before.trim_end_matches([' ', '\t']);
     line.ends_with('\n').then(|| before.get(line.len()..)).flatten()
 }
 
-/// The end of the comments that follow on the same line, and whether only a new line can come after them.
+/// The end of the comments on the same line, and whether a line break must follow.
 fn after_comments(text: &str, from: usize) -> (usize, bool) {
     let mut end = from;
     loop {

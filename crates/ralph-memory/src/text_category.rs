@@ -1,0 +1,90 @@
+//! Groups texts that say the same in other words: by a category with known phrases, or else by the beginning of the
+//! text.
+
+use ralph_store::index::{Phrase, Phrases};
+
+/// How many characters are kept of a text without a category.
+const KEPT_CHARACTERS: usize = 100;
+/// Texts up to this length are ignored.
+const TOO_SHORT: usize = 10;
+/// How many characters of a text are searched: its subject is at the beginning.
+const SEARCHED: usize = 4_000;
+
+/// A category and the phrases that identify it, whatever their words' endings.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Category {
+    /// The name that replaces all texts of the category.
+    pub(crate) name: &'static str,
+    spellings: &'static [&'static str],
+    phrases: Vec<Phrase>,
+    /// Words that identify it in this exact form only.
+    words: &'static [&'static str],
+}
+
+impl Category {
+    pub(crate) fn of(name: &'static str, spellings: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            spellings,
+            phrases: spellings.iter().filter_map(|phrase| Phrase::of(phrase)).collect(),
+            words: &[],
+        }
+    }
+
+    /// Adds words that must match exactly.
+    pub(crate) fn or_words(self, words: &'static [&'static str]) -> Self {
+        Self { words, ..self }
+    }
+
+    /// The query by which its texts are searched.
+    pub(crate) fn words(&self) -> String {
+        format!("{} {}", self.name, self.spellings.join(" "))
+    }
+
+    fn is_of(&self, line: &str, phrases: &Phrases) -> bool {
+        let is_word = |part: &str| self.words.iter().any(|word| word.eq_ignore_ascii_case(part));
+        self.phrases.iter().any(|phrase| phrases.hold(phrase))
+            || line.split(|sign: char| !sign.is_alphanumeric()).any(is_word)
+    }
+}
+
+/// The first category that a text matches. Phrases match whole words within a line.
+pub(crate) fn category_of(text: &str, categories: &'static [Category]) -> Option<&'static Category> {
+    let text = beginning(text, SEARCHED);
+    // The first matching line decides, because texts start with the essentials.
+    text.lines().find_map(|line| {
+        let phrases = Phrases::of([line]);
+        categories.iter().find(|category| category.is_of(line, &phrases))
+    })
+}
+
+/// The beginning of a text without a category, on one line; `None` if it is too short.
+pub(crate) fn leading_text(text: &str) -> Option<String> {
+    let words: Vec<&str> = beginning(text, SEARCHED).split_whitespace().collect();
+    let line = words.join(" ");
+    let says_enough = line.chars().nth(TOO_SHORT).is_some() && line.chars().any(char::is_alphanumeric);
+    says_enough.then(|| beginning(&line, KEPT_CHARACTERS).trim_end().to_owned())
+}
+
+fn beginning(text: &str, characters: usize) -> &str {
+    let end = text.char_indices().nth(characters).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_text_is_limited_to_100_characters() {
+        assert_eq!(leading_text("ten letter"), None);
+        assert_eq!(leading_text("11 letters!").as_deref(), Some("11 letters!"));
+        assert_eq!(leading_text("→ → → → → → → →"), None, "symbols are not text");
+        assert_eq!(
+            leading_text("  Look\n  at the\tlog  ").as_deref(),
+            Some("Look at the log")
+        );
+        let long = "ä".repeat(101);
+        assert_eq!(leading_text(&long), Some("ä".repeat(100)));
+    }
+}
