@@ -134,7 +134,7 @@ fn locked_index_is_bypassed() {
 
 /// Writes a valid checksum for the index as it is now, as if its last writer had left it so.
 fn write_checksum(files: &Files) {
-    let path = files.index().with_extension("db.write_checksum");
+    let path = files.index().with_extension("db.seal");
     let old = std::fs::read_to_string(&path).unwrap();
     let words: Vec<&str> = old.split_whitespace().collect();
     let (format, boot) = (words[0], words[5]);
