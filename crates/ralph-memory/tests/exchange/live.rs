@@ -45,6 +45,9 @@ fn javascript_reads_and_writes_the_same() {
         if parse(text.as_bytes()).is_err_and(|problem| problem.to_string().contains("out of range")) {
             continue;
         }
+        if our.as_ref().is_some_and(has_numeric_key) {
+            continue;
+        }
         let expected = match our {
             Some(value) => {
                 let (compact, indented) = (compact(value), indented(value));
@@ -59,6 +62,17 @@ fn javascript_reads_and_writes_the_same() {
             None => Value::Null,
         };
         assert_eq!(parse(their.as_bytes()).unwrap(), expected, "{text:?}");
+    }
+}
+
+/// JavaScript moves keys that are numbers to the front.
+fn has_numeric_key(value: &Value) -> bool {
+    match value {
+        Value::Array(values) => values.iter().any(has_numeric_key),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| name.parse::<u32>().is_ok() || has_numeric_key(value)),
+        _ => false,
     }
 }
 
