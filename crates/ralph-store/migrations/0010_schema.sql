@@ -83,6 +83,12 @@ CREATE TABLE tasks (
     -- Why a person has to review a done task, and which items of its evidence were changed, as JSON.
     unverified    TEXT CHECK (unverified IN ('no_evidence', 'nothing_changed', 'evidence_changed')),
     unverified_changed TEXT,
+    -- The commands that must pass for it, as JSON.
+    checks        TEXT NOT NULL DEFAULT '[]',
+    -- Whether it is done and no person has reviewed it since a run finished it.
+    to_review     INTEGER NOT NULL DEFAULT 0 CHECK (to_review IN (0, 1)),
+    -- Its retry limit; NULL for the configured one.
+    max_retries   INTEGER,
     created_at    TEXT NOT NULL,
     updated_at    TEXT NOT NULL
 ) STRICT;
@@ -112,6 +118,49 @@ CREATE TABLE dependencies (
     CHECK (task <> after)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX dependencies_by_after ON dependencies (after);
+
+-- Deleted tasks, complete, so that a deletion can be undone. The tasks of one deletion have the same top, and are
+-- ordered from there downwards.
+CREATE TABLE deleted_tasks (
+    seq          INTEGER PRIMARY KEY,
+    task         TEXT NOT NULL UNIQUE,
+    -- The task that the user deleted; itself if it is that one.
+    top          TEXT NOT NULL,
+    at           TEXT NOT NULL,
+    -- Its row, as a JSON object by column.
+    row          TEXT NOT NULL,
+    -- Its dependencies and dependents, and its evidence changes, as JSON lists of rows.
+    dependencies TEXT NOT NULL,
+    evidence     TEXT NOT NULL
+) STRICT;
+CREATE INDEX deleted_tasks_by_top ON deleted_tasks (top, seq);
+
+-- Checkouts of tasks. A row stays until the checkout is removed, even if the task is deleted.
+CREATE TABLE checkouts (
+    task        TEXT PRIMARY KEY,
+    -- The branch of the work, the reference on which it lands, and the base commit of the branch.
+    branch      TEXT NOT NULL,
+    base        TEXT NOT NULL,
+    base_commit TEXT NOT NULL,
+    -- The commit that is about to become the tip of the base, and its evidence, as JSON. Written before the reference
+    -- moves, so recovery has to check whether the base contains the commit.
+    landing     TEXT,
+    evidence    TEXT
+) STRICT;
+
+-- The commits of tasks.
+CREATE TABLE commits (
+    seq       INTEGER PRIMARY KEY,
+    id        TEXT NOT NULL,
+    task      TEXT NOT NULL,
+    -- The reference on which it landed; NULL if it was made in the project itself.
+    base      TEXT,
+    run       TEXT,
+    iteration INTEGER,
+    -- The rollback that undid it.
+    rollback  TEXT
+) STRICT;
+CREATE INDEX commits_by_task ON commits (task, seq);
 
 -- Includes deleted tasks. A row is signed at the end of its transaction.
 CREATE TABLE task_log (
@@ -220,6 +269,8 @@ CREATE TABLE journal (
     unverified       INTEGER NOT NULL DEFAULT 0 CHECK (unverified IN (0, 1)),
     -- The SHA-256 of the prompt as it was written for the agent.
     prompt_sha256    TEXT,
+    -- The permissions that were denied to the agent, as a JSON list.
+    denials          TEXT NOT NULL DEFAULT '[]',
     UNIQUE (run_id, iteration)
 ) STRICT;
 CREATE INDEX journal_by_task ON journal (task_id, id);
@@ -275,12 +326,12 @@ CREATE TABLE learnings (
     category      TEXT NOT NULL,
     task_type     TEXT,
     content       TEXT NOT NULL,
-    tags          TEXT NOT NULL,
+    tags          TEXT NOT NULL CHECK (json_valid(tags)),
     confidence    REAL NOT NULL,
     success_rate  REAL NOT NULL,
     use_count     INTEGER NOT NULL DEFAULT 0,
     source        TEXT NOT NULL CHECK (source IN ('sigil', 'extracted', 'imported', 'human')),
-    source_loops  TEXT NOT NULL,
+    source_loops  TEXT NOT NULL CHECK (json_valid(source_loops)),
     -- The task and the journal entry that it comes from.
     task          TEXT,
     journal       INTEGER REFERENCES journal (id),
@@ -290,7 +341,7 @@ CREATE TABLE learnings (
     created_at    TEXT NOT NULL,
     updated_at    TEXT NOT NULL,
     -- Equal for duplicates: the text without case and punctuation.
-    lesson        TEXT NOT NULL DEFAULT '',
+    normalized    TEXT NOT NULL DEFAULT '',
     -- Search terms of the text and tags; and each tag with a term that any text containing it has, as JSON.
     terms         TEXT NOT NULL DEFAULT '',
     tag_terms     TEXT NOT NULL DEFAULT '[]',
@@ -298,7 +349,7 @@ CREATE TABLE learnings (
     successes     INTEGER NOT NULL DEFAULT 0,
     last_used_at  TEXT,
     -- Texts that were merged into it, as JSON.
-    examples      TEXT NOT NULL DEFAULT '[]',
+    examples      TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(examples)),
     -- Its status before it was pruned.
     pruned_from   TEXT,
     -- When a person last restored it; it is not merged automatically afterwards.
@@ -307,24 +358,20 @@ CREATE TABLE learnings (
     first_success_rate REAL NOT NULL DEFAULT 1.0,
     first_use_count    INTEGER NOT NULL DEFAULT 0,
     -- The numbers behind an extracted learning, as JSON.
-    facts         TEXT,
+    facts         TEXT CHECK (json_valid(facts)),
     -- Its id in another store, and the whole entry there as JSON.
     foreign_id    TEXT,
     original      TEXT,
     -- Consecutive injections without the failure that it warns of.
     quiet_showings INTEGER NOT NULL DEFAULT 0,
     -- Uses are counted after this journal entry.
-    counted_since INTEGER NOT NULL DEFAULT 0,
-    -- Checksums of the text and of the status; NULL between a change and the end of its transaction.
-    hash          TEXT,
-    standing_hash TEXT
+    counted_since INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX learnings_by_status ON learnings (status, kind);
 CREATE INDEX learnings_by_journal ON learnings (journal);
-CREATE INDEX learnings_by_lesson ON learnings (lesson, kind);
+CREATE INDEX learnings_by_normalized ON learnings (normalized, kind);
 CREATE INDEX learnings_by_task ON learnings (task, status) WHERE task IS NOT NULL;
 CREATE INDEX learnings_superseded ON learnings (superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE INDEX learnings_unsealed ON learnings (seq) WHERE hash IS NULL;
 CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id IS NOT NULL;
 CREATE INDEX learnings_known
     ON learnings (kind, task_type, confidence, seq, success_rate, use_count, first_use_count)
@@ -334,7 +381,6 @@ CREATE INDEX learnings_ranked
     WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
 CREATE INDEX learnings_unjudged ON learnings (seq) WHERE status = 'pending' AND source = 'sigil';
 CREATE INDEX learnings_estimates ON learnings (task_type) WHERE kind = 'estimate';
-CREATE INDEX learnings_standing_unsealed ON learnings (seq) WHERE standing_hash IS NULL;
 
 -- What was injected into each prompt, what was not, and why.
 CREATE TABLE injections (
@@ -443,13 +489,6 @@ CREATE TABLE lifecycle (
     at      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Learnings as they were before the transaction that changes them, each with its hash then. Empty at its end.
-CREATE TABLE learnings_before (
-    seq  INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
-    hash TEXT NOT NULL,
-    id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
-);
-
 -- The failures that a learning warns of, by signature.
 CREATE TABLE learning_signatures (
     signature TEXT NOT NULL,
@@ -504,16 +543,16 @@ CREATE TABLE proposals (
 ) STRICT;
 CREATE INDEX proposals_open ON proposals (seq) WHERE state = 'open';
 
--- Rollbacks of an iteration or a run. The plan, as JSON, records what was done, so that it can be undone.
+-- Rollbacks of a task, an iteration or a run. The plan, as JSON, records what was done, so that it can be undone.
 CREATE TABLE rollbacks (
-    seq       INTEGER PRIMARY KEY,
-    id        TEXT NOT NULL UNIQUE,
-    at        TEXT NOT NULL,
-    worktree  TEXT NOT NULL,
-    run       TEXT NOT NULL,
-    iteration INTEGER,
-    state     TEXT NOT NULL CHECK (state IN ('open', 'done', 'undoing', 'undone')),
-    plan      TEXT NOT NULL
+    seq      INTEGER PRIMARY KEY,
+    id       TEXT NOT NULL UNIQUE,
+    at       TEXT NOT NULL,
+    worktree TEXT NOT NULL,
+    -- The id of a task or a run, or RUN/ITERATION.
+    target   TEXT NOT NULL,
+    state    TEXT NOT NULL CHECK (state IN ('landing', 'open', 'done', 'relanding', 'undoing', 'undone')),
+    plan     TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE settled_conflicts (
@@ -532,14 +571,6 @@ CREATE TABLE extractions (
     promoted  INTEGER NOT NULL,
     skipped   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
--- The same for the status of learnings.
-CREATE TABLE learnings_stood_before (
-    seq           INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
-    standing_hash TEXT NOT NULL,
-    id, status, reason, superseded_by, pruned_from, restored_at, confidence, first_success_rate, first_use_count, counted_since,
-    task, journal, foreign_id
-);
 
 CREATE TRIGGER journal_inserted AFTER INSERT ON journal BEGIN
     INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
@@ -611,65 +642,35 @@ CREATE TRIGGER learnings_judged AFTER UPDATE OF status, superseded_by ON learnin
         WHERE learning = new.seq;
 END;
 
-CREATE TRIGGER learnings_changed
-AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
-ON learnings BEGIN
-    INSERT OR IGNORE INTO learnings_before
-        SELECT old.seq, old.hash, old.id, old.kind, old.category, old.task_type, old.content, old.tags, old.facts, old.original,
-               old.source, old.source_loops, old.examples, old.created_at
-        WHERE old.hash IS NOT NULL;
-    UPDATE learnings SET hash = NULL WHERE seq = new.seq;
-END;
-
-CREATE TRIGGER learnings_stood
-AFTER UPDATE OF id, status, reason, superseded_by, pruned_from, restored_at, confidence, first_success_rate, first_use_count,
-                counted_since, task, journal, foreign_id
-ON learnings
-WHEN (old.id, old.status, old.reason, old.superseded_by, old.pruned_from, old.restored_at, old.confidence,
-      old.first_success_rate, old.first_use_count, old.counted_since, old.task, old.journal, old.foreign_id)
-     IS NOT
-     (new.id, new.status, new.reason, new.superseded_by, new.pruned_from, new.restored_at, new.confidence,
-      new.first_success_rate, new.first_use_count, new.counted_since, new.task, new.journal, new.foreign_id)
-BEGIN
-    INSERT OR IGNORE INTO learnings_stood_before
-        SELECT old.seq, old.standing_hash, old.id, old.status, old.reason, old.superseded_by, old.pruned_from, old.restored_at,
-               old.confidence, old.first_success_rate, old.first_use_count, old.counted_since, old.task, old.journal,
-               old.foreign_id
-        WHERE old.standing_hash IS NOT NULL;
-    UPDATE learnings SET standing_hash = NULL WHERE seq = new.seq;
-END;
-
--- A damaged row may have any values, and must not prevent the change: hence the casts.
 CREATE TRIGGER learnings_log_added AFTER INSERT ON learnings BEGIN
     INSERT INTO learning_log (learning, at, action)
-        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.created_at AS TEXT), ''), 'added');
+        VALUES (new.id, new.created_at, 'added');
 END;
 
 CREATE TRIGGER learnings_log_edited AFTER UPDATE OF content ON learnings WHEN old.content IS NOT new.content BEGIN
     INSERT INTO learning_log (learning, at, action)
-        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''), 'edited');
+        VALUES (new.id, new.updated_at, 'edited');
 END;
 
 CREATE TRIGGER learnings_log_status AFTER UPDATE OF status ON learnings WHEN old.status IS NOT new.status BEGIN
     INSERT INTO learning_log (learning, at, action)
-        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''), coalesce(CAST(new.status AS TEXT), ''));
+        VALUES (new.id, new.updated_at, new.status);
 END;
 
 CREATE TRIGGER learnings_log_superseded AFTER UPDATE OF superseded_by ON learnings
 WHEN new.superseded_by IS NOT NULL AND old.superseded_by IS NOT new.superseded_by BEGIN
     INSERT INTO learning_log (learning, at, action)
-        VALUES (CAST(new.id AS TEXT), coalesce(CAST(new.updated_at AS TEXT), ''),
-                'superseded by ' || CAST(new.superseded_by AS TEXT));
+        VALUES (new.id, new.updated_at,
+                'superseded by ' || new.superseded_by);
 END;
 
 CREATE TRIGGER learnings_deleted AFTER DELETE ON learnings BEGIN
     INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
     UPDATE learning_terms SET entries = entries - 1
-        WHERE term IN (SELECT value FROM json_each(iif(json_valid('["' || replace(old.terms, ' ', '","') || '"]'),
-                                                       '["' || replace(old.terms, ' ', '","') || '"]', '[]')));
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
     UPDATE learning_totals SET
         entries = entries - 1,
-        terms = terms - coalesce(length(old.terms) - length(replace(old.terms, ' ', '')) + (old.terms <> ''), 0);
+        terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
 END;
 
 -- The journal for metrics: every counted iteration.

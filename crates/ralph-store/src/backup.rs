@@ -16,7 +16,7 @@ use rusqlite::backup::{Backup as Copying, StepResult};
 
 use crate::file_system::FileSystem;
 use crate::open::{self, MigrateError, chown_to_folder_owner, folder_of, path_beside};
-use crate::progress::faults;
+use crate::progress::{Depth, faults};
 use crate::{RecordCounts, Store, StoreError};
 
 const KEPT: usize = 7;
@@ -295,9 +295,9 @@ fn verify(path: &Path) -> Result<(), StoreError> {
     let Some(connection) = open::open_read_only(path)? else {
         return Err(damaged(path, &["it is empty".to_owned()]));
     };
-    match faults(&connection) {
-        Ok((faults, _)) if faults.is_empty() => Ok(()),
-        Ok((faults, _)) => Err(damaged(path, &faults)),
+    match faults(&connection, Depth::Quick) {
+        Ok(faults) if faults.is_empty() => Ok(()),
+        Ok(faults) => Err(damaged(path, &faults)),
         Err(error) => Err(MigrateError::from(error).at(path)),
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::UnreadableLearning;
 use crate::guard::{Change, Changed, Part};
 
 #[derive(Debug, thiserror::Error)]
@@ -47,25 +46,14 @@ pub enum StoreError {
     /// A row holds a value that no version of ralph writes.
     #[error("{} has an unreadable value: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
-    #[error("{}: {learning}; run `ralph learnings verify` to see how to fix it", path.display())]
-    UnreadableLearning {
-        path: PathBuf,
-        learning: UnreadableLearning,
-    },
 }
 
 impl StoreError {
     pub(crate) fn of_sql(path: PathBuf, error: rusqlite::Error) -> Self {
         match error {
-            rusqlite::Error::FromSqlConversionFailure(_, _, what) => match what.downcast::<UnreadableLearning>() {
-                Ok(learning) => Self::UnreadableLearning {
-                    path,
-                    learning: *learning,
-                },
-                Err(what) => Self::Damaged {
-                    path,
-                    what: what.to_string(),
-                },
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => Self::Damaged {
+                path,
+                what: what.to_string(),
             },
             rusqlite::Error::ToSqlConversionFailure(what) => match what.downcast::<Changed>() {
                 Ok(changed) => (*changed).into(),

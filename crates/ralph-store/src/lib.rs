@@ -20,20 +20,19 @@ pub use guard::{Change, Part};
 pub use open::Wait;
 pub use place::{DatabasePlace, PlaceRef};
 pub use progress::{
-    AddedLearning, AgentPauseChange, AtWork, CheckoutRecord, ChecksumReport, Claim, ClaimAnswer, ClaimRequest,
-    DayFigures, DeletedFeature, DeletedTask, DoneIn, EvidenceChange, FailedTask, FailureFigures, FeatureChange,
-    FeatureError, Figures, FileRecord, FinishedTask, ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory,
-    ForeignIteration, ForeignLearning, ForeignLearningStatus, ForeignStatus, ForeignTask, HardFailureQuery, Health,
-    ImportItem, ImportOutcome, Imported, ImportedFeature, ImportedHistory, ImportedLearning, IterationRecord,
-    JournalDoc, JournalFilter, Judged, Judgement, KnownNote, LandingRecord, LastSeen, LearningDoc, LearningError,
-    LearningEvidence, LearningFilter, LearningQuery, LearningStrength, LearningsState, ListPlace, LogReset,
-    MergeCandidate, MergeGroup, Merged, ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile,
-    NoteVersion, OpenRun, OutboxFile, Overview, Paraphrase, ParentChange, Pause, PauseChange, PausePolicy, PauseReason,
-    Phase, Place, Presence, PruneRules, Reach, ReadSnapshot, RecordCounts, RecordedInjection, Remark, Review,
-    RowCaptures, Run, RunFigures, RunProcess, Scope, ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats,
-    StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature,
-    Taught, TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term, journal_terms, learning_of,
-    task_type_of,
+    AddedLearning, AgentPauseChange, AtWork, CheckoutRecord, Claim, ClaimAnswer, ClaimRequest, DayFigures,
+    DeletedFeature, DeletedTask, DoneIn, EvidenceChange, FailedTask, FailureFigures, FeatureChange, FeatureError,
+    Figures, FileRecord, FinishedTask, ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration,
+    ForeignLearning, ForeignLearningStatus, ForeignStatus, ForeignTask, HardFailureQuery, Health, ImportItem,
+    ImportOutcome, Imported, ImportedFeature, ImportedHistory, ImportedLearning, IterationRecord, JournalDoc,
+    JournalFilter, Judged, Judgement, KnownNote, LandingRecord, LastSeen, LearningDoc, LearningError, LearningEvidence,
+    LearningFilter, LearningQuery, LearningStrength, LearningsState, ListPlace, LogReset, MergeCandidate, MergeGroup,
+    Merged, ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun,
+    OutboxFile, Overview, Paraphrase, ParentChange, Pause, PauseChange, PausePolicy, PauseReason, Phase, Place,
+    Presence, PruneRules, Reach, ReadSnapshot, RecordCounts, RecordedInjection, Remark, Review, RowCaptures, Run,
+    RunFigures, RunProcess, Scope, ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats, StatsFilter,
+    Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature, Taught,
+    TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term, journal_terms, normalized, task_type_of,
 };
 pub use progress::{
     AgentNote, CommitStep, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep,
@@ -41,6 +40,6 @@ pub use progress::{
 };
 pub use progress::{
     Cleared, Clearing, ConflictDecision, Decision, DeletedLearnings, Holds, JudgedLearnings, LearningFault,
-    LearningFaultKind, LearningStats, LearningUpdate, LearningVersion, LoggedChange, NewProposal, OpenIteration,
-    Proposal, ProposedCommand, ProposedLearning, PruneFilter, RepairedLearnings, RunLearnings, UnreadableLearning,
+    LearningStats, LearningUpdate, LearningVersion, LoggedChange, NewProposal, OpenIteration, Proposal,
+    ProposedCommand, ProposedLearning, PruneFilter, RunLearnings,
 };

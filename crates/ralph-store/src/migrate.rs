@@ -10,13 +10,7 @@ use crate::place::PlaceRef;
 const FIRST: i64 = 10;
 
 /// The migrations in order. `user_version` is the number of the last one applied.
-pub(crate) const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/0010_schema.sql"),
-    include_str!("../migrations/0011_checkouts.sql"),
-    include_str!("../migrations/0012_commits.sql"),
-    include_str!("../migrations/0013_denials.sql"),
-    include_str!("../migrations/0014_tasks.sql"),
-];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/0010_schema.sql")];
 
 /// Brings a database up to date. Refuses one that is older than the first migration or newer than the last.
 pub(crate) fn migrate(connection: &Connection, place: PlaceRef<'_>, migrations: &[&str]) -> Result<(), MigrateError> {

@@ -54,7 +54,7 @@ pub fn put_learnings<'l>(database: &Path, learnings: impl IntoIterator<Item = (&
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, task_type, content, tags, confidence, success_rate,
                      first_success_rate, use_count, first_use_count, successes, source, source_loops, status, superseded_by,
-                     examples, facts, created_at, updated_at, terms, lesson)
+                     examples, facts, created_at, updated_at, terms, normalized)
                  VALUES (:id, :kind, :category, :task_type, :content, :tags, :confidence, :success_rate,
                      :first_success_rate, :use_count, :first_use_count, :successes, :source, :source_loops, :status,
                      :superseded_by, :examples, :facts, :at, :at, :terms, :learning)",

@@ -9,7 +9,6 @@
 
 mod assigned;
 mod counts;
-mod damage;
 mod journal;
 mod learnings;
 pub mod model;
@@ -20,7 +19,6 @@ mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
-pub use damage::corrupt_row;
 pub use journal::journal_row;
 pub use learnings::{put_learnings, run_learning};
 pub use node::node;

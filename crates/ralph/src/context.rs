@@ -201,13 +201,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Warns of learnings that were skipped because they cannot be read.
-    pub(crate) fn warn_of_unreadable(&self, store: &Store) {
-        for learning in store.newly_unreadable_learnings() {
-            self.ui.warning(&format!("{}.", learning.skipped_warning()));
-        }
-    }
-
     /// How long to wait for other processes that lock a file.
     pub(crate) fn patience(&self) -> Patience<'_> {
         Patience {

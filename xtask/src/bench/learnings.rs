@@ -124,7 +124,6 @@ fn maintenance(figures: &mut Figures, programs: &Programs) -> Result<(), String>
         (LEARNINGS_COMPARED, &["conflicts"]),
     ] {
         let project = LearningsProject::make(programs, &learnings(size, sound_learning))?;
-        repair(&project.database())?;
         for verb in asked {
             let [floor, cost] = costs(RUNS_OVER_ALL, |_| {
                 [project.bare_search(&words), project.ralph(&["learnings", verb])]
@@ -145,16 +144,6 @@ fn maintenance(figures: &mut Figures, programs: &Programs) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-/// Builds the search terms of the learnings, which direct inserts lack.
-fn repair(database: &Path) -> Result<(), String> {
-    let store = Store::open_or_create(database);
-    let repaired = store.and_then(|mut store| store.repair_learnings(Timestamp::UNIX_EPOCH));
-    match repaired.map_err(|error| error.to_string())?.left.first() {
-        None => Ok(()),
-        Some(fault) => Err(format!("the benchmark's learnings have a problem: {}", fault.what)),
-    }
 }
 
 fn record(figures: &mut Figures, name: &str, value: f64, unit: &'static str, target: Target) {
@@ -324,7 +313,6 @@ mod tests {
         let database = folder.path().join("progress.db");
         drop(Store::open_or_create(&database).unwrap());
         put(&database, &learnings(300, sound_learning));
-        repair(&database).unwrap();
         let store = Store::open_or_create(&database).unwrap();
         assert_eq!(store.verify_learnings().unwrap(), []);
     }

@@ -149,13 +149,6 @@ impl Runner<'_> {
         commits_in(&self.site.root, revision, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
     }
 
-    /// Warns once about each learning that was skipped because it cannot be read.
-    pub(super) fn warn_unreadable(&mut self) {
-        for learning in self.store.newly_unreadable_learnings() {
-            self.watch.tell(&RunEvent::Warning(&learning.skipped_warning()));
-        }
-    }
-
     /// Compares the note files with their log, so that a direct edit is credited to the right iteration. If that fails,
     /// the next command that changes a note does it.
     pub(super) fn record_note_edits(&mut self) {
@@ -183,7 +176,6 @@ impl Runner<'_> {
         self.copy_notes(current)?;
         self.record_note_edits();
         let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
-        self.warn_unreadable();
         let overflowed_before = materials.overflowed_before();
         let feature = materials
             .feature()

@@ -60,7 +60,7 @@ impl Runner<'_> {
                 .map(|(_, learning)| LearningInput::captured(learning, task_type));
             match find_paraphrases(store, inputs) {
                 // They then count as new, and nothing is lost.
-                Err(StoreError::UnreadableLearning { .. } | StoreError::Damaged { .. }) => Ok(Vec::new()),
+                Err(StoreError::Damaged { .. }) => Ok(Vec::new()),
                 compared => compared,
             }
         };
@@ -68,7 +68,6 @@ impl Runner<'_> {
             settlement.paraphrase = found;
             store.settle(&settlement)
         })?;
-        self.warn_unreadable();
         let result = serde_json::json!({
             "journal": settled.journal,
             "row": settlement.row,

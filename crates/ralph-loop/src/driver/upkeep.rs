@@ -43,9 +43,6 @@ impl Runner<'_> {
             let warning = format!("Could not extract all learnings; the next run tries again: {error}");
             self.watch.tell(&RunEvent::Warning(&warning));
         }
-        for learning in store.newly_unreadable_learnings() {
-            self.watch.tell(&RunEvent::Warning(&learning.skipped_warning()));
-        }
         // Silent if nothing was learned; rejected ones are listed with the learnings.
         if done.ended.validated > 0 {
             self.watch.tell(&RunEvent::Learned(&done.ended));

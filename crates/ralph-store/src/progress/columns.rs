@@ -2,8 +2,8 @@
 //! writes is an error that names it.
 
 use jiff::Timestamp;
-use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Row, RowIndex};
+use rusqlite::Row;
+use rusqlite::types::Type;
 
 pub(super) use ralph_model::format_timestamp as moment;
 
@@ -60,16 +60,6 @@ pub(super) fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> rusqlite::Resu
 
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str, column: &str) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(format!("the {column} ({error})")))
-}
-
-/// A column's value as text, whatever its type, with invalid bytes replaced.
-pub(super) fn lossy_at(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<String> {
-    Ok(match row.get_ref(column)? {
-        ValueRef::Null => String::new(),
-        ValueRef::Integer(number) => number.to_string(),
-        ValueRef::Real(number) => number.to_string(),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-    })
 }
 
 /// The error for a value that no version of ralph writes.

@@ -7,17 +7,17 @@ use ralph_model::{
     Candidate, Entropy, ExtractedLearning, Extraction, Facts, Learning, LearningId, LearningKind, LearningSource,
     LearningStatus,
 };
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json};
 use super::learning_changes::{resolve_merged, unite_tags, write_support};
-use super::learning_reading::{if_readable, read_learning};
+use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use super::learning_update::is_rated_by_person;
 use super::learning_warnings::note_warnings;
 use super::same_learning::{ComparedLearning, DuplicateKey, Paraphrase, keep_words};
-use super::{learning_of, learning_terms, tag_terms};
+use super::{learning_terms, normalized, tag_terms};
 use crate::StoreError;
 
 /// Tolerance for numbers that were added in a different order.
@@ -186,14 +186,14 @@ impl IncomingExtract<'_> {
                 "SELECT * FROM learnings
                  WHERE kind = ?1 AND task_type = ?2 AND status = 'promoted' AND superseded_by IS NULL
                        AND source IN ('extracted', 'imported')
-                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?3
+                       AND facts ->> '$.complexity' = ?3
                  ORDER BY seq LIMIT 1",
             )?
             .query_row(
                 [LearningKind::Estimate.word(), self.drawn.task_type.word(), complexity],
                 read_learning,
             );
-        if_readable(known)
+        known.optional()
     }
 
     /// Whether this run adds nothing to a learning.
@@ -304,7 +304,7 @@ impl IncomingExtract<'_> {
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
                                         source, source_loops, journal, status, reason, created_at, updated_at, task_type,
-                                        lesson, terms, tag_terms, facts)
+                                        normalized, terms, tag_terms, facts)
                  VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, ?6, 'extracted', ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15, ?16)
                  ON CONFLICT (id) DO NOTHING",
             )?
@@ -321,7 +321,7 @@ impl IncomingExtract<'_> {
                 rejection,
                 moment(self.now),
                 drawn.task_type.word(),
-                learning_of(&drawn.content),
+                normalized(&drawn.content),
                 learning_terms(&drawn.content, &drawn.tags),
                 to_json(&tag_terms(&drawn.tags))?,
                 to_json(&drawn.facts)?,

@@ -15,7 +15,7 @@ use super::learning_changes::{resolve_merged, unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::lifecycle::prune;
 use super::same_learning::{ComparedLearning, DuplicateKey, Paraphrase, keep_words, other_duplicate};
-use super::{learning_of, learning_terms, tag_terms};
+use super::{learning_terms, normalized, tag_terms};
 use crate::StoreError;
 
 /// Number of uses that the first success rate counts for.
@@ -262,7 +262,7 @@ impl Incoming<'_> {
 
     /// Returns another learning that has the words to which this one was changed since its last import.
     fn other_with_these_words(&self, known: &Learning) -> rusqlite::Result<Option<Learning>> {
-        if learning_of(&known.content) == learning_of(&self.learning.content) {
+        if normalized(&known.content) == normalized(&self.learning.content) {
             return Ok(None);
         }
         let mut reworded = known.clone();
@@ -295,7 +295,7 @@ impl Incoming<'_> {
             .prepare_cached(
                 "SELECT * FROM learnings INDEXED BY learnings_estimates
                  WHERE kind = 'estimate' AND task_type IS ?1
-                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?2
+                       AND facts ->> '$.complexity' = ?2
                  ORDER BY status = 'pruned', seq LIMIT 1",
             )?
             .query_row(
@@ -389,14 +389,14 @@ impl Incoming<'_> {
     fn write_rest(&self, next: &Learning, original: Option<&str>) -> rusqlite::Result<()> {
         self.transaction
             .prepare_cached(
-                "UPDATE learnings SET content = ?2, lesson = ?3, facts = ?4, foreign_id = ?5, original = ?6,
+                "UPDATE learnings SET content = ?2, normalized = ?3, facts = ?4, foreign_id = ?5, original = ?6,
                      first_use_count = ?7, first_success_rate = ?8, success_rate = ?9, status = ?10
                  WHERE id = ?1",
             )?
             .execute(params![
                 next.id.as_str(),
                 next.content,
-                learning_of(&next.content),
+                normalized(&next.content),
                 next.facts.as_ref().map(to_json).transpose()?,
                 next.foreign_id,
                 original,
@@ -465,7 +465,7 @@ impl Incoming<'_> {
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
                                         use_count, first_use_count, source, source_loops, status, reason, created_at,
-                                        updated_at, task_type, lesson, terms, tag_terms, facts, foreign_id, original)
+                                        updated_at, task_type, normalized, terms, tag_terms, facts, foreign_id, original)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
                          ?21)
                  ON CONFLICT (id) DO NOTHING",
@@ -487,7 +487,7 @@ impl Incoming<'_> {
                 // The unused period before pruning starts now.
                 moment(self.now),
                 learning.task_type.map(TaskType::word),
-                learning_of(&learning.content),
+                normalized(&learning.content),
                 learning_terms(&learning.content, &learning.tags),
                 to_json(&tag_terms(&learning.tags))?,
                 learning.facts.as_ref().map(to_json).transpose()?,

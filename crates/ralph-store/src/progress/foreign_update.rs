@@ -6,7 +6,7 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::foreign_learnings::{ForeignLearning, share};
-use super::learning_of;
+use super::normalized;
 
 /// Rates that differ by less are equal; two programs wrote them.
 const SAME_RATE: f64 = 1e-9;
@@ -45,7 +45,7 @@ impl LastImport {
             Some(at) => created(at) || created(known.created_at),
             None => created(known.created_at) || self.is_before(learning, known),
         };
-        is_as_old || learning_of(&learning.content) == learning_of(&known.content)
+        is_as_old || normalized(&learning.content) == normalized(&known.content)
     }
 
     fn time(&self, name: &str) -> Option<Timestamp> {

@@ -15,8 +15,6 @@ const NAMED: i64 = 5;
 pub struct Health {
     /// Missing tables and the first few faults that SQLite finds; empty if there are none.
     pub faults: Vec<String>,
-    /// Faults where only a learning has a value that its table does not allow, which affects nothing else.
-    pub unfit_learnings: Vec<String>,
     /// Whether all migrations known to this program were applied.
     pub up_to_date: bool,
     /// Whether it uses a write-ahead log.
@@ -70,13 +68,12 @@ impl Store {
     pub fn health(&self) -> Result<Health, StoreError> {
         let connection = &self.connection;
         let health = (|| {
-            let (faults, unfit_learnings) = faults(connection)?;
+            let faults = faults(connection, Depth::Quick)?;
             let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
             let log_bytes = std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len());
             let write_ahead = has_log(connection)? || header_says_wal(&self.path)?;
             Ok(Health {
                 faults,
-                unfit_learnings,
                 up_to_date: is_up_to_date(connection)?,
                 write_ahead,
                 file_system: FileSystem::of(&self.path),
@@ -103,11 +100,22 @@ fn is_unsafe(write_ahead: bool, file_system: FileSystem) -> bool {
     write_ahead && file_system == FileSystem::Network
 }
 
-/// The faults of a database: first damage and missing objects, then learnings with values that their table does not
-/// allow.
-pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
+/// How thoroughly a database is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    Quick,
+    /// Also compares every index with its table.
+    Full,
+}
+
+/// The faults of a database: missing objects, then damage.
+pub(crate) fn faults(connection: &Connection, depth: Depth) -> rusqlite::Result<Vec<String>> {
+    let check = match depth {
+        Depth::Quick => "quick_check",
+        Depth::Full => "integrity_check",
+    };
     let found: Vec<String> = connection
-        .prepare(&format!("PRAGMA quick_check({NAMED})"))?
+        .prepare(&format!("PRAGMA {check}({NAMED})"))?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let found = found.into_iter().filter(|fault| fault != "ok");
@@ -115,14 +123,7 @@ pub(crate) fn faults(connection: &Connection) -> rusqlite::Result<(Vec<String>, 
     let missing = missing
         .into_iter()
         .map(|(kind, name)| format!("{kind} {name} is missing"));
-    Ok(missing.chain(found).partition(|fault| !is_about_a_learning(fault)))
-}
-
-/// Whether a fault is only about a disallowed value in a learning: "NULL value in learnings.tags".
-fn is_about_a_learning(fault: &str) -> bool {
-    fault
-        .split_once(" in learnings")
-        .is_some_and(|(_, column)| column.is_empty() || column.starts_with('.'))
+    Ok(missing.chain(found).collect())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const LONGEST_OPERATOR: usize = 3;
 
 /// Words without case and punctuation, with operators as words. Learnings with the same result are duplicates.
 #[must_use]
-pub fn learning_of(content: &str) -> String {
+pub fn normalized(content: &str) -> String {
     let mut words = Vec::new();
     let mut has_letters = false;
     for line in content.lines() {
@@ -83,12 +83,12 @@ mod tests {
 
     #[track_caller]
     fn same(one: &str, other: &str) {
-        assert_eq!(learning_of(one), learning_of(other), "{one:?} and {other:?}");
+        assert_eq!(normalized(one), normalized(other), "{one:?} and {other:?}");
     }
 
     #[track_caller]
     fn different(one: &str, other: &str) {
-        assert_ne!(learning_of(one), learning_of(other), "{one:?} and {other:?}");
+        assert_ne!(normalized(one), normalized(other), "{one:?} and {other:?}");
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         ] {
             same("Run cargo test first", other);
         }
-        assert_eq!(learning_of("Größe ZÄHLT!"), "größe zählt");
+        assert_eq!(normalized("Größe ZÄHLT!"), "größe zählt");
     }
 
     #[test]
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn punctuation_alone_is_empty() {
         for text in ["", "!!!", "→", "== !=", "?!"] {
-            assert_eq!(learning_of(text), "", "{text:?}");
+            assert_eq!(normalized(text), "", "{text:?}");
         }
     }
 
     proptest! {
         #[test]
         fn normalization_is_idempotent(text in "([a-cA-C]|[=!<>+#*.,`\\- \n]|ä|→){0,20}") {
-            prop_assert_eq!(learning_of(&text.to_uppercase()), learning_of(&text));
-            prop_assert_eq!(learning_of(&format!(" ({text})\n")), learning_of(&text));
+            prop_assert_eq!(normalized(&text.to_uppercase()), normalized(&text));
+            prop_assert_eq!(normalized(&format!(" ({text})\n")), normalized(&text));
         }
     }
 }

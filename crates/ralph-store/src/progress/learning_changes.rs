@@ -8,15 +8,13 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json, word_at};
-use super::learning_checksum::STATUS_CHECKSUM;
-use super::learning_damage::{JudgeBatch, JudgedLearnings, refuse_damaged};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::learning_update::restart_counts;
 use super::same_learning::{DuplicateKey, Paraphrase, is_outdated, keep_words};
-use super::{learning_of, learning_terms, tag_terms};
+use super::{learning_terms, normalized, tag_terms};
 use crate::StoreError;
 
 /// Maximum length of a chain of merges.
@@ -106,6 +104,14 @@ pub enum ProposedLearning {
     Known(Learning),
 }
 
+/// Result of judging all learnings of one status.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JudgedLearnings {
+    pub judged: Vec<Learning>,
+    /// Skipped because they have no text.
+    pub empty: Vec<LearningId>,
+}
+
 /// A user's decision on learnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement<'a> {
@@ -191,12 +197,10 @@ impl Store {
         })
     }
 
-    /// Promotes or rejects learnings, all or none. Those that already have the status are left out of the result,
-    /// unless something other than ralph gave it to them.
+    /// Promotes or rejects learnings, all or none. Those that already have the status are left out of the result.
     ///
     /// # Errors
-    /// When a learning is missing or its text is damaged, an empty one would be promoted, or the database cannot be
-    /// written.
+    /// When a learning is missing, an empty one would be promoted, or the database cannot be written.
     pub fn judge_learnings(
         &mut self,
         ids: &[LearningId],
@@ -213,22 +217,17 @@ impl Store {
                 let learning = existing(transaction, id)?;
                 let stands_so = learning.status == status && learning.reason.as_deref() == reason;
                 let is_in_no_prompt = learning.superseded_by.is_some() || !learning.is_eligible();
-                // If the status was altered on disk, the user confirms it now, even if it stays the same.
-                let is_meant = stands_so && !STATUS_CHECKSUM.is_broken(transaction, id)?;
-                if is_meant && !(is_in_no_prompt && status == LearningStatus::Promoted) {
+                if stands_so && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
-                refuse_damaged(transaction, id, &[STATUS_CHECKSUM])?;
                 judge(transaction, &learning, (status, reason), now)?;
-                STATUS_CHECKSUM.accept(transaction, &learning.id)?;
                 changed.push(learning.id);
             }
             Ok(changed)
         })
     }
 
-    /// Promotes every validated learning. Damaged and empty ones are skipped, since a user who names no ids has not
-    /// seen them.
+    /// Promotes every validated learning. Empty ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing is promoted.
@@ -249,26 +248,24 @@ impl Store {
         Ok(done)
     }
 
-    /// Judges all learnings that match a condition. Damaged ones are skipped and reported, unreadable ones recorded.
+    /// Judges all learnings that match a condition, oldest first.
     pub(super) fn judge_all(
         &mut self,
         condition: &str,
         judge: impl Fn(&Transaction<'_>, Learning) -> Result<Learning, LearningTrouble>,
     ) -> Result<JudgedLearnings, LearningError> {
-        let (done, unreadable) = self.change_learnings(|transaction| {
-            let waiting = JudgeBatch::of(transaction, condition)?;
-            let sound = waiting.sound.into_iter();
-            let judged = sound
-                .map(|learning| judge(transaction, learning))
-                .collect::<Result<_, _>>()?;
-            let damaged = waiting.damaged;
-            let empty = Vec::new();
-            Ok((JudgedLearnings { judged, damaged, empty }, waiting.unreadable))
-        })?;
-        for error in unreadable {
-            self.sql(self.skip_unreadable::<()>(Err(error)))?;
-        }
-        Ok(done)
+        self.change_learnings(|transaction| {
+            let waiting: Vec<Learning> = transaction
+                .prepare_cached(&format!("SELECT * FROM learnings WHERE {condition} ORDER BY seq"))?
+                .query_map([], read_learning)?
+                .collect::<rusqlite::Result<_>>()?;
+            let judged = waiting.into_iter().map(|learning| judge(transaction, learning));
+            let judged = judged.collect::<Result<_, _>>()?;
+            Ok(JudgedLearnings {
+                judged,
+                empty: Vec::new(),
+            })
+        })
     }
 
     /// Restores pruned learnings, all or none. A merged learning becomes separate again: its texts and counts are
@@ -276,7 +273,7 @@ impl Store {
     /// promotes it.
     ///
     /// # Errors
-    /// When a learning is missing, not pruned or damaged, or the database cannot be written.
+    /// When a learning is missing or not pruned, or the database cannot be written.
     pub fn restore_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<Vec<Learning>, LearningError> {
         self.change_learnings(|transaction| {
             let mut restored = Vec::new();
@@ -286,7 +283,6 @@ impl Store {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPruned { id, status }.into());
                 }
-                refuse_damaged(transaction, id, &[])?;
                 let replaced_by = replaced_by(transaction, &learning)?;
                 let merged_into = learning.superseded_by.clone();
                 let status = pruned_from(transaction, id)?;
@@ -456,7 +452,7 @@ fn put(
     let rows = transaction
         .prepare_cached(
             "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,
-                                    source_loops, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
+                                    source_loops, status, created_at, updated_at, task_type, normalized, terms, tag_terms)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?13, '[]', ?14, ?8, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (id) DO NOTHING",
         )?
@@ -470,7 +466,7 @@ fn put(
             kind.first_success_rate(),
             moment(now),
             new.task_type.map(TaskType::word),
-            learning_of(&new.content),
+            normalized(&new.content),
             learning_terms(&new.content, &new.tags),
             to_json(&tag_terms(&new.tags))?,
             source.word(),

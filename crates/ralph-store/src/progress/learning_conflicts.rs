@@ -7,7 +7,6 @@ use rusqlite::{Transaction, params};
 use super::Store;
 use super::columns::{moment, word_at};
 use super::learning_changes::{existing, fetch, judge, mark_superseded};
-use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_review::is_unchanged;
 use crate::StoreError;
@@ -176,8 +175,6 @@ fn supersede(
     if leaving.superseded_by.as_ref() == Some(new) {
         return Ok(false);
     }
-    refuse_damaged(transaction, old, &[])?;
-    refuse_damaged(transaction, new, &[])?;
     mark_superseded(transaction, old, new, now)?;
     if staying.status != LearningStatus::Promoted {
         judge(transaction, &staying, (LearningStatus::Promoted, None), now)?;

@@ -53,9 +53,6 @@ pub enum LearningError {
     SupersededItself { id: LearningId, by: LearningId },
     #[error("{id} is {status}; only active and proposed learnings can supersede or be superseded")]
     IsOut { id: LearningId, status: LearningStatus },
-    /// A learning that was altered outside of ralph can only be repaired.
-    #[error("{id} does not match its checksum, so nothing was changed; `ralph learnings verify` shows how to fix it")]
-    Damaged { id: LearningId },
     #[error("{id} has no text, so it cannot be promoted; set one with `ralph learnings update {id} --content TEXT`")]
     NoText { id: LearningId },
     #[error(transparent)]

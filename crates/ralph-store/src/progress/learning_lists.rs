@@ -113,11 +113,7 @@ impl Store {
                 },
                 ":limit": limit.map_or(-1, i64::from),
             };
-            let mut learnings = Vec::new();
-            for learning in statement.query_map(parameters, read_learning)? {
-                learnings.extend(self.skip_unreadable(learning)?);
-            }
-            Ok(learnings)
+            statement.query_map(parameters, read_learning)?.collect()
         })();
         self.sql(found)
     }

@@ -1,7 +1,7 @@
 //! Queries for a few of many learnings: filters are applied before a row is read whole.
 
 use ralph_model::{LearningKind, TaskType};
-use rusqlite::ToSql;
+use rusqlite::{OptionalExtension, ToSql};
 
 use super::Store;
 use super::columns::{parsed, to_json};
@@ -84,7 +84,7 @@ impl Store {
             for number in numbers {
                 let mut parameters = asked.parameters();
                 parameters.push((":number", number));
-                docs.extend(self.skip_unreadable(statement.query_row(parameters.as_slice(), read_doc))?);
+                docs.extend(statement.query_row(parameters.as_slice(), read_doc).optional()?);
             }
             Ok(docs)
         })();

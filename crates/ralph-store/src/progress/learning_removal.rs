@@ -7,15 +7,14 @@ use ralph_model::{LearningId, LearningStatus};
 use rusqlite::{Row, Transaction};
 
 use super::Store;
-use super::columns::moment;
+use super::columns::{moment, word_at};
 use super::learning_changes::{existing, leave_merged};
-use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_error::LearningError;
 use crate::open::open_read_only;
 use crate::{StoreError, backup};
 
 /// SQL condition for learnings that are superseded by a missing one.
-pub(super) const REPLACED_BY_NOTHING: &str =
-    "superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)";
+const REPLACED_BY_NOTHING: &str = "superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)";
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeletedLearnings {
@@ -29,7 +28,7 @@ pub struct DeletedLearnings {
 
 /// Learnings whose superseding learning is missing.
 #[derive(Debug, Default)]
-pub(super) struct Released {
+struct Released {
     freed: Vec<LearningId>,
     rejected: Vec<LearningId>,
 }
@@ -60,16 +59,10 @@ impl Store {
         self.change_learnings(|transaction| {
             let mut done = DeletedLearnings::default();
             for id in ids {
-                let learning = existing(transaction, id);
-                if let Err(LearningTrouble::Learning(error)) = learning {
-                    return Err(error.into());
-                }
+                let learning = existing(transaction, id)?;
                 delete(transaction, id, now)?;
                 done.deleted.push(id.clone());
-                // An unreadable learning can still be deleted.
-                if let Ok(learning) = learning
-                    && learning.status == LearningStatus::Pruned
-                {
+                if learning.status == LearningStatus::Pruned {
                     leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
                 }
             }
@@ -145,30 +138,26 @@ fn delete(transaction: &Transaction<'_>, id: &LearningId, now: Timestamp) -> rus
 /// Handles learnings whose superseding learning is missing. Merged ones stay pruned and can be restored. Superseded
 /// ones do not become active again: they are rejected until a user decides otherwise. A learning that was rejected
 /// before keeps its reason.
-pub(super) fn release_replaced(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<Released> {
+fn release_replaced(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<Released> {
     let rejected = transaction
         .prepare_cached(&format!(
             "UPDATE learnings SET status = 'rejected', updated_at = ?1, superseded_by = NULL,
-                 reason = superseded_by || ' had taken its place, and is not there any more'
+                 reason = superseded_by || ' superseded it and was deleted'
              WHERE {REPLACED_BY_NOTHING} AND status NOT IN ('pruned', 'rejected') RETURNING id"
         ))?
-        .query_map([moment(now)], readable_id)?
-        .filter_map(Result::transpose)
+        .query_map([moment(now)], read_id)?
         .collect::<rusqlite::Result<_>>()?;
     let freed = transaction
         .prepare_cached(&format!(
             "UPDATE learnings SET superseded_by = NULL WHERE {REPLACED_BY_NOTHING} RETURNING id"
         ))?
-        .query_map([], readable_id)?
-        .filter_map(Result::transpose)
+        .query_map([], read_id)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(Released { freed, rejected })
 }
 
-/// Unreadable ids become `None`, so that they do not prevent other changes.
-fn readable_id(row: &Row<'_>) -> rusqlite::Result<Option<LearningId>> {
-    let id = row.get_ref(0)?.as_str().ok();
-    Ok(id.and_then(LearningId::parse))
+fn read_id(row: &Row<'_>) -> rusqlite::Result<LearningId> {
+    word_at(row, "id", LearningId::parse)
 }
 
 impl Clearing {

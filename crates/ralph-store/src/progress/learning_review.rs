@@ -5,8 +5,6 @@ use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::Store;
 use super::learning_changes::{existing, judge};
-use super::learning_checksum::{LearningChecksum, STATUS_CHECKSUM, TEXT_CHECKSUM};
-use super::learning_damage::refuse_damaged;
 use super::learning_error::LearningError;
 use super::learning_update::{change_words, reworded};
 
@@ -31,7 +29,7 @@ impl Store {
     /// Judges a learning as the user has seen it. If its text or status has changed since, nothing is decided.
     ///
     /// # Errors
-    /// When it is missing or damaged, another learning has the new words, an empty one would be promoted, the figures
+    /// When it is missing, another learning has the new words, an empty one would be promoted, the figures
     /// of an estimate cannot be read, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
@@ -44,11 +42,6 @@ impl Store {
             if !is_unchanged(&current, seen) {
                 return Ok(Judged::ChangedMeanwhile(current));
             }
-            let replaced_parts: &[LearningChecksum] = match verdict {
-                Verdict::Promote | Verdict::Reject(_) => &[STATUS_CHECKSUM],
-                Verdict::Reword(_) => &[TEXT_CHECKSUM, STATUS_CHECKSUM],
-            };
-            refuse_damaged(transaction, &seen.id, replaced_parts)?;
             let (judged, status) = match verdict {
                 Verdict::Promote => (current, (LearningStatus::Promoted, None)),
                 Verdict::Reject(reason) => (current, (LearningStatus::Rejected, Some(reason))),
@@ -59,9 +52,6 @@ impl Store {
                 }
             };
             judge(transaction, &judged, status, now)?;
-            for seal in replaced_parts {
-                seal.accept(transaction, &seen.id)?;
-            }
             Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
         })
     }

@@ -1,11 +1,11 @@
 //! Queries that retrieve learnings: by tag, by task, and with the features for ranking.
 
 use ralph_model::{Learning, LearningId, LearningStatus, TaskId};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{time_at, word_at};
-use super::learning_reading::{named, read_learning, read_text};
+use super::learning_reading::{read_learning, read_text};
 use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
@@ -115,14 +115,14 @@ impl Store {
                 let mut texts = Vec::new();
                 for number in numbers {
                     let found = statement.query_row(params![number, waiting.contains(number)], read_text);
-                    texts.extend(self.skip_unreadable(found)?.map(|text| (*number, text)));
+                    texts.extend(found.optional()?.map(|text| (*number, text)));
                 }
                 Ok(texts)
             });
         self.sql(texts)
     }
 
-    /// Returns the features of learnings, in the order of `numbers`. Missing and unreadable ones are skipped.
+    /// Returns the features of learnings, in the order of `numbers`. Missing ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -133,13 +133,13 @@ impl Store {
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| self.skip_unreadable(statement.query_row([number], read_doc)));
+                    .map(|number| statement.query_row([number], read_doc).optional());
                 found.collect::<rusqlite::Result<Vec<Option<LearningDoc>>>>()
             });
         Ok(self.sql(docs)?.into_iter().flatten().collect())
     }
 
-    /// Returns learnings in the order of `numbers`. Missing and unreadable ones are skipped.
+    /// Returns learnings in the order of `numbers`. Missing ones are skipped.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -150,7 +150,7 @@ impl Store {
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| self.skip_unreadable(statement.query_row([number], read_learning)));
+                    .map(|number| statement.query_row([number], read_learning).optional());
                 found.collect::<rusqlite::Result<Vec<Option<Learning>>>>()
             });
         Ok(self.sql(learnings)?.into_iter().flatten().collect())
@@ -158,10 +158,6 @@ impl Store {
 }
 
 pub(super) fn read_doc(row: &Row<'_>) -> rusqlite::Result<LearningDoc> {
-    named(row, doc(row))
-}
-
-fn doc(row: &Row<'_>) -> rusqlite::Result<LearningDoc> {
     let (terms, tag_terms) = text_and_tags(row.get_ref("terms")?.as_str()?);
     Ok(LearningDoc {
         number: row.get("seq")?,

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType};
-use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{OptionalExtension, Row};
 
 use super::Store;
-use super::columns::{number_at, time_at, unreadable, word_at, word_in};
+use super::columns::{number_at, time_at, word_at, word_in};
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
@@ -33,8 +32,6 @@ pub struct LearningStats {
     pub superseded: u64,
     /// All, by status.
     pub by_status: BTreeMap<LearningStatus, u64>,
-    /// Number of unreadable ones; no other figure includes them.
-    pub unreadable: u64,
 }
 
 struct Group {
@@ -47,22 +44,6 @@ struct Group {
     confidence: f64,
     success_rate: f64,
     updated_at: Timestamp,
-}
-
-impl From<&Learning> for Group {
-    fn from(learning: &Learning) -> Self {
-        Self {
-            status: learning.status,
-            is_superseded: learning.is_superseded(),
-            kind: learning.kind,
-            task_type: learning.task_type,
-            source: learning.source,
-            learnings: 1,
-            confidence: learning.confidence,
-            success_rate: learning.success_rate,
-            updated_at: learning.updated_at,
-        }
-    }
 }
 
 impl LearningStats {
@@ -102,7 +83,7 @@ impl LearningStats {
 }
 
 impl Store {
-    /// Returns the number of all learnings, readable or not.
+    /// Returns the number of all learnings.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -114,7 +95,7 @@ impl Store {
         self.sql(counted)
     }
 
-    /// Returns statistics. Unreadable learnings are counted separately, and recorded where a figure depends on them.
+    /// Returns statistics.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -126,17 +107,12 @@ impl Store {
             let mut statement = moment.prepare_cached(
                 "SELECT status, superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned') AS is_superseded, kind,
                         task_type, source, count(*) AS learnings, sum(confidence) AS confidence,
-                        sum(success_rate) AS success_rate, max(updated_at) AS updated_at,
-                        sum(typeof(confidence) <> 'real' OR typeof(success_rate) <> 'real') AS no_numbers
+                        sum(success_rate) AS success_rate, max(updated_at) AS updated_at
                  FROM learnings GROUP BY status, is_superseded, kind, task_type, source",
             )?;
             let mut groups = statement.query([])?;
             while let Some(row) = groups.next()? {
-                match read_group(row) {
-                    Ok(group) => stats.count(&group),
-                    Err(error @ rusqlite::Error::SqliteFailure(..)) => return Err(error),
-                    Err(_unreadable) => self.count_one_by_one(&moment, row, &mut stats)?,
-                }
+                stats.count(&read_group(row)?);
             }
             stats.divide();
             let most_used = moment
@@ -146,43 +122,13 @@ impl Store {
                          ORDER BY use_count DESC, seq LIMIT 1)",
                 )?
                 .query_row([], read_learning);
-            stats.most_used = self.skip_unreadable(most_used)?;
+            stats.most_used = most_used.optional()?;
             Ok(stats)
         })())
     }
-
-    /// Counts a group with at least one unreadable learning.
-    fn count_one_by_one(
-        &self,
-        connection: &Connection,
-        group: &Row<'_>,
-        stats: &mut LearningStats,
-    ) -> rusqlite::Result<()> {
-        let common =
-            ["status", "kind", "task_type", "source", "is_superseded"].map(|column| group.get::<_, Value>(column));
-        let common = common.into_iter().collect::<rusqlite::Result<Vec<_>>>()?;
-        let mut statement = connection.prepare_cached(
-            "SELECT * FROM learnings
-             WHERE status IS ?1 AND kind IS ?2 AND task_type IS ?3 AND source IS ?4
-                   AND (superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned')) IS ?5
-             ORDER BY seq",
-        )?;
-        let mut rows = statement.query(params_from_iter(common))?;
-        while let Some(row) = rows.next()? {
-            match self.skip_unreadable(read_learning(row))? {
-                Some(learning) => stats.count(&Group::from(&learning)),
-                None => stats.unreadable += 1,
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Returns an error if at least one learning of the group is unreadable.
 fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
-    if number_at(row, "no_numbers")? > 0 {
-        return Err(unreadable("a number is missing".to_owned()));
-    }
     Ok(Group {
         status: word_at(row, "status", LearningStatus::parse)?,
         is_superseded: row.get("is_superseded")?,

@@ -11,12 +11,10 @@ use serde::Serialize;
 use super::Store;
 use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
-use super::learning_checksum::{LearningChecksum, STATUS_CHECKSUM, TEXT_CHECKSUM};
-use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
 use super::same_learning::other_duplicate;
-use super::{learning_of, tag_terms};
+use super::{normalized, tag_terms};
 use crate::StoreError;
 
 /// `counted_since` for a reset before anything happened. It is not 0, which means that there was no reset.
@@ -78,14 +76,6 @@ impl LearningUpdate {
         Ok(new)
     }
 
-    /// The checksummed parts that the update sets anew: a new text confirms the words, and a new rate confirms the
-    /// status.
-    fn replaced_parts(&self) -> Vec<LearningChecksum> {
-        let words = self.content.is_some().then_some(TEXT_CHECKSUM);
-        let standing = (self.confidence.is_some() || self.success_rate.is_some()).then_some(STATUS_CHECKSUM);
-        words.into_iter().chain(standing).collect()
-    }
-
     /// The new success rate, if it changes. Counts of a strategy say nothing about a warning.
     fn rate(&self, old: &Learning, new: &Learning) -> Option<f64> {
         let is_warning = |learning: &Learning| learning.kind == LearningKind::Antipattern;
@@ -99,7 +89,7 @@ impl Store {
     /// Updates a learning. Its id, creation time and runs stay.
     ///
     /// # Errors
-    /// When the learning is missing or damaged, another learning has the new words, its facts belong to another kind,
+    /// When the learning is missing, another learning has the new words, its facts belong to another kind,
     /// the figures of an estimate cannot be read, or the database cannot be written.
     pub fn update_learning(
         &mut self,
@@ -109,7 +99,6 @@ impl Store {
     ) -> Result<Learning, LearningError> {
         self.change_learnings(|transaction| {
             let old = existing(transaction, id)?;
-            refuse_damaged(transaction, id, &update.replaced_parts())?;
             let new = update.of(&old)?;
             if new.kind != old.kind && old.facts.is_some() {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
@@ -118,9 +107,6 @@ impl Store {
             change_words(transaction, &old, &new, now)?;
             if let Some(rate) = update.rate(&old, &new) {
                 restart_counts(transaction, id, rate, now)?;
-            }
-            if update.content.is_some() {
-                TEXT_CHECKSUM.accept(transaction, id)?;
             }
             existing(transaction, id)
         })
@@ -225,7 +211,7 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
     transaction
         .prepare_cached(
             "UPDATE learnings SET kind = ?2, category = ?3, task_type = ?4, content = ?5, tags = ?6, confidence = ?7,
-                 lesson = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, facts = ?12
+                 normalized = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, facts = ?12
              WHERE id = ?1",
         )?
         .execute(params![
@@ -236,7 +222,7 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
             new.content,
             to_json(&new.tags)?,
             new.confidence,
-            learning_of(&new.content),
+            normalized(&new.content),
             words_of(new, &new.tags),
             to_json(&tag_terms(&new.tags))?,
             moment(now),

@@ -6,15 +6,15 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::moment;
+use super::learning_changes::JudgedLearnings;
 use super::learning_changes::existing;
-use super::learning_damage::{JudgedLearnings, refuse_damaged};
 use super::learning_error::LearningError;
 
 impl Store {
     /// Validates or rejects pending learnings; all of them if there are no ids. Returns those that were judged.
     ///
     /// # Errors
-    /// When a learning is missing, not pending or damaged, or the database cannot be written; then nothing changes.
+    /// When a learning is missing or not pending, or the database cannot be written; then nothing changes.
     pub fn validate_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<JudgedLearnings, LearningError> {
         if ids.is_empty() {
             return self.judge_all("status = 'pending'", |transaction, learning| {
@@ -29,7 +29,6 @@ impl Store {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPending { id, status }.into());
                 }
-                refuse_damaged(transaction, id, &[])?;
                 judged.judged.push(judge(transaction, learning, now)?);
             }
             Ok(judged)

@@ -1,95 +1,29 @@
-//! Verifies learnings: checksums, counts, references and search data. Whatever derives from other rows can be repaired;
-//! what a user wrote cannot.
+//! Verifies learnings: the integrity of the database, and use counts, which are recomputed from the journal and the
+//! injections.
 
-mod counters;
-mod derived;
-mod references;
+use std::collections::{BTreeSet, HashMap};
 
-use jiff::Timestamp;
-use ralph_model::{Learning, LearningStatus};
-use rusqlite::{Connection, Row};
+use ralph_model::{Learning, LearningId, LearningKind, counted_success_rate};
+use rusqlite::{Connection, Transaction, params};
 
 use super::Store;
-use super::learning_checksum::{ChecksumState, STATUS_CHECKSUM, TEXT_CHECKSUM, newest, update_checksums};
-use super::learning_reading::{AllowedTypes, UnreadableLearning};
+use super::columns::moment;
+use super::health::{Depth, faults};
+use super::learning_parts::IS_PART;
+use super::learning_reading::read_learning;
+use super::settle::IS_COUNTED;
 use crate::StoreError;
-use counters::Counters;
-use derived::Derived;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LearningFaultKind {
-    Unreadable,
-    /// A rate outside of 0 to 1.
-    OutOfRange,
-    /// An active learning without text.
-    NoText,
-    /// The text was altered.
-    Changed,
-    /// The status was altered.
-    Status,
-    /// Counts that differ from the journal.
-    Counters,
-    /// A reference to a missing row.
-    Reference,
-    /// A learning that is superseded by a missing one.
-    Replaced,
-    /// A duplicate of another learning.
-    Duplicate,
-    /// Learnings that supersede each other in a cycle.
-    Ring,
-    /// Search data that does not match the text.
-    Derived,
-}
+/// Tolerance for equal rates.
+const SAME: f64 = 1e-9;
 
-impl LearningFaultKind {
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unreadable => "unreadable",
-            Self::OutOfRange => "out_of_range",
-            Self::NoText => "no_text",
-            Self::Changed => "changed",
-            Self::Status => "standing",
-            Self::Counters => "counters",
-            Self::Reference => "reference",
-            Self::Replaced => "replaced",
-            Self::Duplicate => "duplicate",
-            Self::Ring => "ring",
-            Self::Derived => "derived",
-        }
-    }
-
-    /// Whether it can be repaired without asking a user.
-    #[must_use]
-    pub fn is_repairable(self) -> bool {
-        match self {
-            Self::Counters | Self::Reference | Self::Replaced | Self::Derived => true,
-            Self::Unreadable
-            | Self::OutOfRange
-            | Self::NoText
-            | Self::Changed
-            | Self::Status
-            | Self::Duplicate
-            | Self::Ring => false,
-        }
-    }
-}
-
-/// A problem with a learning.
+/// A problem with a learning, or with the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearningFault {
-    pub kind: LearningFaultKind,
-    /// The id; `None` if it concerns all of them.
-    pub id: Option<String>,
+    /// The learning whose counts differ from the journal; `None` for damage of the database.
+    pub id: Option<LearningId>,
     /// A sentence without a period.
     pub what: String,
-}
-
-/// What was found, and what remains after the repair.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RepairedLearnings {
-    pub found: Vec<LearningFault>,
-    pub left: Vec<LearningFault>,
 }
 
 impl Store {
@@ -98,125 +32,161 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn verify_learnings(&self) -> Result<Vec<LearningFault>, StoreError> {
-        let moment = self.begin_read();
-        let mut faults = self.sql(moment.and_then(|moment| examine(&moment)))?;
-        // This check takes the write lock briefly; without it the other problems are still reported.
-        faults.extend(derived::word_index(&self.connection).unwrap_or_default());
-        Ok(faults)
+        self.sql((|| {
+            let moment = self.begin_read()?;
+            let damage = faults(&moment, Depth::Full)?;
+            let damage = damage.into_iter().map(|what| LearningFault { id: None, what });
+            let miscounted = miscounted(&moment)?;
+            let miscounted = miscounted.iter().map(|(learning, counted)| LearningFault {
+                id: Some(learning.id.clone()),
+                what: counted.difference(learning),
+            });
+            Ok(damage.chain(miscounted).collect())
+        })())
     }
 
-    /// Repairs what needs no user: counts and search data are recomputed, dangling references removed. A learning that
-    /// is superseded by a missing one does not become active again: it is rejected.
+    /// Recomputes wrong counts and returns the ids of their learnings.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing is repaired.
-    pub fn repair_learnings(&mut self, now: Timestamp) -> Result<RepairedLearnings, StoreError> {
+    pub fn recount_learnings(&mut self) -> Result<Vec<LearningId>, StoreError> {
         self.write(|transaction| {
-            let mut found = examine(transaction)?;
-            found.extend(derived::word_index(transaction)?);
-            if !found.iter().any(|fault| fault.kind.is_repairable()) {
-                let left = found.clone();
-                return Ok(RepairedLearnings { found, left });
+            let mut recounted = Vec::new();
+            for (learning, counted) in miscounted(transaction)? {
+                counted.write(transaction, &learning.id)?;
+                recounted.push(learning.id);
             }
-            references::repair(transaction, now)?;
-            derived::repair(transaction)?;
-            counters::repair(transaction)?;
-            // Rows that were altered before the repair stay marked as altered.
-            update_checksums(transaction, newest(transaction)?)?;
-            let mut left = examine(transaction)?;
-            left.extend(derived::word_index(transaction)?);
-            Ok(RepairedLearnings { found, left })
+            Ok(recounted)
         })
     }
 }
 
-/// Checks each row, then the data derived from the rows.
-fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
-    let mut faults = Vec::new();
-    let counters = Counters::of(connection)?;
-    let mut derived = Derived::new(connection);
-    let allowed = AllowedTypes::of(connection)?;
+/// Learnings whose counts differ from the journal, with the right ones, oldest first.
+fn miscounted(connection: &Connection) -> rusqlite::Result<Vec<(Learning, Counts)>> {
+    let (injected, merged) = (injected(connection)?, merged(connection)?);
     let mut statement = connection.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
+    let mut wrong = Vec::new();
+    for learning in statement.query_map([], read_learning)? {
+        let learning = learning?;
+        let counts = Counts::of(&learning, &injected, &merged);
+        if !counts.are_of(&learning) {
+            wrong.push((learning, counts));
+        }
+    }
+    Ok(wrong)
+}
+
+/// The uses of a learning, and those of all learnings that were merged into it.
+#[derive(Debug, Clone, Default)]
+struct Uses {
+    uses: u32,
+    successes: u32,
+    /// When the last iteration that had it in the prompt ended, as the column stores it.
+    last: Option<String>,
+}
+
+/// The columns of a learning that follow from its uses.
+struct Counts {
+    use_count: u32,
+    successes: u32,
+    rate: f64,
+    last: Option<String>,
+}
+
+impl Counts {
+    fn of(learning: &Learning, injected: &HashMap<String, Uses>, merged: &HashMap<String, Vec<String>>) -> Self {
+        let mut sum = Uses::default();
+        let mut seen = BTreeSet::from([learning.id.as_str()]);
+        let mut open = vec![learning.id.as_str()];
+        while let Some(id) = open.pop() {
+            if let Some(part) = injected.get(id) {
+                sum.uses += part.uses;
+                sum.successes += part.successes;
+                sum.last = sum.last.max(part.last.clone());
+            }
+            let members = merged.get(id).into_iter().flatten().map(String::as_str);
+            open.extend(members.filter(|member| seen.insert(member)));
+        }
+        Self {
+            use_count: learning.first_use_count.saturating_add(sum.uses),
+            successes: sum.successes,
+            rate: match learning.kind {
+                LearningKind::Antipattern => learning.success_rate,
+                _ => counted_success_rate(learning.first_success_rate, sum.successes, sum.uses),
+            },
+            last: learning.last_used_at.map(moment).max(sum.last),
+        }
+    }
+
+    fn are_of(&self, learning: &Learning) -> bool {
+        self.use_count == learning.use_count
+            && self.successes == learning.successes
+            && (self.rate - learning.success_rate).abs() < SAME
+            && self.last == learning.last_used_at.map(moment)
+    }
+
+    fn difference(&self, learning: &Learning) -> String {
+        let last = self
+            .last
+            .as_deref()
+            .filter(|_| self.last != learning.last_used_at.map(moment));
+        format!(
+            "it counts {} uses, {} of them done, and a success rate of {:.3}; the journal says {}, {} and {:.3}{}",
+            learning.use_count,
+            learning.successes,
+            learning.success_rate,
+            self.use_count,
+            self.successes,
+            self.rate,
+            last.map(|last| format!("; and it was last injected {last}"))
+                .unwrap_or_default()
+        )
+    }
+
+    fn write(&self, transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<()> {
+        transaction
+            .prepare_cached(
+                "UPDATE learnings SET use_count = ?2, successes = ?3, success_rate = ?4, last_used_at = ?5 WHERE id = ?1",
+            )?
+            .execute(params![id.as_str(), self.use_count, self.successes, self.rate, self.last])
+            .map(drop)
+    }
+}
+
+/// Each iteration counts once per learning, however often its prompt had it; iterations that are not evidence do not
+/// count.
+fn injected(connection: &Connection) -> rusqlite::Result<HashMap<String, Uses>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT entry, count(*), sum(outcome = 'done'), max(journal.id), created_at FROM (
+                 SELECT DISTINCT entry, injections.journal AS shown_in
+                 FROM injections JOIN learnings ON learnings.id = entry
+                 WHERE injections.kind = 'learning' AND injections.reason = 'shown'
+                       AND injections.journal > counted_since)
+             JOIN journal ON journal.id = shown_in WHERE {IS_COUNTED} GROUP BY entry",
+        ))?
+        .query_map([], |row| {
+            let uses = Uses {
+                uses: row.get(1)?,
+                successes: row.get(2)?,
+                last: row.get(4)?,
+            };
+            Ok((row.get(0)?, uses))
+        })?
+        .collect()
+}
+
+/// Maps learnings to those merged into them. Superseded ones are not included.
+fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<String>>> {
+    let mut merged = HashMap::<String, Vec<String>>::new();
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT member.id, survivor.id FROM learnings AS member JOIN learnings AS survivor
+             ON survivor.id = member.superseded_by
+         WHERE {IS_PART}",
+    ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        match allowed.read(row) {
-            Ok(learning) => {
-                faults.extend(changed(row, &learning)?);
-                faults.extend(numbers(&learning));
-                faults.extend(no_text(&learning));
-                faults.extend(counters.fault(&learning));
-                faults.extend(derived.fault(row, &learning)?);
-            }
-            Err(error) => match UnreadableLearning::in_error(&error) {
-                Some(learning) => faults.push(unreadable(learning)),
-                None => return Err(error),
-            },
-        }
-        derived.count(row)?;
+        merged.entry(row.get(1)?).or_default().push(row.get(0)?);
     }
-    faults.extend(references::faults(connection)?);
-    faults.extend(derived.finish()?);
-    Ok(faults)
-}
-
-fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> LearningFault {
-    LearningFault {
-        kind,
-        id: Some(learning.id.to_string()),
-        what,
-    }
-}
-
-/// Rows of an older version have no checksum until the next writes.
-fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Vec<LearningFault>> {
-    let mut faults = Vec::new();
-    for (seal, kind, what) in [
-        (
-            TEXT_CHECKSUM,
-            LearningFaultKind::Changed,
-            "its text does not match its checksum, so something other than ralph has changed it",
-        ),
-        (
-            STATUS_CHECKSUM,
-            LearningFaultKind::Status,
-            "its status, confidence or origin does not match its checksum, so something other than ralph has changed it",
-        ),
-    ] {
-        if seal.state(row)? == ChecksumState::Broken {
-            faults.push(fault_of(kind, learning, what.to_owned()));
-        }
-    }
-    Ok(faults)
-}
-
-fn numbers(learning: &Learning) -> Option<LearningFault> {
-    let is_share = |number: f64| (0.0..=1.0).contains(&number);
-    let name = if !is_share(learning.confidence) {
-        format!("its confidence is {}", learning.confidence)
-    } else if !is_share(learning.first_success_rate) {
-        format!("its first success rate is {}", learning.first_success_rate)
-    } else if !is_share(learning.success_rate) {
-        format!("its success rate is {}", learning.success_rate)
-    } else {
-        return None;
-    };
-    let what = format!("{name}, which is not between 0 and 1");
-    Some(fault_of(LearningFaultKind::OutOfRange, learning, what))
-}
-
-fn no_text(learning: &Learning) -> Option<LearningFault> {
-    let is_empty = learning.status == LearningStatus::Promoted && !learning.has_text();
-    is_empty.then(|| {
-        let what = "it is active but has no text, so it is never injected";
-        fault_of(LearningFaultKind::NoText, learning, what.to_owned())
-    })
-}
-
-/// Identifies an unreadable row by whatever it has as id.
-fn unreadable(learning: &UnreadableLearning) -> LearningFault {
-    LearningFault {
-        kind: LearningFaultKind::Unreadable,
-        id: Some(learning.id.clone()),
-        what: format!("it cannot be read: {}", learning.why),
-    }
+    Ok(merged)
 }

@@ -4,12 +4,12 @@
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId};
-use rusqlite::{Connection, Row, Transaction, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, word_at, word_in};
 use super::learning_changes::{unite, unite_tags, write_support};
-use super::learning_reading::{if_readable, read_learning};
+use super::learning_reading::read_learning;
 use super::learning_terms::words_beside;
 use super::learning_warnings::take_warnings;
 use crate::StoreError;
@@ -214,12 +214,12 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
     Ok(merged)
 }
 
-/// Returns a learning if it is readable and currently may be merged.
+/// Returns a learning if it currently may be merged.
 fn mergeable(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     let found = transaction
         .prepare_cached(&format!("SELECT * FROM learnings WHERE id = ?1 AND {MERGEABLE}"))?
         .query_row([id.as_str()], read_learning);
-    if_readable(found)
+    found.optional()
 }
 
 /// Takes over texts and support of another learning.

@@ -25,9 +25,7 @@ mod journal_terms;
 mod knowledge_log;
 mod learning;
 mod learning_changes;
-mod learning_checksum;
 mod learning_conflicts;
-mod learning_damage;
 mod learning_error;
 mod learning_lists;
 mod learning_parts;
@@ -81,7 +79,6 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::guard::Guard;
 use crate::{PlaceRef, StoreError, Wait, migrate, open, owner};
-use learning_reading::SkippedLearnings;
 
 pub use authorship::{AgentNote, LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
@@ -93,7 +90,7 @@ pub use extracted_learnings::Taught;
 pub use feature_error::FeatureError;
 pub use features::{DeletedFeature, TasksOfFeature};
 pub use foreign_learnings::{ForeignLearning, ForeignLearningStatus, ImportOutcome, ImportedLearning};
-pub(crate) use health::faults;
+pub(crate) use health::{Depth, faults};
 pub use health::{Health, RecordCounts};
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
@@ -101,23 +98,20 @@ pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalDoc;
 pub use journal_terms::{encode_term, journal_terms};
 pub use knowledge_log::{KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion};
-pub use learning::learning_of;
-pub use learning_changes::{AddedLearning, Judgement, NewLearning, ProposedLearning};
-pub use learning_checksum::ChecksumReport;
+pub use learning::normalized;
+pub use learning_changes::{AddedLearning, JudgedLearnings, Judgement, NewLearning, ProposedLearning};
 pub use learning_conflicts::{ConflictDecision, Holds};
-pub use learning_damage::JudgedLearnings;
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Place, Showing};
 pub use learning_prune::PruneFilter;
 pub use learning_query::{LearningQuery, LearningStrength};
-pub use learning_reading::UnreadableLearning;
 pub use learning_removal::{Cleared, Clearing, DeletedLearnings};
 pub use learning_review::{Judged, Verdict};
 pub use learning_search::LearningDoc;
 pub use learning_stats::LearningStats;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use learning_update::{LearningUpdate, LearningVersion};
-pub use learning_verify::{LearningFault, LearningFaultKind, RepairedLearnings};
+pub use learning_verify::LearningFault;
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
 pub use metrics::HardFailureQuery;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
@@ -157,7 +151,6 @@ pub struct Store {
     wait: Wait,
     /// None for a database that was opened read-only.
     guard: Option<Guard>,
-    passed_over: SkippedLearnings,
     author: Author,
 }
 
@@ -244,7 +237,6 @@ impl Store {
             path: path.to_owned(),
             wait,
             guard: Some(guard),
-            passed_over: SkippedLearnings::default(),
             author: Author::RALPH,
         }
     }
@@ -255,7 +247,6 @@ impl Store {
             path: path.to_owned(),
             wait: Wait::Brief,
             guard: None,
-            passed_over: SkippedLearnings::default(),
             author: Author::RALPH,
         }
     }
@@ -317,10 +308,8 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let newest = learning_checksum::newest(&transaction)?;
         let value = work(&transaction)?;
         authorship::sign(&transaction, &self.author)?;
-        learning_checksum::update_checksums(&transaction, newest)?;
         if let Some(guard) = &self.guard {
             guard.check().map_err(rusqlite::Error::from)?;
         }

@@ -83,13 +83,7 @@ impl Store {
         let finished_tasks = self.sql(finished_tasks(&snapshot, Which::ToReview))?;
         let learnings = snapshot
             .prepare_cached(&format!("SELECT * {WAITING_LEARNINGS} ORDER BY seq DESC"))
-            .and_then(|mut statement| {
-                let mut learnings = Vec::new();
-                for learning in statement.query_map([], read_learning)? {
-                    learnings.extend(self.skip_unreadable(learning)?);
-                }
-                Ok(learnings)
-            });
+            .and_then(|mut statement| statement.query_map([], read_learning)?.collect());
         let learnings = self.sql(learnings)?;
         Ok(Review {
             failed_tasks,

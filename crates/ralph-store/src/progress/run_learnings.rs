@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ralph_model::{EligibilityRule, Learning, LearningKind, Signature, TaskType};
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::learning_reading::{read_learning, read_text};
@@ -96,7 +96,7 @@ impl Store {
                     continue;
                 }
                 let seq: i64 = row.get("seq")?;
-                let learning = self.skip_unreadable(learning.query_row([seq], read_learning))?;
+                let learning = learning.query_row([seq], read_learning).optional()?;
                 // The index does not cover empty texts.
                 let place = if stands && learning.as_ref().is_none_or(Learning::has_text) {
                     &mut found.standing
@@ -211,7 +211,7 @@ impl Store {
             let mut texts = Vec::new();
             for number in numbers {
                 let found = statement.query_row(params![number, task_type.map(TaskType::word)], read_text);
-                texts.extend(self.skip_unreadable(found)?.map(|text| (*number, text)));
+                texts.extend(found.optional()?.map(|text| (*number, text)));
             }
             Ok(texts)
         });
@@ -231,11 +231,8 @@ impl Store {
                 "ORDER BY seq DESC LIMIT ?2"
             ))
             .and_then(|mut statement| {
-                let mut learnings = Vec::new();
-                for learning in statement.query_map(params![signature.as_str(), most], read_learning)? {
-                    learnings.extend(self.skip_unreadable(learning)?);
-                }
-                Ok(learnings)
+                let known = statement.query_map(params![signature.as_str(), most], read_learning)?;
+                known.collect()
             });
         self.sql(found)
     }

@@ -6,17 +6,17 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::learning_changes::{fetch, resolve_merged};
-use super::learning_of;
-use super::learning_reading::{if_readable, read_learning};
+use super::learning_reading::read_learning;
+use super::normalized;
 use crate::StoreError;
 
 /// Condition for a learning with the same words and kind. Texts without any words are compared literally.
-const SAME_WORDS: &str = "lesson = ?1 AND kind = ?2 AND (?1 <> '' OR content = ?3)";
+const SAME_WORDS: &str = "normalized = ?1 AND kind = ?2 AND (?1 <> '' OR content = ?3)";
 
 /// Result of the search for a learning that a new one paraphrases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Paraphrase {
-    /// That learning, if any, and its text at the time of the comparison, as [`learning_of`] writes it.
+    /// That learning, if any, and its text at the time of the comparison, as [`normalized`] writes it.
     other: Option<(Which, String)>,
     as_of: Option<LearningsState>,
 }
@@ -67,7 +67,7 @@ impl Paraphrase {
     #[must_use]
     pub fn known(id: LearningId, content: &str) -> Self {
         Self {
-            other: Some((Which::Known(id), learning_of(content))),
+            other: Some((Which::Known(id), normalized(content))),
             as_of: None,
         }
     }
@@ -76,7 +76,7 @@ impl Paraphrase {
     #[must_use]
     pub fn earlier(place: usize, content: &str) -> Self {
         Self {
-            other: Some((Which::Earlier(place), learning_of(content))),
+            other: Some((Which::Earlier(place), normalized(content))),
             as_of: None,
         }
     }
@@ -132,8 +132,7 @@ impl DuplicateKey<'_> {
         known.map(|known| resolve_merged(transaction, known)).transpose()
     }
 
-    /// Like [`known`](Self::known), without resolving merges. An unreadable learning does not match, so that what is
-    /// reported again is not lost with it.
+    /// Like [`known`](Self::known), without resolving merges.
     pub(super) fn unmerged(&self, connection: &Connection) -> rusqlite::Result<Option<Learning>> {
         let known = connection
             .prepare_cached(&format!(
@@ -143,14 +142,14 @@ impl DuplicateKey<'_> {
             ))?
             .query_row(
                 params![
-                    learning_of(self.content),
+                    normalized(self.content),
                     self.kind.word(),
                     self.content,
                     self.task_type.map(TaskType::word),
                 ],
                 read_learning,
             );
-        if_readable(known)
+        known.optional()
     }
 
     /// Returns the paraphrased learning, if it is still active and has not changed since the comparison.
@@ -163,7 +162,7 @@ impl DuplicateKey<'_> {
         Ok(known.filter(|known| {
             let fits = known.task_type.is_none() || self.task_type.is_none() || known.task_type == self.task_type;
             fits && known.kind == self.kind
-                && learning_of(&known.content) == meant.says
+                && normalized(&known.content) == meant.says
                 && known.superseded_by.is_none()
                 && !matches!(known.status, LearningStatus::Rejected | LearningStatus::Pruned)
         }))
@@ -225,7 +224,7 @@ impl Store {
         if learning.kind != LearningKind::Strategy || has_own_record {
             return Ok(false);
         }
-        let said = learning_of(&learning.content);
+        let said = normalized(&learning.content);
         if said.is_empty() {
             return Ok(false);
         }
@@ -264,7 +263,7 @@ pub(super) fn other_duplicate(transaction: &Transaction<'_>, new: &Learning) -> 
         ))?
         .query_row(
             params![
-                learning_of(&new.content),
+                normalized(&new.content),
                 new.kind.word(),
                 new.content,
                 new.task_type.map(TaskType::word),

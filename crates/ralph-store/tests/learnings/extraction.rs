@@ -634,12 +634,3 @@ fn runs_await_extraction_until_it_is_recorded() {
     bench.teach(two.as_str(), &[], Promote::Auto);
     assert_eq!(bench.store.runs_without_extraction(9, None).unwrap(), [one]);
 }
-
-#[test]
-fn damaged_estimate_does_not_block_extraction() {
-    let mut bench = Bench::new();
-    bench.teach("run-1", &[estimate(5)], Promote::Auto);
-    bench.sql("UPDATE learnings SET facts = '{', lesson = 'else', content = 'else'");
-    let again = bench.teach("run-2", &[estimate(5)], Promote::Auto);
-    assert_eq!(again, counts(1, 1, 0, 1, 0));
-}

@@ -137,58 +137,6 @@ fn learnings_of_other_task_types_are_counted() {
 }
 
 #[test]
-fn unreadable_learning_is_skipped_and_reported_once() {
-    let mut bench = Bench::new().with_known(&[
-        changed(1, Strategy, |it| it.confidence = 0.9),
-        changed(2, Strategy, |it| it.confidence = 0.8),
-        changed(3, Strategy, |it| it.confidence = 0.7),
-        changed(4, Antipattern, |_| ()),
-        changed(5, Antipattern, |_| ()),
-    ]);
-    let signature = Signature::new(7);
-    bench.sql(&format!(
-        "UPDATE learnings SET tags = 'not json' WHERE seq IN (1, 4);
-         INSERT INTO learning_signatures (signature, learning) VALUES ('{signature}', 4), ('{signature}', 5);"
-    ));
-    let contents = |learnings: Vec<Learning>| -> Vec<String> { learnings.into_iter().map(|it| it.content).collect() };
-    let known = bench.store.run_learnings(Strategy, Some(TaskType::BugFix), 0.5, 2);
-    assert_eq!(contents(known.unwrap().standing), ["learning 2", "learning 3"]);
-    assert_eq!(
-        contents(bench.store.learnings_warning_of(&signature, 5).unwrap()),
-        ["learning 5"]
-    );
-    assert_eq!(
-        contents(bench.store.learnings_numbered(&[1, 2]).unwrap()),
-        ["learning 2"]
-    );
-    assert_eq!(bench.listed(&LearningFilter::default()).len(), 3);
-    let ids = |bench: &Bench| -> Vec<String> {
-        let unreadable = bench.store.newly_unreadable_learnings().into_iter();
-        unreadable.map(|learning| learning.id).collect()
-    };
-    let named = [1, 4].map(|number| ralph_model::LearningId::new(number).to_string());
-    assert_eq!(ids(&bench), named);
-    assert_eq!(contents(bench.store.learnings_numbered(&[1]).unwrap()), [""; 0]);
-    assert_eq!(ids(&bench), [""; 0], "reported already");
-    let error = bench
-        .store
-        .learning(&ralph_model::LearningId::new(1))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains(&named[0]) && error.contains("`ralph learnings verify`"),
-        "{error}"
-    );
-    // A repeated learning is stored even if the row with the same words is unreadable.
-    bench.learn(1, &["learning 4"]);
-    assert!(
-        bench
-            .listed(&LearningFilter::default())
-            .contains(&"learning 4".to_owned())
-    );
-}
-
-#[test]
 fn warnings_are_found_by_failure_signature() {
     let bench = Bench::new().with_known(&[changed(1, Antipattern, |_| ()), changed(2, Antipattern, |_| ())]);
     let signature = Signature::new(7);

@@ -1,9 +1,7 @@
 //! Tests of user actions on learnings, and of their maintenance.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-mod checksums;
 mod conflicts;
-mod damage;
 mod extraction;
 mod importing;
 mod known;

@@ -81,11 +81,7 @@ pub(crate) fn prompt_for(
     (config, chosen): (&Config, &Chosen),
 ) -> Result<Prompt, CommandError> {
     let materials = match store {
-        Some(store) => {
-            let materials = Materials::gather(store, task, None, context.clock().now())?;
-            context.warn_of_unreadable(store);
-            materials
-        }
+        Some(store) => Materials::gather(store, task, None, context.clock().now())?,
         None => Materials::of_new(task),
     };
     let scratchpad = context.scratchpad().read()?;

@@ -57,7 +57,6 @@ struct Status {
     /// Pairs of conflicting learnings; none if there are too many learnings to compare here.
     conflicts: Option<usize>,
     /// Learnings that cannot be read.
-    unreadable: usize,
     look: Option<LastSeen>,
     features: Vec<Feature>,
     /// Problems with the recorded prompts since the last look.
@@ -92,7 +91,6 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     let conflicts = store.as_ref().map_or(Ok(Some(0)), conflict_count)?;
     let status = Status {
         conflicts,
-        unreadable: store.as_ref().map_or(Ok(0), unreadable)?,
         next: match database {
             Database::AnotherTools => "ralph import refound --dry-run    # preview what can be imported".to_owned(),
             Database::OursOrNone => next(context, &notes, overview.as_ref(), conflicts),
@@ -167,14 +165,6 @@ fn conflict_count(store: &Store) -> Result<Option<usize>, CommandError> {
         true => Ok(None),
         false => Ok(Some(conflicts(store)?.len())),
     }
-}
-
-/// How many learnings cannot be read. If there are too many to check, only those already read count.
-fn unreadable(store: &Store) -> Result<usize, CommandError> {
-    if store.count_learnings()? <= u64::from(MAX_COMPARED) {
-        store.note_unreadable_learnings()?;
-    }
-    Ok(store.newly_unreadable_learnings().len())
 }
 
 fn next(context: &Context<'_>, notes: &NoteCounts, overview: Option<&Overview>, conflicts: Option<usize>) -> String {
@@ -259,11 +249,6 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     let interrupted = status.interrupted_rollbacks.iter();
     let interrupted = interrupted.map(|(what, command)| format!("{what} was interrupted; finish it with `{command}`"));
     lines.extend(titled("Rollback", interrupted));
-    if status.unreadable > 0 {
-        let learnings = count(status.unreadable, "learning", "learnings");
-        let line = format!("{learnings} cannot be read; run `ralph learnings verify` to see how to fix this");
-        lines.push(("Damaged", line));
-    }
     lines.extend(features(&status.features, named));
     let none_yet = status.notes.counted.is_empty().then(|| "none yet".to_owned());
     let notes = status.notes.counted.iter().cloned().chain(none_yet);
@@ -320,7 +305,6 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "last_look": status.look.as_ref().map(|look| format_timestamp(look.at)),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
         "contradictions": status.conflicts,
-        "unreadable_learnings": status.unreadable,
         "prompt_warnings": status.prompts,
         "interrupted_rollbacks": status.interrupted_rollbacks.iter().map(|(_, command)| command).collect::<Vec<_>>(),
         "features": status.features,

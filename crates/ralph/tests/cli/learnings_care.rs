@@ -116,7 +116,6 @@ fn stats_count_learnings() {
             "byStatus": { "pending": 0, "validated": 0, "rejected": 1, "promoted": 2, "pruned": 0 },
             "superseded": 0,
             "staging": { "total": 1, "pending": 0, "validated": 0, "rejected": 1 },
-            "unreadable": 0,
         })
     );
 }
@@ -391,13 +390,6 @@ fn learning_without_text_cannot_be_promoted() {
 fn active_learning_without_text_is_not_injected() {
     let (env, id) = without_text();
     set_status(&env, &id, "promoted");
-    assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
-    exit 1
-    --- stdout
-    learn-89025cc1: it is active but has no text, so it is never injected; `ralph learnings update learn-89025cc1 --content TEXT` sets one, `ralph learnings delete learn-89025cc1` deletes it
-    --- stderr
-    Error: 1 problem with the learnings
-    ");
     let fix = task(&env, "Fix failing login tests");
     let prompt = env.ok(["prompt", &fix]);
     assert!(!prompt.contains("Proven Strategies"), "{prompt}");
@@ -433,37 +425,25 @@ fn faults_are_reported_and_repaired() {
     assert_snapshot!(verified, @"
     exit 1
     --- stdout
-    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; `ralph learnings verify --fix` repairs it
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; `ralph learnings verify --fix` recounts it
     --- stderr
     Error: 1 problem with the learnings
-    Hint: `ralph learnings verify --fix` repairs what can be derived
     ");
     let doctor = env.ralph(["doctor"]).run().stdout;
     assert!(
-        doctor.contains("1 problem with the learnings") && doctor.contains("`ralph learnings verify` shows them"),
+        doctor.contains("1 problem with the learnings")
+            && doctor.contains("`ralph learnings verify --fix` recounts their uses"),
         "{doctor}"
     );
     assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
     exit 0
     --- stdout
-    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; repaired
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; recounted
     ");
     assert_eq!(
         env.ok(["learnings", "verify"]),
         "2 learnings checked, no problems found.\n"
     );
-    let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
-    let replaced = "UPDATE learnings SET superseded_by = 'learn-00000077' WHERE id = ?1";
-    connection.execute(replaced, [&ids[0]]).unwrap();
-    let reworded = "UPDATE learnings SET content = 'Never run the migrations' WHERE id = ?1";
-    connection.execute(reworded, [&ids[1]]).unwrap();
-    drop(connection);
-    assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
-    exit 0
-    --- stdout
-    learn-1c9756ce: its normalized words do not match its text; repaired: search terms match its current text, see `ralph learnings show learn-1c9756ce`
-    learn-89025cc1: the learning that supersedes it is missing; repaired: rejected it; undo with `ralph learnings promote learn-89025cc1`
-    ");
 }
 
 #[test]

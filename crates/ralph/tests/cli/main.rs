@@ -32,8 +32,6 @@ mod learnings;
 mod learnings_at_once;
 mod learnings_care;
 mod learnings_query;
-mod learnings_unreadable;
-mod learnings_wrong_types;
 mod list;
 mod man;
 mod memory_init;

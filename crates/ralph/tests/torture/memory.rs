@@ -75,7 +75,7 @@ fn assert_remembered(work: &Work) {
     );
     none_of(
         "learnings that are there twice",
-        "SELECT max(seq) FROM learnings GROUP BY source, lesson HAVING count(*) > 1",
+        "SELECT max(seq) FROM learnings GROUP BY source, normalized HAVING count(*) > 1",
     );
     none_of(
         "learnings that are not judged by what came of them",

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use ralph_model::{
     ExtractedLearning, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType, first_line,
 };
-use ralph_store::learning_of;
+use ralph_store::normalized;
 
 use crate::failures::{AVOID, known_failure};
 use crate::text_category::leading_text;
@@ -87,7 +87,7 @@ fn failure_of(error: &PastError) -> Option<(FailureKey, String)> {
     let words = leading_text(first_line(&error.text))?;
     let key = match &error.signature {
         Some(signature) => FailureKey::Signature(signature.clone()),
-        None => FailureKey::Words(learning_of(&words)),
+        None => FailureKey::Words(normalized(&words)),
     };
     Some((key, words))
 }

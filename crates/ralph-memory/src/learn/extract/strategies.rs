@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use ralph_model::{ExtractedLearning, Facts, LearningKind, PastIteration, TaskType};
-use ralph_store::learning_of;
+use ralph_store::normalized;
 
 use crate::similarity::{LearningFeatures, Neighbours};
 use crate::text_category::{Category, category_of, leading_text};
@@ -125,7 +125,7 @@ fn used<'h>(successes: &[&'h PastIteration]) -> Vec<Approach<'h>> {
     for iteration in successes {
         let mut counted = BTreeSet::new();
         for (content, is_explicit) in approaches(iteration) {
-            let learning = learning_of(&content);
+            let learning = normalized(&content);
             // Empty texts cannot be compared.
             if learning.is_empty() {
                 continue;

@@ -128,7 +128,7 @@ fn user_rate_restarts_counting() {
         shown: vec![id(1)],
         ..Told::once(Outcome::Done, "")
     });
-    assert_eq!(story.bench.store.repair_learnings(at(90)).unwrap().left, []);
+    story.assert_sound();
     let used = story.get(1);
     assert_eq!((used.use_count, used.uses_here(), used.successes), (4, 1, 1));
     assert!((used.success_rate - 0.5).abs() < 1e-9, "(5 · 0.4 + 1) / 6: {used:?}");
@@ -220,7 +220,7 @@ fn deleting_a_successor_rejects_the_superseded_learning() {
             (replaced.status, replaced.reason.as_deref(), replaced.superseded_by),
             (
                 LearningStatus::Rejected,
-                Some("learn-00000001 had taken its place, and is not there any more"),
+                Some("learn-00000001 superseded it and was deleted"),
                 None
             )
         );

@@ -16,7 +16,7 @@ use crate::progress::learning_changes::{unite_tags, words_of};
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use crate::progress::learning_warnings::note_warnings;
 use crate::progress::same_learning::{DuplicateKey, keep_words};
-use crate::progress::{learning_of, learning_terms, tag_terms};
+use crate::progress::{learning_terms, normalized, tag_terms};
 
 /// Stores the learnings of an iteration and returns how many of them are new.
 pub(super) fn put(
@@ -143,7 +143,7 @@ pub(super) fn validate_pending(transaction: &Transaction<'_>, settlement: &Settl
     Ok(())
 }
 
-/// The columns that validation needs. Tags are not read: an unreadable one must not prevent the settlement.
+/// The columns that validation needs.
 struct PendingLearning {
     seq: i64,
     kind: LearningKind,
@@ -316,7 +316,7 @@ impl ReportedLearning<'_> {
             .transaction
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
-                                        source, source_loops, task, journal, status, reason, created_at, updated_at, task_type, lesson, terms,
+                                        source, source_loops, task, journal, status, reason, created_at, updated_at, task_type, normalized, terms,
                                         tag_terms)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'sigil', ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17)
                  ON CONFLICT (id) DO NOTHING",
@@ -336,7 +336,7 @@ impl ReportedLearning<'_> {
                 rejection,
                 moment(row.created_at),
                 row.task_type.word(),
-                learning_of(&learning.content),
+                normalized(&learning.content),
                 learning_terms(&learning.content, &learning.tags),
                 to_json(&tag_terms(&learning.tags))?,
             ])?;

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use ralph_loop::is_disk_full;
 use ralph_model::{count, size};
-use ralph_store::{
-    Backups, DatabasePlace, Health, LearningFault, LearningFaultKind, LogReset, RecordCounts, Store, StoreError, Wait,
-};
+use ralph_store::{Backups, DatabasePlace, Health, LearningFault, LogReset, RecordCounts, Store, StoreError, Wait};
 
 use super::finding::{Finding, Fix, Report};
 use super::{DoctorContext, writable};
@@ -45,7 +43,7 @@ pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(
     let inspect = || Store::open_read_only(&place).and_then(|store| store.map(|store| store.health()).transpose());
     let mut checked = inspect();
     let is_whole = |health: &Option<Health>| {
-        let faults = |health: &Health| health.faults.len() + health.unfit_learnings.len();
+        let faults = |health: &Health| health.faults.len();
         health.as_ref().is_none_or(|health| faults(health) == 0)
     };
     if !checked.as_ref().is_ok_and(is_whole) {
@@ -109,7 +107,7 @@ fn check_health(report: &mut Report, place: &DatabasePlace, shown: &str, health:
                 .remedy("make it and its folder writable, or ask their owner"),
         );
     }
-    if report.findings.len() == before && health.unfit_learnings.is_empty() {
+    if report.findings.len() == before {
         let changes = usize::try_from(health.recorded_changes).unwrap_or(usize::MAX);
         // Earlier versions of a knowledge entry are files next to it.
         let changes = count(changes, "change", "changes");
@@ -137,49 +135,33 @@ fn is_log_kept(path: &Path) -> bool {
 /// What `learnings verify` would find, or why that is unknown.
 fn check_learnings(report: &mut Report, path: &Path, shown: &str, health: &Health) {
     let checked = match health.faults.is_empty() && health.up_to_date {
-        true => faults_of_learnings(path),
-        false => Ok(LearningsCheck::None),
+        true => check_counts(path),
+        false => return,
     };
-    let unfit = health.unfit_learnings.first();
-    let finding = match (checked, unfit) {
-        (Ok(LearningsCheck::Faults(found)), _) if !found.is_empty() => wrong_learnings(&found),
-        (_, Some(unfit)) => Finding::error(format!("a learning is invalid: {unfit}"))
-            .remedy("`ralph learnings verify` shows it and how to fix it"),
-        (Ok(LearningsCheck::Faults(_) | LearningsCheck::None), None) => return,
-        (Ok(LearningsCheck::TooMany(learnings)), None) => Finding::note(format!(
+    let finding = match checked {
+        Ok(LearningsCheck::Faults(found)) if found.is_empty() => return,
+        Ok(LearningsCheck::Faults(found)) => Finding::warning(format!(
+            "{} with the learnings",
+            count(found.len(), "problem", "problems")
+        ))
+        .remedy("`ralph learnings verify --fix` recounts their uses"),
+        Ok(LearningsCheck::TooMany(learnings)) => Finding::note(format!(
             "its {learnings} learnings were not checked, because that takes a while"
         ))
         .remedy("`ralph learnings verify` checks them"),
-        (Err(error), None) => Finding::note(format!("its learnings could not be checked: {error}"))
+        Err(error) => Finding::note(format!("its learnings could not be checked: {error}"))
             .remedy("`ralph learnings verify` tries again"),
     };
     report.add(finding.at(&shown));
 }
 
-/// How many problems the learnings have, and which of them are unreadable.
-fn wrong_learnings(found: &[LearningFault]) -> Finding {
-    let wrong = format!("{} with the learnings", count(found.len(), "problem", "problems"));
-    let unreadable: Vec<&str> = found
-        .iter()
-        .filter(|fault| fault.kind == LearningFaultKind::Unreadable)
-        .filter_map(|fault| fault.id.as_deref())
-        .collect();
-    let finding = match unreadable.as_slice() {
-        [] => Finding::warning(wrong),
-        [first] => Finding::error(format!("{wrong}; {first} cannot be read")),
-        [first, others @ ..] => Finding::error(format!("{wrong}; {first} and {} more cannot be read", others.len())),
-    };
-    finding.remedy("`ralph learnings verify` shows them and how to fix each")
-}
-
 /// The result of checking the learnings.
 enum LearningsCheck {
-    None,
     Faults(Vec<LearningFault>),
     TooMany(u64),
 }
 
-fn faults_of_learnings(path: &Path) -> Result<LearningsCheck, StoreError> {
+fn check_counts(path: &Path) -> Result<LearningsCheck, StoreError> {
     let Some(store) = Store::open_read_only(path)? else {
         return Ok(LearningsCheck::Faults(Vec::new()));
     };
@@ -306,9 +288,6 @@ fn unusable(place: &DatabasePlace, shown: &str, error: &StoreError) -> Finding {
         }
         StoreError::Sql { reason, .. } => return damaged(place, shown, reason),
         StoreError::Damaged { what, .. } => return damaged(place, shown, what),
-        StoreError::UnreadableLearning { learning, .. } => {
-            Finding::error(learning.to_string()).remedy("`ralph learnings verify` shows how to fix it")
-        }
     }
     .at(&shown)
 }

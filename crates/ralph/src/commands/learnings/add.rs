@@ -71,7 +71,6 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
             store.add_learning(&compared(&new, found), entropy, now)
         })
     })?;
-    context.warn_of_unreadable(&store);
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }

@@ -69,7 +69,6 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
     let found = match context.facts()? {
         Some(store) => {
             let found = conflicts(&store)?;
-            context.warn_of_unreadable(&store);
             found
         }
         None => Vec::new(),

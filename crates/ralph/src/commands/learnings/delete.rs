@@ -39,9 +39,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     let (mut store, ids) = find_to_change(context, &args.ids)?;
     if !args.yes {
         for id in &ids {
-            // An unreadable learning can still be deleted.
-            let text = store.learning(id).ok().flatten();
-            let text = text.map(|learning| in_short(&learning.content));
+            let text = store.learning(id)?.map(|learning| in_short(&learning.content));
             context.ui.status(&format!("{id}  {}", text.unwrap_or_default()));
         }
         let them = count(ids.len(), "learning", "learnings");

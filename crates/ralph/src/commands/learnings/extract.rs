@@ -76,7 +76,6 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
     let done = context.with_entropy(|entropy| learn_from(&mut store, &history, promote, entropy, now))?;
-    context.warn_of_unreadable(&store);
     if args.json {
         return context.ui.json(&summary(&history, done));
     }

@@ -190,7 +190,6 @@ impl Incoming {
                 store.import_learnings(learnings, promote, entropy, now)
             })
         });
-        context.warn_of_unreadable(store);
         Ok(taken?)
     }
 

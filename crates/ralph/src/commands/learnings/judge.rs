@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_memory::capture::accept;
 use ralph_model::{Learning, LearningId};
-use ralph_store::{JudgedLearnings, Judgement, Store};
+use ralph_store::{JudgedLearnings, Judgement};
 
 use super::super::notes::SecretArgs;
 use super::super::task::store_to_write;
@@ -74,7 +74,7 @@ pub(super) fn cmd_promote(context: &Context<'_>, args: &PromoteArgs) -> Result<(
         Some(_) => {
             let mut store = store_to_write(context)?;
             let judged = store.promote_validated(context.clock().now())?;
-            warn_skipped(context, &store, &judged);
+            warn_skipped(context, &judged);
             judged.judged
         }
         None => Vec::new(),
@@ -132,14 +132,8 @@ fn show(
     }
 }
 
-/// Warns about learnings that were skipped because they are damaged or empty.
-pub(super) fn warn_skipped(context: &Context<'_>, store: &Store, judged: &JudgedLearnings) {
-    context.warn_of_unreadable(store);
-    for id in &judged.damaged {
-        context.ui.warning(&format!(
-            "Skipped {id}: checksum mismatch. Run `ralph learnings verify` for details."
-        ));
-    }
+/// Warns about learnings that were skipped because they are empty.
+pub(super) fn warn_skipped(context: &Context<'_>, judged: &JudgedLearnings) {
     for id in &judged.empty {
         context.ui.warning(&format!(
             "Skipped {id}: it has no text. Set one with `ralph learnings update {id} --content TEXT`."

@@ -100,7 +100,6 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
     };
     let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
-    context.warn_of_unreadable(&store);
     let nothing = if learnings.is_empty() && !store.has_learnings()? {
         view::NONE_YET
     } else {

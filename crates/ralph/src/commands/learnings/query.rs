@@ -108,7 +108,6 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
     let mut ranked: Vec<Ranked> = match &store {
         Some(store) => {
             let found = args.found(context, store, &asked, &files)?;
-            context.warn_of_unreadable(store);
             found
         }
         None => Vec::new(),
@@ -131,7 +130,6 @@ fn for_work(
     let (mut known, settled) = match store {
         Some(store) => {
             let known = run_learnings(store, work, context.clock().now())?;
-            context.warn_of_unreadable(store);
             (known, store.settled_conflicts()?)
         }
         None => (Vec::new(), Vec::new()),

@@ -88,7 +88,6 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
             store.stage_learnings(learnings, entropy, now)
         })
     })?;
-    context.warn_of_unreadable(&store);
     if read.masked > 0 {
         let learnings = count(read.masked, "learning", "learnings");
         context.ui.warning(&format!("Masked a likely secret in {learnings}."));
@@ -176,7 +175,6 @@ fn show(context: &Context<'_>, args: &StageArgs) -> Result<(), CommandError> {
     let (stats, staged) = match context.facts()? {
         Some(store) => {
             let staged = (store.learning_stats()?, store.learning_list(&filter, None)?);
-            context.warn_of_unreadable(&store);
             staged
         }
         None => (LearningStats::default(), Vec::new()),

@@ -47,7 +47,6 @@ struct Figures {
     by_status: Map<String, Value>,
     superseded: u64,
     staging: Staging,
-    unreadable: u64,
 }
 
 /// Counts of pending, validated and rejected learnings.
@@ -90,7 +89,6 @@ pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     let stats = match context.facts()? {
         Some(store) => {
             let stats = store.learning_stats()?;
-            context.warn_of_unreadable(&store);
             stats
         }
         None => LearningStats::default(),
@@ -98,7 +96,7 @@ pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     if args.json {
         return context.ui.json(&figures(&stats));
     }
-    if stats.by_status.is_empty() && stats.unreadable == 0 {
+    if stats.by_status.is_empty() {
         return context.ui.data(&format!("{}\n", view::NONE_YET));
     }
     context.ui.lines(&lines(&stats))
@@ -128,7 +126,6 @@ fn figures(stats: &LearningStats) -> Figures {
         }),
         superseded: stats.superseded,
         staging: Staging::of(stats),
-        unreadable: stats.unreadable,
     }
 }
 
@@ -175,9 +172,6 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
         ("pruned", stats.of_status(LearningStatus::Pruned).to_string()),
     ] {
         lines.push((None, format!("{label:<LABEL$}{value}")));
-    }
-    if stats.unreadable > 0 {
-        lines.push((None, format!("{:<LABEL$}{}", "unreadable", stats.unreadable)));
     }
     let kinds = stats.by_kind.iter().map(|(kind, of)| (kind.word(), *of));
     part(&mut lines, "By type", kinds);

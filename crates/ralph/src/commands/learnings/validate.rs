@@ -35,7 +35,7 @@ pub(super) fn cmd_validate(context: &Context<'_>, args: &ValidateArgs) -> Result
     } else if context.facts()?.is_some() {
         let mut store = store_to_write(context)?;
         let judged = store.validate_learnings(&[], now)?;
-        warn_skipped(context, &store, &judged);
+        warn_skipped(context, &judged);
         judged.judged
     } else {
         Vec::new()

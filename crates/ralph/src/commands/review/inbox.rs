@@ -108,9 +108,6 @@ impl Inbox {
             Some(store) if wants(Group::Proposals) => (proposed_tasks(store)?, store.open_proposals()?),
             _ => (Vec::new(), Vec::new()),
         };
-        if let Some(store) = &store {
-            context.warn_of_unreadable(store);
-        }
         let (mut vanished, mut problems) = (Vec::new(), Vec::new());
         for kind in [NoteFileKind::Memories, NoteFileKind::Guardrails] {
             if wants(Group::Vanished) {

@@ -45,7 +45,7 @@ fn foreign_and_damaged_databases_are_reported() {
             "),
             "newer" => assert_snapshot!(looked, @"
             exit 1
-              error    .ralph/progress.db: written by a newer version of ralph (format 99, this version supports up to 14), so no history is recorded
+              error    .ralph/progress.db: written by a newer version of ralph (format 99, this version supports up to 10), so no history is recorded
                        → update ralph
             "),
             _ => assert!(
