@@ -67,10 +67,7 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
         return settle(context, both);
     }
     let found = match context.facts()? {
-        Some(store) => {
-            let found = conflicts(&store)?;
-            found
-        }
+        Some(store) => conflicts(&store)?,
         None => Vec::new(),
     };
     match args.format.get() {

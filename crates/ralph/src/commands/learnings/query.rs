@@ -106,10 +106,7 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
         now: context.clock().now(),
     };
     let mut ranked: Vec<Ranked> = match &store {
-        Some(store) => {
-            let found = args.found(context, store, &asked, &files)?;
-            found
-        }
+        Some(store) => args.found(context, store, &asked, &files)?,
         None => Vec::new(),
     };
     // The sort is stable, so of equal scores the newest stays first.

@@ -173,10 +173,7 @@ fn show(context: &Context<'_>, args: &StageArgs) -> Result<(), CommandError> {
         ..LearningFilter::default()
     };
     let (stats, staged) = match context.facts()? {
-        Some(store) => {
-            let staged = (store.learning_stats()?, store.learning_list(&filter, None)?);
-            staged
-        }
+        Some(store) => (store.learning_stats()?, store.learning_list(&filter, None)?),
         None => (LearningStats::default(), Vec::new()),
     };
     let staging = Staging::of(&stats);

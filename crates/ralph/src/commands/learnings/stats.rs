@@ -87,10 +87,7 @@ impl Staging {
 
 pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), CommandError> {
     let stats = match context.facts()? {
-        Some(store) => {
-            let stats = store.learning_stats()?;
-            stats
-        }
+        Some(store) => store.learning_stats()?,
         None => LearningStats::default(),
     };
     if args.json {
