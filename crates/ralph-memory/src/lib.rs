@@ -15,3 +15,5 @@ pub mod secrets;
 mod similarity;
 mod term_rarity;
 mod text_category;
+
+pub use similarity::text_features;

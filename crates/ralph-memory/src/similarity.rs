@@ -4,15 +4,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use ralph_model::{Learning, LearningKind};
+use ralph_model::{Learning, LearningKind, TextFeatures};
 use ralph_store::index::terms_of;
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::capture::is_path;
 use crate::negations::{is_negation, is_not};
 
-/// Near-duplicates, and learnings in conflict, share more than this percentage of the words of the longer text.
-const NEAR_PERCENT: usize = 80;
 /// Fewer shared words are not enough for a conflict.
 const LEAST_SHARED: usize = 2;
 /// How many learnings that share its rarest words a learning is compared with.
@@ -22,14 +21,6 @@ const MODIFIERS: [&str; 15] = [
     "above", "after", "against", "all", "any", "before", "below", "down", "few", "more", "most", "off", "only", "out",
     "over",
 ];
-
-/// The compared features of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TextFeatures {
-    /// Sorted unique stems of its words, without numbers and negations.
-    stems: Vec<String>,
-    facts: TextFacts,
-}
 
 /// What must be equal in near-duplicates: numbers, names with digits, negations and words such as "before". Sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +57,12 @@ impl TextFacts {
         }
     }
 
+    /// Equal for equal facts. Words have no line breaks.
+    fn digest(&self) -> u64 {
+        let parts = [self.numbers.join("\n"), self.modifiers.join("\n")];
+        xxh3_64(parts.join("\n\n").as_bytes())
+    }
+
     /// A number that is only in the first, and one that is only in the second.
     fn differing_numbers<'f>(&'f self, other: &'f Self) -> Option<(&'f str, &'f str)> {
         let only_in = |one: &'f Self, other: &'f Self| {
@@ -77,32 +74,22 @@ impl TextFacts {
     }
 }
 
-impl TextFeatures {
-    pub(crate) fn of(text: &str) -> Self {
-        let is_word = |term: &String| !is_negation(term) && !term.bytes().all(|byte| byte.is_ascii_digit());
-        let mut stems: Vec<String> = terms_of(text).into_iter().filter(is_word).collect();
-        stems.sort_unstable();
-        stems.dedup();
-        Self {
-            stems,
-            facts: TextFacts::of(text),
-        }
-    }
+/// The features by which texts are compared for near-duplicates. Numbers and negations are no stems.
+#[must_use]
+pub fn text_features(text: &str) -> TextFeatures {
+    features_of(text, &TextFacts::of(text))
+}
 
-    pub(crate) fn stems(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.stems.iter().map(String::as_str)
-    }
+fn features_of(text: &str, facts: &TextFacts) -> TextFeatures {
+    let is_word = |term: &String| !is_negation(term) && !term.bytes().all(|byte| byte.is_ascii_digit());
+    let stems = terms_of(text).into_iter().filter(is_word);
+    TextFeatures::new(stems.map(|stem| hash_of(&stem)), facts.digest())
+}
 
-    /// Whether they share most of their words and differ in no number or negation.
-    pub(crate) fn is_near(&self, other: &Self) -> bool {
-        self.shares_most_words(other, 1) && self.facts == other.facts
-    }
-
-    fn shares_most_words(&self, other: &Self, least: usize) -> bool {
-        let longer = self.stems.len().max(other.stems.len());
-        let shared = common(&self.stems, &other.stems);
-        shared >= least && shared * 100 > longer * NEAR_PERCENT
-    }
+/// The hash of a stem. Those of long stems are lower: they are rarer, and near-duplicates are found by the lowest.
+fn hash_of(stem: &str) -> u64 {
+    let length = u8::try_from(stem.len()).unwrap_or(u8::MAX);
+    u64::from(u8::MAX - length) << 56 | xxh3_64(stem.as_bytes()) >> 8
 }
 
 /// The number of common elements of two sorted lists.
@@ -144,6 +131,7 @@ pub struct LearningFeatures {
     subjects: BTreeSet<String>,
     /// Whether one of its tags is not a file: iterations tag each learning with the files that they changed.
     has_topic: bool,
+    facts: TextFacts,
     text: TextFeatures,
 }
 
@@ -159,21 +147,15 @@ impl LearningFeatures {
             .map(|word| word.trim_end_matches(['.', ':']))
             .filter(|word| is_path(word));
         let subjects = tags.iter().map(String::as_str).chain(files);
+        let facts = TextFacts::of(content);
         Self {
             kind,
             category: category.to_owned(),
             subjects: subjects.map(str::to_lowercase).collect(),
             has_topic: tags.iter().any(|tag| !is_path(tag)),
-            text: TextFeatures::of(content),
+            text: features_of(content, &facts),
+            facts,
         }
-    }
-
-    pub(crate) fn kind(&self) -> LearningKind {
-        self.kind
-    }
-
-    pub(crate) fn stems(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.text.stems()
     }
 
     /// Whether they are near-duplicates: of the same kind and category, and nearly in the same words.
@@ -192,17 +174,17 @@ impl LearningFeatures {
         // A warning is against what it describes, with or without a negation.
         let is_against = |features: &Self| {
             let is_warning = features.kind == LearningKind::Antipattern && self.kind != other.kind;
-            is_warning || features.text.facts.is_negated
+            is_warning || features.facts.is_negated
         };
         if is_against(self) != is_against(other) {
-            let by_kind = self.text.facts.is_negated == other.text.facts.is_negated;
+            let by_kind = self.facts.is_negated == other.facts.is_negated;
             return Some(if by_kind {
                 Difference::Kind
             } else {
                 Difference::Negation
             });
         }
-        let (one, other) = self.text.facts.differing_numbers(&other.text.facts)?;
+        let (one, other) = self.facts.differing_numbers(&other.facts)?;
         Some(Difference::Value {
             one: one.to_owned(),
             other: other.to_owned(),
@@ -215,7 +197,7 @@ impl LearningFeatures {
         are_comparable
             && self.kind != LearningKind::Estimate
             && (!self.has_topic || !other.has_topic || !self.subjects.is_disjoint(&other.subjects))
-            && self.text.shares_most_words(&other.text, LEAST_SHARED)
+            && self.text.shares_most_stems(&other.text, LEAST_SHARED)
     }
 }
 
@@ -230,7 +212,7 @@ pub fn conflict(one: &Learning, other: &Learning) -> Option<Difference> {
 pub(crate) struct Neighbours<K> {
     known: Vec<(K, LearningFeatures)>,
     /// For each word, positions in `known`.
-    by_word: HashMap<String, Vec<usize>>,
+    by_word: HashMap<u64, Vec<usize>>,
 }
 
 impl<K> Default for Neighbours<K> {
@@ -245,13 +227,12 @@ impl<K> Default for Neighbours<K> {
 impl<K> Neighbours<K> {
     /// The learnings that share one of the rarest words with another, in insertion order: at most [`MOST_COMPARED`].
     pub(crate) fn of(&self, features: &LearningFeatures) -> impl Iterator<Item = &(K, LearningFeatures)> {
-        let mut lists: Vec<&Vec<usize>> = features.stems().filter_map(|word| self.by_word.get(word)).collect();
+        let stems = features.text.stems();
+        let mut lists: Vec<&Vec<usize>> = stems.iter().filter_map(|word| self.by_word.get(word)).collect();
         lists.sort_by_key(|places| places.len());
-        // A similar learning lacks at most this many words.
-        let stems = features.stems().len();
-        let lacking = stems - stems * NEAR_PERCENT / 100;
-        let unknown = stems - lists.len();
-        lists.truncate((lacking + 1).saturating_sub(unknown));
+        // Unknown words are the rarest of all.
+        let unknown = stems.len() - lists.len();
+        lists.truncate(features.text.prefix_len().saturating_sub(unknown));
         let mut places = BTreeSet::new();
         for place in lists.into_iter().flat_map(|places| places.iter().rev()) {
             if places.len() >= MOST_COMPARED {
@@ -271,8 +252,8 @@ impl<K> Neighbours<K> {
     }
 
     pub(crate) fn add(&mut self, key: K, features: LearningFeatures) {
-        for word in features.stems() {
-            self.by_word.entry(word.to_owned()).or_default().push(self.known.len());
+        for word in features.text.stems() {
+            self.by_word.entry(*word).or_default().push(self.known.len());
         }
         self.known.push((key, features));
     }

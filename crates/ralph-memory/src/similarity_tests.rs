@@ -5,7 +5,7 @@ use ralph_model::LearningKind::{Antipattern, Convention, Strategy};
 use super::*;
 
 fn near(one: &str, other: &str) -> bool {
-    TextFeatures::of(one).is_near(&TextFeatures::of(other))
+    text_features(one).is_near(&text_features(other))
 }
 
 fn learning(kind: LearningKind, tags: &[&str], content: &str) -> LearningFeatures {

@@ -16,6 +16,10 @@ const FIRST_USES: f64 = 5.0;
 /// The success rate with the initial rate counted as five uses, so that a single iteration changes little.
 #[must_use]
 pub fn counted_success_rate(first: f64, successes: u32, uses_here: u32) -> f64 {
+    // Without rounding, so that a rate from elsewhere stays as it was written.
+    if uses_here == 0 {
+        return first.clamp(0.0, 1.0);
+    }
     let rate = (FIRST_USES * first + f64::from(successes)) / (FIRST_USES + f64::from(uses_here));
     rate.clamp(0.0, 1.0)
 }

@@ -33,6 +33,7 @@ mod tags;
 mod task;
 mod task_type;
 mod text;
+mod text_features;
 mod timestamps;
 mod word_enum;
 
@@ -72,4 +73,5 @@ pub use task_type::TaskType;
 pub use text::{
     count, display_width, duration, first_line, pieces, preview, short_number, size, slug, truncate_at_word,
 };
+pub use text_features::TextFeatures;
 pub use timestamps::{deserialize_timestamp, format_timestamp, serialize_timestamp};

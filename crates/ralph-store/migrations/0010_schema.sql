@@ -342,6 +342,8 @@ CREATE TABLE learnings (
     updated_at    TEXT NOT NULL,
     -- Equal for duplicates: the text without case and punctuation.
     normalized    TEXT NOT NULL DEFAULT '',
+    -- What near-duplicates are compared by: 64-bit numbers, the first a digest of the facts, the others of stems.
+    features      BLOB,
     -- Search terms of the text and tags; and each tag with a term that any text containing it has, as JSON.
     terms         TEXT NOT NULL DEFAULT '',
     tag_terms     TEXT NOT NULL DEFAULT '[]',
@@ -448,6 +450,14 @@ CREATE TABLE imported (
     id         TEXT NOT NULL,
     PRIMARY KEY (tool, kind, foreign_id, made_at)
 ) STRICT, WITHOUT ROWID;
+
+-- Numbers of which near-duplicates share at least one.
+CREATE TABLE learning_prefixes (
+    stem     INTEGER NOT NULL,
+    learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    PRIMARY KEY (stem, learning)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX learning_prefixes_by_learning ON learning_prefixes (learning);
 
 -- The iterations that a learning came from. `drawn`: extracted from the journal entry, not reported by the agent.
 CREATE TABLE learning_sources (

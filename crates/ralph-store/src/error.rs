@@ -40,9 +40,6 @@ pub enum StoreError {
     Replaced { file: PathBuf, part: Part, change: Change },
     #[error("cannot use {}: {reason}", path.display())]
     Sql { path: PathBuf, reason: String },
-    /// Learnings were added or deleted after the new ones had been compared with them.
-    #[error("the learnings changed in the meantime; try again")]
-    LearningsChanged,
     /// A row holds a value that no version of ralph writes.
     #[error("{} has an unreadable value: {what}", path.display())]
     Damaged { path: PathBuf, what: String },
@@ -91,16 +88,4 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed)
     )
-}
-
-/// An error that may say that the learnings changed meanwhile, so that the comparison has to be repeated.
-pub trait Outdated {
-    /// If so, nothing was stored.
-    fn is_outdated(&self) -> bool;
-}
-
-impl Outdated for StoreError {
-    fn is_outdated(&self) -> bool {
-        matches!(self, Self::LearningsChanged)
-    }
 }

@@ -14,7 +14,7 @@ mod progress;
 mod sys;
 
 pub use backup::{Backup, Backups};
-pub use error::{Outdated, StoreError};
+pub use error::StoreError;
 pub use file_system::FileSystem;
 pub use guard::{Change, Part};
 pub use open::Wait;
@@ -26,13 +26,13 @@ pub use progress::{
     ForeignLearning, ForeignLearningStatus, ForeignStatus, ForeignTask, HardFailureQuery, Health, ImportItem,
     ImportOutcome, Imported, ImportedFeature, ImportedHistory, ImportedLearning, IterationRecord, JournalDoc,
     JournalFilter, Judged, Judgement, KnownNote, LandingRecord, LastSeen, LearningDoc, LearningError, LearningEvidence,
-    LearningFilter, LearningQuery, LearningStrength, LearningsState, ListPlace, LogReset, MergeCandidate, MergeGroup,
-    Merged, ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun,
-    OutboxFile, Overview, Paraphrase, ParentChange, Pause, PauseChange, PausePolicy, PauseReason, Phase, Place,
-    Presence, PruneRules, Reach, ReadSnapshot, RecordCounts, RecordedInjection, Remark, Review, RowCaptures, Run,
-    RunFigures, RunProcess, Scope, ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats, StatsFilter,
-    Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature, Taught,
-    TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term, journal_terms, normalized, task_type_of,
+    LearningFilter, LearningQuery, LearningStrength, ListPlace, LogReset, MergeCandidate, MergeGroup, Merged,
+    ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun, OutboxFile,
+    Overview, ParentChange, Pause, PauseChange, PausePolicy, PauseReason, Phase, Place, Presence, PruneRules, Reach,
+    ReadSnapshot, RecordCounts, RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope,
+    ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats, StatsFilter, Store, Tally, TaskChange,
+    TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature, Taught, TypeFigures, UnverifiedCounts,
+    Verdict, WaitsFor, Which, encode_term, journal_terms, normalized, task_type_of,
 };
 pub use progress::{
     AgentNote, CommitStep, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep,

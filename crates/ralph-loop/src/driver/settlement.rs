@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_memory::recall::{LearningInput, find_paraphrases, keep_compared};
+use ralph_memory::text_features;
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus, Unverified};
-use ralph_store::{AgentPauseChange, EvidenceChange, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
+use ralph_store::{AgentPauseChange, EvidenceChange, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::before::basis_on_record;
 use super::examine::spawn_thread;
@@ -51,23 +51,8 @@ impl Runner<'_> {
         let now = self.site.clock.now();
         self.merge_notes_back(&draft.current);
         self.record_note_edits();
-        let mut settlement = self.settlement(draft, now)?;
-        let learnings = settlement.learnings.clone();
-        let task_type = settlement.row.task_type;
-        let compare = |store: &Store| {
-            let inputs = learnings
-                .iter()
-                .map(|(_, learning)| LearningInput::captured(learning, task_type));
-            match find_paraphrases(store, inputs) {
-                // They then count as new, and nothing is lost.
-                Err(StoreError::Damaged { .. }) => Ok(Vec::new()),
-                compared => compared,
-            }
-        };
-        let settled: Settled = keep_compared(&mut self.store, compare, |store, found| {
-            settlement.paraphrase = found;
-            store.settle(&settlement)
-        })?;
+        let settlement = self.settlement(draft, now)?;
+        let settled = self.store.settle(&settlement)?;
         let result = serde_json::json!({
             "journal": settled.journal,
             "row": settlement.row,
@@ -168,6 +153,8 @@ impl Runner<'_> {
         let texts = [current.task_title.as_str(), description.as_str()];
         let tags = TaskTags::of(&texts, &draft.files, failed.category);
         let learnings = self.learnings_of(draft, &tags);
+        let contents = learnings.iter().map(|(_, learning)| learning.content.as_str());
+        let features = contents.map(text_features).collect();
         let task_type = task_type_of(&current.task_title, &description);
         Ok(Settlement {
             row: NewJournalRow {
@@ -209,8 +196,7 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
-            // Filled in at settlement, by comparison with the stored ones.
-            paraphrase: Vec::new(),
+            features,
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::json::{JsonObject, compact, object_of, parse};
 use super::learning::{REASON, SAMPLED, STATUS, read_learning, text_name, word_of};
+use crate::similarity::text_features;
 
 /// A learning, with all fields of its imported original.
 #[must_use]
@@ -61,6 +62,7 @@ pub fn transferred(learning: &Learning, original: Option<&str>) -> Option<Foreig
         // A learning for every kind of work becomes one for general work.
         task_type: learning.task_type.or(Some(TaskType::General)),
         content: learning.content.clone(),
+        features: text_features(&learning.content),
         tags: learning.tags.clone(),
         facts: learning.facts.clone(),
         confidence: learning.confidence,
@@ -71,7 +73,6 @@ pub fn transferred(learning: &Learning, original: Option<&str>) -> Option<Foreig
         original: original.map(|original| compact(&exported(learning, Some(original)))),
         created_at: learning.created_at,
         updated_at: learning.updated_at,
-        paraphrase: None,
     })
 }
 

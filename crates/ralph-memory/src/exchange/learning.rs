@@ -10,6 +10,7 @@ use super::file::{FileKind, ForeignFile};
 use super::json::{JsonObject, compact, kind_of, parse};
 use crate::capture::{MAX_LEARNING, clean, found_tags};
 use crate::secrets::find;
+use crate::similarity::text_features;
 
 /// The confidence and success rate of a learning that has none.
 const UNKNOWN_SHARE: f64 = 0.5;
@@ -185,6 +186,7 @@ pub(super) fn read_learning(object: &JsonObject, time: Timestamp) -> Result<Fore
             .unwrap_or_else(|| kind.word().to_owned()),
         task_type,
         facts: content.facts(kind, success_rate, confidence),
+        features: text_features(&text),
         content: text,
         tags,
         confidence,
@@ -195,7 +197,6 @@ pub(super) fn read_learning(object: &JsonObject, time: Timestamp) -> Result<Fore
         original: may_be_kept(object).then(|| compact(&Value::Object(object.clone()))),
         created_at: created_at.or(updated_at).unwrap_or(time),
         updated_at: updated_at.or(created_at).unwrap_or(time),
-        paraphrase: None,
     })
 }
 

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
-use ralph_model::{LearningKind, SplitMix64, TaskType};
+use ralph_model::{LearningKind, SplitMix64, TaskType, TextFeatures};
 use ralph_store::{AddedLearning, Judgement, NewLearning};
 use ralph_testkit::run_learning;
 
@@ -40,7 +40,7 @@ impl Bench {
             content: content.to_owned(),
             tags: vec!["make".to_owned()],
             task_type: None,
-            paraphrase: None,
+            features: TextFeatures::default(),
         };
         let now = self.now();
         match self.store.add_learning(&new, &mut self.bits, now).unwrap() {

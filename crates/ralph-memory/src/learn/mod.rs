@@ -11,3 +11,6 @@ pub use conflicts::{Conflict, conflicts};
 pub use extract::{Learned, Learnings, extract_learnings, learn_from, learn_from_run, learn_from_runs};
 pub use groups::merge_groups;
 pub use upkeep::{LIFECYCLE_TIME, Upkeep, keep_up, prune_rules};
+
+#[cfg(test)]
+mod near_duplicates_tests;

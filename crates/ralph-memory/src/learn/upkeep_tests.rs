@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use ralph_model::config::Learning as Settings;
-use ralph_model::{CapturedLearning, Learning, LearningId, LearningStatus, RunId, SplitMix64};
+use ralph_model::{CapturedLearning, Learning, LearningId, LearningStatus, RunId, SplitMix64, TextFeatures};
 use ralph_store::{AddedLearning, NewLearning, Settlement};
 use ralph_testkit::journal_row;
 
@@ -45,7 +45,7 @@ impl Bench {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            paraphrase: None,
+            features: TextFeatures::default(),
         };
         match self.store.add_learning(&new, &mut self.bits, at).unwrap() {
             AddedLearning::Stored(learning)

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_memory::exchange::{FileKind, ForeignFile, compact, csv, exported, markdown, read_learnings};
 use ralph_model::config::Promote;
-use ralph_model::{Facts, Learning, LearningId, SplitMix64, TaskType};
+use ralph_model::{Facts, Learning, LearningId, SplitMix64, TaskType, TextFeatures};
 use ralph_store::{Judgement, NewLearning, Store};
 use ralph_testkit::node;
 use serde_json::Value;
@@ -143,7 +143,7 @@ fn javascript_accepts_exports() {
         content: "The cache \"hides\" the fault 🙈".to_owned(),
         tags: vec!["cache".to_owned()],
         task_type: Some(TaskType::BugFix),
-        paraphrase: None,
+        features: TextFeatures::default(),
     };
     bench.store.add_learning(&own, &mut bench.bits, now()).unwrap();
     let file = bench.export();

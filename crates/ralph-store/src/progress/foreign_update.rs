@@ -79,6 +79,7 @@ pub(super) fn bring_up_to_date(
     let is_uncounted = next.uses_here() == 0;
     if is_theirs && is_uncounted && !by_people.rate && last.success_rate().is_none_or(is_as_recorded) {
         next.first_success_rate = share(learning.success_rate);
+        next.success_rate = next.first_success_rate;
     }
     Ok(())
 }

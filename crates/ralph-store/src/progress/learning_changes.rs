@@ -1,109 +1,21 @@
-//! User actions on learnings: add, promote, reject and restore.
+//! User actions on stored learnings: promote, reject and restore.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType};
+use ralph_model::{Learning, LearningId, LearningStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
-use super::columns::{moment, to_json, word_at};
+use super::columns::{moment, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
-use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::learning_update::restart_counts;
-use super::same_learning::{DuplicateKey, Paraphrase, is_outdated, keep_words};
-use super::{learning_terms, normalized, tag_terms};
-use crate::StoreError;
+use super::learning_writer::save;
 
 /// Maximum length of a chain of merges.
 const MOST_MERGES: usize = 16;
-/// Maximum number of tags. Reports and merges add tags, and a learning with every tag would match every task.
-const MOST_TAGS: usize = 40;
-
-/// Source and status of learnings that users and agents add.
-const BY_PERSON: (LearningSource, LearningStatus) = (LearningSource::Human, LearningStatus::Promoted);
-const BY_AGENT: (LearningSource, LearningStatus) = (LearningSource::Sigil, LearningStatus::Pending);
-
-/// A learning that a user adds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewLearning {
-    pub category: String,
-    pub content: String,
-    /// In lower case, each once.
-    pub tags: Vec<String>,
-    /// `None` for every task type.
-    pub task_type: Option<TaskType>,
-    /// A near-duplicate.
-    pub paraphrase: Option<Paraphrase>,
-}
-
-impl NewLearning {
-    #[must_use]
-    pub fn kind(&self) -> LearningKind {
-        LearningKind::of_category(&self.category)
-    }
-
-    fn duplicate_key(&self) -> DuplicateKey<'_> {
-        DuplicateKey {
-            kind: self.kind(),
-            task_type: self.task_type,
-            content: &self.content,
-        }
-    }
-
-    fn known(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
-        let known = self.duplicate_key().unmerged(transaction)?;
-        let known = known.filter(|known| !self.narrows(known));
-        known.map(|known| resolve_merged(transaction, known)).transpose()
-    }
-
-    /// Returns the paraphrased learning, if it is still active.
-    fn known_in_other_words(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
-        // It is the only one of its batch.
-        let meant = self
-            .paraphrase
-            .as_ref()
-            .and_then(|paraphrase| paraphrase.among(|_| None));
-        let known = meant.map(|meant| self.duplicate_key().paraphrase(transaction, &meant));
-        Ok(known.transpose()?.flatten().filter(|known| !self.narrows(known)))
-    }
-
-    /// Whether it limits a general learning to one task type: a user has a reason for that.
-    fn narrows(&self, known: &Learning) -> bool {
-        self.task_type.is_some() && known.task_type.is_none()
-    }
-
-    /// Whether it extends a learning of one task type to all.
-    fn widens(&self, known: &Learning) -> bool {
-        self.task_type.is_none() && known.task_type.is_some()
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum AddedLearning {
-    Stored(Learning),
-    /// It was known; it is active and its confidence raised.
-    Known(Learning),
-    /// It was known for one task type; it is active for all now, and its confidence raised.
-    Widened(Learning),
-    /// A paraphrase of this one, which is active and its confidence raised.
-    Reworded(Learning),
-    /// It was known and rejected; it is active again.
-    HoldsAgain {
-        learning: Learning,
-        rejected: String,
-    },
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum ProposedLearning {
-    Stored(Learning),
-    /// A duplicate or near-duplicate of this one.
-    Known(Learning),
-}
-
 /// Result of judging all learnings of one status.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JudgedLearnings {
@@ -121,82 +33,6 @@ pub enum Judgement<'a> {
 }
 
 impl Store {
-    /// Adds a learning of a user, which is active at once. A known learning, or an active near-duplicate, gains
-    /// confidence and the new tags and becomes active, whatever its status was.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn add_learning(
-        &mut self,
-        new: &NewLearning,
-        entropy: &mut dyn Entropy,
-        now: Timestamp,
-    ) -> Result<AddedLearning, LearningError> {
-        self.change_learnings(|transaction| {
-            if is_outdated(transaction, &new.paraphrase)? {
-                return Err(LearningError::from(StoreError::LearningsChanged).into());
-            }
-            if let Some(known) = new.known(transaction)? {
-                support(transaction, &known, new, now)?;
-                let learning = existing(transaction, &known.id)?;
-                return Ok(match known.status {
-                    LearningStatus::Rejected => AddedLearning::HoldsAgain {
-                        learning,
-                        rejected: known.reason.unwrap_or_default(),
-                    },
-                    _ if new.widens(&known) => AddedLearning::Widened(learning),
-                    _ => AddedLearning::Known(learning),
-                });
-            }
-            if let Some(mut known) = new.known_in_other_words(transaction)? {
-                keep_words(&mut known, &new.content);
-                support(transaction, &known, new, now)?;
-                return Ok(AddedLearning::Reworded(existing(transaction, &known.id)?));
-            }
-            let mut id = LearningId::new(entropy.next_bits());
-            while !put(transaction, &id, new, BY_PERSON, now)? {
-                id = LearningId::new(entropy.next_bits());
-            }
-            Ok(AddedLearning::Stored(existing(transaction, &id)?))
-        })
-    }
-
-    /// Stores a learning that an agent adds with a command. It stays proposed until its iteration is settled, see
-    /// [`Store::settle`]. A duplicate or near-duplicate stays as it is.
-    ///
-    /// # Errors
-    /// When the database cannot be written.
-    pub fn propose_learning(
-        &mut self,
-        new: &NewLearning,
-        entropy: &mut dyn Entropy,
-        now: Timestamp,
-    ) -> Result<ProposedLearning, LearningError> {
-        let run = self.author.run.clone();
-        self.change_learnings(|transaction| {
-            if is_outdated(transaction, &new.paraphrase)? {
-                return Err(LearningError::from(StoreError::LearningsChanged).into());
-            }
-            let known = match new.known(transaction)? {
-                Some(known) => Some(known),
-                None => new.known_in_other_words(transaction)?,
-            };
-            if let Some(known) = known {
-                return Ok(ProposedLearning::Known(known));
-            }
-            let mut id = LearningId::new(entropy.next_bits());
-            while !put(transaction, &id, new, BY_AGENT, now)? {
-                id = LearningId::new(entropy.next_bits());
-            }
-            if let Some(run) = &run {
-                transaction
-                    .prepare_cached("UPDATE learnings SET source_loops = json_array(?2) WHERE id = ?1")?
-                    .execute([id.as_str(), run.as_str()])?;
-            }
-            Ok(ProposedLearning::Stored(existing(transaction, &id)?))
-        })
-    }
-
     /// Promotes or rejects learnings, all or none. Those that already have the status are left out of the result.
     ///
     /// # Errors
@@ -333,81 +169,9 @@ pub(super) fn resolve_merged(transaction: &Transaction<'_>, mut learning: Learni
     Ok(learning)
 }
 
-/// The words that find a learning, including those of learnings merged into it.
-pub(super) fn words_of(learning: &Learning, tags: &[String]) -> String {
-    let texts = std::iter::once(&learning.content).chain(&learning.examples);
-    let texts: Vec<&str> = texts.map(String::as_str).collect();
-    learning_terms(&texts.join("\n"), tags)
-}
-
-/// Writes what support changes in a learning: everything except its status.
-pub(super) fn write_support(
-    transaction: &Transaction<'_>,
-    learning: &Learning,
-    now: Timestamp,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "UPDATE learnings SET tags = ?2, confidence = ?3, use_count = ?4, successes = ?5, source_loops = ?6,
-                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, first_use_count = ?12,
-                 success_rate = ?13
-             WHERE id = ?1",
-        )?
-        .execute(params![
-            learning.id.as_str(),
-            to_json(&learning.tags)?,
-            learning.confidence,
-            learning.use_count,
-            learning.successes,
-            to_json(&learning.source_loops)?,
-            to_json(&learning.examples)?,
-            learning.last_used_at.map(moment),
-            words_of(learning, &learning.tags),
-            to_json(&tag_terms(&learning.tags))?,
-            moment(now),
-            learning.first_use_count,
-            learning.counted_success_rate(),
-        ])
-        .map(drop)
-}
-
-/// Appends missing items, in order.
-pub(super) fn unite<'t>(own: &mut Vec<String>, others: impl IntoIterator<Item = &'t String>) {
-    for other in others {
-        if !own.contains(other) {
-            own.push(other.clone());
-        }
-    }
-}
-
-/// Appends missing tags up to the limit.
-pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
-    let already = own.len();
-    unite(own, others);
-    own.truncate(MOST_TAGS.max(already));
-}
-
 pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
     Ok(fetch(transaction, id)?.ok_or_else(unknown)?)
-}
-
-/// Adds the support of a user who repeated it.
-fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, now: Timestamp) -> rusqlite::Result<()> {
-    let mut stronger = known.clone();
-    stronger.confidence = strengthened(known.confidence);
-    unite_tags(&mut stronger.tags, &new.tags);
-    write_support(transaction, &stronger, now)?;
-    if new.widens(known) {
-        transaction
-            .prepare_cached("UPDATE learnings SET task_type = NULL WHERE id = ?1")?
-            .execute([known.id.as_str()])?;
-    }
-    reset_failures(transaction, known, now)?;
-    if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
-        return Ok(());
-    }
-    set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
 }
 
 /// Applies a user's decision. A merged learning becomes separate again, and one to promote must have a text, since it
@@ -433,46 +197,15 @@ pub(super) fn judge(
 }
 
 /// A learning that was excluded for its failures gets another chance when a user promotes it.
-fn reset_failures(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp) -> rusqlite::Result<()> {
+pub(super) fn reset_failures(
+    transaction: &Transaction<'_>,
+    learning: &Learning,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     if learning.is_eligible() {
         return Ok(());
     }
     restart_counts(transaction, &learning.id, learning.kind.first_success_rate(), now)
-}
-
-/// Returns `false` if the id is taken.
-fn put(
-    transaction: &Transaction<'_>,
-    id: &LearningId,
-    new: &NewLearning,
-    (source, status): (LearningSource, LearningStatus),
-    now: Timestamp,
-) -> rusqlite::Result<bool> {
-    let kind = new.kind();
-    let rows = transaction
-        .prepare_cached(
-            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,
-                                    source_loops, status, created_at, updated_at, task_type, normalized, terms, tag_terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?13, '[]', ?14, ?8, ?8, ?9, ?10, ?11, ?12)
-             ON CONFLICT (id) DO NOTHING",
-        )?
-        .execute(params![
-            id.as_str(),
-            kind.word(),
-            new.category,
-            new.content,
-            to_json(&new.tags)?,
-            FIRST_CONFIDENCE,
-            kind.first_success_rate(),
-            moment(now),
-            new.task_type.map(TaskType::word),
-            normalized(&new.content),
-            learning_terms(&new.content, &new.tags),
-            to_json(&tag_terms(&new.tags))?,
-            source.word(),
-            status.word(),
-        ])?;
-    Ok(rows == 1)
 }
 
 /// Returns the learning that supersedes this one, unless the two were merged.
@@ -547,7 +280,8 @@ pub(super) fn leave_merged(
         survivor.use_count = survivor.use_count.saturating_sub(leaving.use_count);
         survivor.first_use_count = survivor.first_use_count.saturating_sub(leaving.first_use_count);
         survivor.successes = survivor.successes.saturating_sub(leaving.successes);
-        write_support(transaction, &survivor, now)?;
+        survivor.updated_at = now;
+        save(transaction, &survivor, None)?;
         if survivor.status == LearningStatus::Pruned {
             next = survivor.superseded_by;
         }

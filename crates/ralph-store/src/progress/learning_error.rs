@@ -2,7 +2,7 @@
 
 use ralph_model::{LearningId, LearningKind, LearningStatus, preview};
 
-use crate::{Outdated, StoreError};
+use crate::StoreError;
 
 /// Maximum width of the quoted text in a list of matches.
 const MENTION_COLUMNS: usize = 40;
@@ -57,12 +57,6 @@ pub enum LearningError {
     NoText { id: LearningId },
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl Outdated for LearningError {
-    fn is_outdated(&self) -> bool {
-        matches!(self, Self::Store(error) if error.is_outdated())
-    }
 }
 
 fn named(candidates: &[(LearningId, String)], more: usize) -> String {

@@ -1,7 +1,7 @@
 //! A user's decision on a learning that was displayed: it applies only to the state that they saw.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningStatus, with_figures};
+use ralph_model::{Learning, LearningStatus, TextFeatures, with_figures};
 
 use super::Store;
 use super::learning_changes::{existing, judge};
@@ -12,8 +12,8 @@ use super::learning_update::{change_words, reworded};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict<'a> {
     Promote,
-    /// Accepted with these words; those of an estimate include its figures.
-    Reword(&'a str),
+    /// Accepted with these words and their features; those of an estimate include its figures.
+    Reword(&'a str, &'a TextFeatures),
     /// Rejected, for this reason.
     Reject(&'a str),
 }
@@ -45,9 +45,9 @@ impl Store {
             let (judged, status) = match verdict {
                 Verdict::Promote => (current, (LearningStatus::Promoted, None)),
                 Verdict::Reject(reason) => (current, (LearningStatus::Rejected, Some(reason))),
-                Verdict::Reword(words) => {
+                Verdict::Reword(words, features) => {
                     let reworded = reworded(&current, words)?;
-                    change_words(transaction, &current, &reworded, now)?;
+                    change_words(transaction, &current, &reworded, features, now)?;
                     (reworded, (LearningStatus::Promoted, None))
                 }
             };

@@ -2,19 +2,19 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, read_estimate, serialize_timestamp,
-    with_figures,
+    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, TextFeatures, read_estimate,
+    serialize_timestamp, with_figures,
 };
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 
 use super::Store;
-use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
-use super::learning_changes::{existing, words_of};
+use super::columns::{from_json, moment, time_at, word_at, word_in};
+use super::learning_changes::existing;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
+use super::learning_writer::save;
 use super::same_learning::other_duplicate;
-use super::{normalized, tag_terms};
 use crate::StoreError;
 
 /// `counted_since` for a reset before anything happened. It is not 0, which means that there was no reset.
@@ -25,6 +25,8 @@ const BEFORE_EVERYTHING: i64 = -1;
 pub struct LearningUpdate {
     /// The text; that of an estimate includes its figures, which are parsed from it.
     pub content: Option<String>,
+    /// Those of the new content.
+    pub features: TextFeatures,
     pub figures: EstimateFigures,
     /// The category. A kind that was derived from it changes with it.
     pub category: Option<String>,
@@ -104,7 +106,7 @@ impl Store {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
                 return Err(LearningError::OtherNumbers { id, is, wanted }.into());
             }
-            change_words(transaction, &old, &new, now)?;
+            change_words(transaction, &old, &new, &update.features, now)?;
             if let Some(rate) = update.rate(&old, &new) {
                 restart_counts(transaction, id, rate, now)?;
             }
@@ -142,18 +144,25 @@ pub(super) fn reworded(old: &Learning, words: &str) -> Result<Learning, Learning
     Ok(new)
 }
 
-/// Stores the new version and keeps the old one. No other learning may have the same words.
+/// Stores the new version, with the features of its text if that is new, and keeps the old one. No other learning may
+/// have the same words.
 pub(super) fn change_words(
     transaction: &Transaction<'_>,
     old: &Learning,
     new: &Learning,
+    features: &TextFeatures,
     now: Timestamp,
 ) -> Result<(), LearningTrouble> {
     if VersionFields::of(new) != VersionFields::of(old) {
         refuse_duplicate(transaction, new)?;
         keep_version(transaction, old, now)?;
     }
-    Ok(write(transaction, new, now)?)
+    let features = (new.content != old.content).then_some(features);
+    let new = Learning {
+        updated_at: now,
+        ..new.clone()
+    };
+    Ok(save(transaction, &new, features)?)
 }
 
 /// The fields that a version stores.
@@ -203,30 +212,6 @@ fn keep_version(transaction: &Transaction<'_>, old: &Learning, now: Timestamp) -
             old.id.as_str(),
             moment(now),
             with_figures(&old.content, old.facts.as_ref())
-        ])
-        .map(drop)
-}
-
-fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "UPDATE learnings SET kind = ?2, category = ?3, task_type = ?4, content = ?5, tags = ?6, confidence = ?7,
-                 normalized = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, facts = ?12
-             WHERE id = ?1",
-        )?
-        .execute(params![
-            new.id.as_str(),
-            new.kind.word(),
-            new.category,
-            new.task_type.map(TaskType::word),
-            new.content,
-            to_json(&new.tags)?,
-            new.confidence,
-            normalized(&new.content),
-            words_of(new, &new.tags),
-            to_json(&tag_terms(&new.tags))?,
-            moment(now),
-            new.facts.as_ref().map(to_json).transpose()?,
         ])
         .map(drop)
 }

@@ -1,14 +1,13 @@
 //! Validates pending learnings.
 
 use jiff::Timestamp;
-use ralph_model::{Candidate, Learning, LearningId, LearningStatus};
-use rusqlite::{Transaction, params};
+use ralph_model::{Learning, LearningId, LearningStatus};
+use rusqlite::Transaction;
 
 use super::Store;
-use super::columns::moment;
-use super::learning_changes::JudgedLearnings;
-use super::learning_changes::existing;
+use super::learning_changes::{JudgedLearnings, existing};
 use super::learning_error::LearningError;
+use super::learning_writer::{save, validate};
 
 impl Store {
     /// Validates or rejects pending learnings; all of them if there are no ids. Returns those that were judged.
@@ -37,27 +36,8 @@ impl Store {
 }
 
 fn judge(transaction: &Transaction<'_>, mut learning: Learning, now: Timestamp) -> rusqlite::Result<Learning> {
-    let candidate = Candidate {
-        kind: learning.kind,
-        task_type: learning.task_type,
-        content: &learning.content,
-        confidence: learning.confidence,
-        success_rate: learning.success_rate,
-    };
-    let rejection = candidate.rejection();
-    learning.status = match rejection {
-        Some(_) => LearningStatus::Rejected,
-        None => LearningStatus::Validated,
-    };
-    learning.reason = rejection.map(str::to_owned);
+    validate(&mut learning, LearningStatus::Validated);
     learning.updated_at = now;
-    transaction
-        .prepare_cached("UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4 WHERE id = ?1")?
-        .execute(params![
-            learning.id.as_str(),
-            learning.status.word(),
-            rejection,
-            moment(now)
-        ])?;
+    save(transaction, &learning, None)?;
     Ok(learning)
 }

@@ -8,10 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, pa
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, word_at, word_in};
-use super::learning_changes::{unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::learning_terms::words_beside;
 use super::learning_warnings::take_warnings;
+use super::learning_writer::{save, unite, unite_tags};
 use crate::StoreError;
 
 pub(super) const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
@@ -209,7 +209,8 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
         merged += 1;
     }
     if merged > 0 {
-        write_support(transaction, &newest, now)?;
+        newest.updated_at = now;
+        save(transaction, &newest, None)?;
     }
     Ok(merged)
 }

@@ -7,7 +7,8 @@ use super::*;
 use jiff::Timestamp;
 use ralph_model::{
     CapturedKnowledge, CapturedLearning, Entropy, EntryKind, ErrorCategory, Evidence, FailureReport, Injection,
-    InjectionReason, LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
+    InjectionReason, LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, TextFeatures,
+    Tokens, Usage,
 };
 use ralph_testkit::journal_row;
 

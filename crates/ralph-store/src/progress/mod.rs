@@ -1,5 +1,6 @@
 //! The database of facts.
 
+mod added_learnings;
 mod attempts;
 mod authorship;
 mod captures;
@@ -42,6 +43,7 @@ mod learning_update;
 mod learning_validate;
 mod learning_verify;
 mod learning_warnings;
+mod learning_writer;
 mod lifecycle;
 mod metrics;
 mod note_log;
@@ -80,6 +82,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::guard::Guard;
 use crate::{PlaceRef, StoreError, Wait, migrate, open, owner};
 
+pub use added_learnings::{AddedLearning, NewLearning, ProposedLearning};
 pub use authorship::{AgentNote, LoggedChange, OpenIteration};
 pub use captures::RowCaptures;
 pub use checkouts::{CheckoutRecord, LandingRecord};
@@ -99,7 +102,7 @@ pub use journal_search::JournalDoc;
 pub use journal_terms::{encode_term, journal_terms};
 pub use knowledge_log::{KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion};
 pub use learning::normalized;
-pub use learning_changes::{AddedLearning, JudgedLearnings, Judgement, NewLearning, ProposedLearning};
+pub use learning_changes::{JudgedLearnings, Judgement};
 pub use learning_conflicts::{ConflictDecision, Holds};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Place, Showing};
@@ -127,7 +130,6 @@ pub use rollback::{
 };
 pub use run_learnings::RunLearnings;
 pub use runs::{NewRun, OpenRun, Run};
-pub use same_learning::{LearningsState, Paraphrase};
 pub use scratchpad_log::ScratchpadChange;
 pub use settle::{Settled, Settlement, TaskChange};
 pub use stats::{

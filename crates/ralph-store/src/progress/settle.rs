@@ -9,7 +9,7 @@ mod task;
 use ralph_model::config::Promote;
 use ralph_model::{
     Author, AuthorKind, CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId,
-    Signature, TaskStatus, Unverified,
+    Signature, TaskStatus, TextFeatures, Unverified,
 };
 use rusqlite::{OptionalExtension, params};
 
@@ -19,7 +19,6 @@ use super::evidence_changes::{self, EvidenceChange};
 use super::outbox::put_knowledge;
 use super::pauses::{self, AgentPauseChange, Pause, PauseChange};
 use super::runs::set_baseline;
-use super::same_learning::Paraphrase;
 use crate::StoreError;
 
 pub(super) use feedback::IS_COUNTED;
@@ -70,8 +69,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// The agent's learnings, with the ids to store them under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
-    /// Which of these are near-duplicates of another learning, in the same order.
-    pub paraphrase: Vec<Option<Paraphrase>>,
+    /// The features of their texts, in the same order.
+    pub features: Vec<TextFeatures>,
     pub promote: Promote,
     /// The knowledge entries to write to files.
     pub knowledge: Vec<CapturedKnowledge>,
@@ -103,7 +102,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
-            paraphrase: Vec::new(),
+            features: Vec::new(),
             promote: Promote::default(),
             knowledge: Vec::new(),
             memory_used: Vec::new(),
@@ -131,8 +130,7 @@ impl Store {
     /// iteration that is already settled is left unchanged.
     ///
     /// # Errors
-    /// When the database cannot be written, or the learnings changed since those of the iteration were compared;
-    /// nothing is recorded then.
+    /// When the database cannot be written; nothing is recorded then.
     pub fn settle(&mut self, settlement: &Settlement) -> Result<Settled, StoreError> {
         let by = |kind| Author::in_iteration(kind, settlement.row.run.clone(), settlement.row.iteration);
         let (ralph, agent) = (by(AuthorKind::Ralph), by(AuthorKind::Agent));
@@ -140,7 +138,7 @@ impl Store {
     }
 
     fn settle_as(&mut self, settlement: &Settlement, ralph: &Author, agent: &Author) -> Result<Settled, StoreError> {
-        self.write_compared(settlement.paraphrase.iter().flatten(), |transaction| {
+        self.write(|transaction| {
             let row = &settlement.row;
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
                 return Ok(Settled {

@@ -4,12 +4,12 @@ use ralph_model::config::Promote;
 use ralph_model::{
     CapturedLearning, Complexity, ErrorCategory, Evidence, ExtractedLearning, Extraction, Facts, FailureReport,
     Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError,
-    ReportOrigin, RunId, Signature, StopReason, TaskType, estimate_of,
+    ReportOrigin, RunId, Signature, StopReason, TaskType, TextFeatures, estimate_of,
 };
-use ralph_store::{Judgement, LearningUpdate, NewRun, Paraphrase, RunProcess, Settlement, Taught};
+use ralph_store::{Judgement, LearningUpdate, NewRun, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
-use super::{Bench, day};
+use super::{Bench, day, leap};
 
 pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> ExtractedLearning {
     let facts = Facts::Strategy {
@@ -78,20 +78,20 @@ fn known(known: u32, counts: Extraction) -> Extraction {
 
 impl Bench {
     pub(crate) fn teach(&mut self, run: &str, drawn: &[ExtractedLearning], promote: Promote) -> Extraction {
-        self.teach_paraphrased(run, drawn, &[], promote)
+        self.teach_with_features(run, drawn, &[], promote)
     }
 
-    fn teach_paraphrased(
+    fn teach_with_features(
         &mut self,
         run: &str,
         drawn: &[ExtractedLearning],
-        paraphrase: &[Option<Paraphrase>],
+        features: &[TextFeatures],
         promote: Promote,
     ) -> Extraction {
         let taught = Taught {
             run,
             drawn,
-            paraphrase,
+            features,
             promote,
         };
         self.store.store_extracted(&taught, &mut self.bits, day(1)).unwrap()
@@ -176,16 +176,14 @@ fn fault_21_repeated_extraction_strengthens_without_duplicates() {
 fn extracted_paraphrase_strengthens_the_known_learning() {
     let mut bench = Bench::new();
     let before = [strategy("Start the emulator before the suite", 1.0, 2)];
-    bench.teach("run-1", &before, Promote::Auto);
+    bench.teach_with_features("run-1", &before, &[leap()], Promote::Auto);
     let known = bench.only();
     let again = [
         strategy("Before the suite, start the emulator", 1.0, 3),
         strategy("The emulator: start it before the suite", 1.0, 3),
     ];
-    let paraphrase_of = Some(Paraphrase::known(known.id.clone(), &known.content));
-    let paraphrase = [paraphrase_of.clone(), paraphrase_of.clone()];
     assert_eq!(
-        bench.teach_paraphrased("run-2", &again, &paraphrase, Promote::Auto),
+        bench.teach_with_features("run-2", &again, &[leap(), leap()], Promote::Auto),
         Extraction {
             known: 1,
             ..counts(2, 1, 0, 1, 1)
@@ -204,13 +202,13 @@ fn extracted_paraphrase_strengthens_the_known_learning() {
         })
     );
     assert_eq!(bench.store.verify_learnings().unwrap(), []);
-    // Learnings that are no longer active have no paraphrases.
+    // A learning that is not active is not repeated.
     let no = Judgement::Reject("No.");
     bench
         .store
         .judge_learnings(std::slice::from_ref(&known.id), no, day(2))
         .unwrap();
-    bench.teach_paraphrased("run-3", &again[1..], &[paraphrase_of], Promote::Auto);
+    bench.teach_with_features("run-3", &again[1..], &[leap()], Promote::Auto);
     assert_eq!(bench.store.learnings().unwrap().len(), 2);
 }
 

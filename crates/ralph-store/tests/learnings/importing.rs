@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 use ralph_model::config::Promote;
-use ralph_model::{EstimateFigures, Facts, LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES, TaskType};
+use ralph_model::{
+    EstimateFigures, Facts, LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES, TaskType, TextFeatures,
+};
 use ralph_store::{
     ForeignLearning, ForeignLearningStatus, ImportOutcome, ImportedLearning, Judgement, LearningUpdate, NewLearning,
-    Paraphrase,
 };
 
-use super::{Bench, day};
+use super::{Bench, day, leap};
 
 fn foreign(id: &str, content: &str) -> ForeignLearning {
     ForeignLearning {
@@ -30,7 +31,7 @@ fn foreign(id: &str, content: &str) -> ForeignLearning {
         original: Some(format!("{{\"id\":\"{id}\"}}")),
         created_at: day(-100),
         updated_at: day(-90),
-        paraphrase: None,
+        features: TextFeatures::default(),
     }
 }
 
@@ -50,50 +51,32 @@ impl Bench {
     }
 }
 
-/// Before the paraphrase is imported, the known learning gets other words, by an update of the import or by a user.
 #[test]
-fn changed_learning_is_no_longer_a_paraphrase() {
-    let emulator = "Start the emulator before the suite";
-    let reworded = foreign("two", "Before the suite, start the emulator");
+fn updated_learning_is_compared_by_its_new_words() {
     let mut bench = Bench::new();
-    bench.take(&foreign("one", emulator));
-    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
+    let known = ForeignLearning {
+        features: leap(),
+        ..foreign("one", "Start the emulator before the suite")
+    };
+    bench.take(&known);
     let newer = ForeignLearning {
         updated_at: day(1),
+        features: TextFeatures::new(20..29, 0),
         ..foreign("one", "Compile the parser with the nightly toolchain")
     };
     let other = ForeignLearning {
-        paraphrase: Some(Paraphrase::known(known.id, emulator)),
-        ..reworded.clone()
+        features: leap(),
+        ..foreign("two", "Before the suite, start the emulator")
     };
-    let taken = bench.import(&[newer, other], Promote::Auto, day(1));
+    let third = ForeignLearning {
+        features: newer.features.clone(),
+        ..foreign("three", "With the nightly toolchain, compile the parser")
+    };
+    let taken = bench.import(&[newer, other, third], Promote::Auto, day(1));
     let became: Vec<ImportOutcome> = taken.iter().map(|taken| taken.taken).collect();
-    assert_eq!(became, [ImportOutcome::Updated, ImportOutcome::Added]);
-
-    let mut bench = Bench::new();
-    bench.take(&foreign("one", emulator));
-    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
-    let other_words = LearningUpdate {
-        content: Some("Compile the parser with the nightly toolchain".to_owned()),
-        ..LearningUpdate::default()
-    };
-    bench.store.update_learning(&known.id, &other_words, day(1)).unwrap();
-    let first = foreign("one", "Start the emulator before the whole suite");
-    let second = ForeignLearning {
-        paraphrase: Some(Paraphrase::earlier(0, &first.content)),
-        ..reworded
-    };
-    bench.import(&[first, second], Promote::Auto, day(2));
-    let learnings = bench.store.learnings().unwrap();
-    assert!(
-        learnings.iter().all(|learning| learning.examples.is_empty()),
-        "{learnings:?}"
-    );
-    assert!(
-        learnings
-            .iter()
-            .any(|learning| learning.foreign_id.as_deref() == Some("two")),
-        "{learnings:?}"
+    assert_eq!(
+        became,
+        [ImportOutcome::Updated, ImportOutcome::Added, ImportOutcome::Reworded]
     );
 }
 
@@ -102,15 +85,16 @@ fn imported_paraphrase_strengthens_the_known_learning_once() {
     let mut bench = Bench::new();
     bench.take(&ForeignLearning {
         confidence: 0.6,
+        features: leap(),
         ..foreign("one", "Start the emulator before the suite")
     });
     let [known] = bench.store.learnings().unwrap().try_into().unwrap();
     let other = ForeignLearning {
-        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
+        features: leap(),
         ..foreign("two", "Before the suite, start the emulator")
     };
     let third = ForeignLearning {
-        paraphrase: other.paraphrase.clone(),
+        features: leap(),
         ..foreign("three", "The emulator: start it before the suite")
     };
     let both = [other, third];
@@ -160,11 +144,14 @@ fn imported_paraphrase_strengthens_the_known_learning_once() {
 #[test]
 fn paraphrase_without_support_or_space_is_stored() {
     let mut bench = Bench::new();
-    bench.take(&foreign("known", "Start the emulator before the suite"));
+    bench.take(&ForeignLearning {
+        features: leap(),
+        ..foreign("known", "Start the emulator before the suite")
+    });
     let [known] = bench.store.learnings().unwrap().try_into().unwrap();
     let reworded = |number: usize, standing: ForeignLearningStatus| ForeignLearning {
         standing,
-        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
+        features: leap(),
         ..foreign(
             &format!("other {number}"),
             &format!("Before suite {number}, start the emulator"),
@@ -274,7 +261,7 @@ fn duplicate_is_strengthened_and_not_stored_twice() {
         content: "run `cargo` first!".to_owned(),
         tags: vec!["rust".to_owned()],
         task_type: Some(TaskType::BugFix),
-        paraphrase: None,
+        features: TextFeatures::default(),
     };
     let own = bench.add(&own, 0);
     let learnings = [

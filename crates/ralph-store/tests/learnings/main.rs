@@ -11,11 +11,10 @@ mod pruning;
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::{
     CapturedLearning, Learning, LearningId, LearningSource, LearningStatus, NewJournalRow, Outcome, RunId, SplitMix64,
-    TaskId, TaskType,
+    TaskId, TaskType, TextFeatures,
 };
 use ralph_store::{
-    AddedLearning, ConflictDecision, Holds, Judgement, LearningError, LearningFilter, NewLearning, Outdated,
-    Paraphrase, Settlement, Store,
+    AddedLearning, ConflictDecision, Holds, Judgement, LearningError, LearningFilter, NewLearning, Settlement, Store,
 };
 use ralph_testkit::journal_row;
 
@@ -37,8 +36,13 @@ fn learning(category: &str, content: &str, tags: &[&str]) -> NewLearning {
         content: content.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         task_type: None,
-        paraphrase: None,
+        features: TextFeatures::default(),
     }
+}
+
+/// The features of a text, the same for its near-duplicates.
+fn leap() -> TextFeatures {
+    TextFeatures::new(1..9, 0)
 }
 
 impl Bench {
@@ -122,12 +126,13 @@ fn adding_without_a_task_type_widens_a_learning() {
     let known = bench.add(
         &NewLearning {
             content: "Keep the lock short.".to_owned(),
+            features: leap(),
             ..narrow
         },
         2,
     );
     let paraphrase = NewLearning {
-        paraphrase: Some(Paraphrase::known(known.id.clone(), &known.content)),
+        features: leap(),
         ..learning("tool_usage", "The lock: keep it short", &[])
     };
     let Ok(AddedLearning::Reworded(wider)) = bench.store.add_learning(&paraphrase, &mut bench.bits, day(3)) else {
@@ -138,31 +143,31 @@ fn adding_without_a_task_type_widens_a_learning() {
 }
 
 #[test]
-fn outdated_comparison_is_refused() {
-    let mut bench = Bench::new();
-    let state = bench.store.learnings_state().unwrap();
-    let leap = bench.add(&learning("tool_usage", "Look before you leap.", &[]), 0);
-    let compared = NewLearning {
-        paraphrase: Some(Paraphrase::default().as_of(state)),
-        ..learning("tool_usage", "Before leaping, look.", &[])
-    };
-    let refused = bench
-        .store
-        .add_learning(&compared, &mut bench.bits, day(1))
-        .unwrap_err();
-    assert!(refused.is_outdated(), "{refused}");
-    assert_eq!(bench.store.learnings().unwrap(), [leap]);
-    let state = bench.store.learnings_state().unwrap();
-    let settlement = Settlement {
-        paraphrase: vec![Some(Paraphrase::default().as_of(state))],
-        ..Settlement::new(journal_row(RunId::new(1), 1), 0)
-    };
-    bench.store.settle(&settlement).unwrap();
-    let in_any_case = NewLearning {
-        paraphrase: compared.paraphrase.map(Paraphrase::whenever),
-        ..compared
-    };
-    bench.add(&in_any_case, 2);
+fn concurrent_near_duplicates_are_one_learning() {
+    let bench = Bench::new();
+    let path = bench.folder.path().join("progress.db");
+    let texts = [
+        "Look before you leap.",
+        "Before leaping, look.",
+        "Leap? Look before!",
+        "First look, then leap",
+    ];
+    std::thread::scope(|scope| {
+        for (place, text) in (0..).zip(texts) {
+            let path = &path;
+            scope.spawn(move || {
+                let mut store = Store::open_or_create(path).unwrap();
+                let new = NewLearning {
+                    features: leap(),
+                    ..learning("tool_usage", text, &[])
+                };
+                store.add_learning(&new, &mut SplitMix64::new(place), day(1)).unwrap();
+            });
+        }
+    });
+    let all = bench.store.learnings().unwrap();
+    let [only] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(only.examples.len(), texts.len() - 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! twice, and the next run does the rest.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_model::SplitMix64;
+use ralph_model::{SplitMix64, TextFeatures};
 use ralph_store::{NewLearning, Store};
 use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
 
@@ -34,7 +34,7 @@ fn project() -> TestEnv {
             content,
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            paraphrase: None,
+            features: TextFeatures::default(),
         };
         let at = now - SignedDuration::from_hours(24 * days);
         store.add_learning(&new, &mut bits, at).unwrap();

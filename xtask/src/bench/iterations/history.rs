@@ -75,7 +75,7 @@ pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Res
             let nothing = Taught {
                 run: run.as_str(),
                 drawn: &[],
-                paraphrase: &[],
+                features: &[],
                 promote: Promote::Auto,
             };
             let taken = store.store_extracted(&nothing, &mut SplitMix64::new(1), end);

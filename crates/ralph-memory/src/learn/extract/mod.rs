@@ -10,12 +10,12 @@ mod paths;
 mod strategies;
 
 use ralph_model::config::Promote;
-use ralph_model::{Entropy, ExtractedLearning, Extraction, PastIteration, RunHistory, RunId, TaskType};
+use ralph_model::{Entropy, ExtractedLearning, Extraction, PastIteration, RunHistory, RunId, TaskType, TextFeatures};
 use ralph_store::{Store, StoreError, Taught};
 
 use jiff::Timestamp;
 
-use crate::recall::{LearningInput, find_paraphrases, keep_compared};
+use crate::similarity::text_features;
 
 /// Batch size for earlier runs without extraction.
 const RUNS_AT_A_TIME: u32 = 50;
@@ -62,16 +62,14 @@ pub fn learn_from(
     now: Timestamp,
 ) -> Result<Extraction, StoreError> {
     let drawn = extract_learnings(history);
-    let compare = |store: &Store| find_paraphrases(store, drawn.iter().map(LearningInput::from));
-    keep_compared(store, compare, |store, found| {
-        let taught = Taught {
-            run: &history.loop_id,
-            drawn: &drawn,
-            paraphrase: &found,
-            promote,
-        };
-        store.store_extracted(&taught, entropy, now)
-    })
+    let features: Vec<TextFeatures> = drawn.iter().map(|drawn| text_features(&drawn.content)).collect();
+    let taught = Taught {
+        run: &history.loop_id,
+        drawn: &drawn,
+        features: &features,
+        promote,
+    };
+    store.store_extracted(&taught, entropy, now)
 }
 
 /// The settings for extracting learnings from finished runs.

@@ -229,7 +229,7 @@ fn proposed_learning_is_validated_with_its_iteration() {
             content: content.to_owned(),
             tags: Vec::new(),
             task_type: None,
-            paraphrase: None,
+            features: TextFeatures::default(),
         };
         let author = Author {
             kind: AuthorKind::Agent,

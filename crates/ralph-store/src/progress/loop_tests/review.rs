@@ -139,7 +139,7 @@ fn decision_applies_only_to_the_version_seen() {
     );
     for verdict in [
         Verdict::Promote,
-        Verdict::Reword("Run it with --frozen"),
+        Verdict::Reword("Run it with --frozen", &TextFeatures::default()),
         Verdict::Reject("no"),
     ] {
         let judged = bench.store.judge_as_seen(&seen, verdict, at(10)).unwrap();
@@ -168,9 +168,11 @@ fn learning_without_text_cannot_be_promoted() {
     }
     assert_eq!(bench.store.promote_validated(at(9)).unwrap().empty, id);
     assert_eq!(bench.store.learning(&untold.id).unwrap().unwrap(), untold);
-    let reworded = bench
-        .store
-        .judge_as_seen(&untold, Verdict::Reword("Build it offline"), at(9));
+    let reworded = bench.store.judge_as_seen(
+        &untold,
+        Verdict::Reword("Build it offline", &TextFeatures::default()),
+        at(9),
+    );
     let Ok(Judged::AsSaid(reworded)) = reworded else {
         panic!("{reworded:?}")
     };
@@ -186,18 +188,24 @@ fn reworded_learning_is_promoted_unless_duplicate() {
         content: "Run it with --frozen".to_owned(),
         tags: Vec::new(),
         task_type: seen.task_type,
-        paraphrase: None,
+        features: TextFeatures::default(),
     };
     bench.store.add_learning(&new, &mut FixedEntropy(2), at(3)).unwrap();
-    let refused = bench
-        .store
-        .judge_as_seen(&seen, Verdict::Reword("run it with --frozen."), at(4));
+    let refused = bench.store.judge_as_seen(
+        &seen,
+        Verdict::Reword("run it with --frozen.", &TextFeatures::default()),
+        at(4),
+    );
     assert!(matches!(refused, Err(LearningError::SaysTheSame { .. })), "{refused:?}");
     assert_eq!(bench.store.learning(&seen.id).unwrap().unwrap(), seen);
 
     let judged = bench
         .store
-        .judge_as_seen(&seen, Verdict::Reword("Build it offline"), at(5))
+        .judge_as_seen(
+            &seen,
+            Verdict::Reword("Build it offline", &TextFeatures::default()),
+            at(5),
+        )
         .unwrap();
     let Judged::AsSaid(reworded) = judged else {
         panic!("{judged:?}")

@@ -280,7 +280,7 @@ fn unusable(place: &DatabasePlace, shown: &str, error: &StoreError) -> Finding {
         StoreError::Full { .. } => {
             Finding::error("the disk is full, so no history is recorded").remedy("free some space")
         }
-        StoreError::LearningsChanged | StoreError::Busy { .. } => busy(),
+        StoreError::Busy { .. } => busy(),
         StoreError::Replaced { .. } => Finding::error(error.to_string()),
         StoreError::Sql { reason, .. } if reason.contains("unable to open") || reason.contains("readonly") => {
             Finding::error(format!("it cannot be used: {reason}"))

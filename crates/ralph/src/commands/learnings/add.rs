@@ -1,9 +1,9 @@
 //! `learnings add`: stores a learning that a person or an agent gives.
 
 use clap::Args;
-use ralph_memory::recall::{LearningInput, find_paraphrases, keep_compared};
+use ralph_memory::text_features;
 use ralph_model::{Actor, Learning, Tags, TaskType, first_line, preview};
-use ralph_store::{AddedLearning, NewLearning, Paraphrase, ProposedLearning, Store};
+use ralph_store::{AddedLearning, NewLearning, ProposedLearning};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
@@ -46,31 +46,23 @@ pub(crate) struct AddArgs {
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     let text = content_argument(context, args.text)?;
     let policy = args.secrets.policy();
+    let content = input::content(&text, policy)?;
     let new = NewLearning {
-        content: input::content(&text, policy)?,
+        features: text_features(&content),
+        content,
         category: input::category(&args.category, policy)?,
         tags: input::tags(&args.tags.unwrap_or_default(), policy)?,
         task_type: args.task_type,
-        paraphrase: None,
     };
     // Fail before creating anything next to another tool's database.
     context.facts()?;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
-    let compare = |store: &Store| find_paraphrases(store, [LearningInput::from(&new)]);
     if context.actor != Actor::Person {
-        let proposed = context.with_entropy(|entropy| {
-            keep_compared(&mut store, compare, |store, found| {
-                store.propose_learning(&compared(&new, found), entropy, now)
-            })
-        })?;
+        let proposed = context.with_entropy(|entropy| store.propose_learning(&new, entropy, now))?;
         return acknowledge_proposed(context, &proposed, args.format.get());
     }
-    let added = context.with_entropy(|entropy| {
-        keep_compared(&mut store, compare, |store, found| {
-            store.add_learning(&compared(&new, found), entropy, now)
-        })
-    })?;
+    let added = context.with_entropy(|entropy| store.add_learning(&new, entropy, now))?;
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
@@ -98,14 +90,6 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         Format::Json => context.ui.json(learning),
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
-    }
-}
-
-/// The learning with what the comparison found for it.
-fn compared(new: &NewLearning, found: Vec<Option<Paraphrase>>) -> NewLearning {
-    NewLearning {
-        paraphrase: found.into_iter().next().flatten(),
-        ..new.clone()
     }
 }
 

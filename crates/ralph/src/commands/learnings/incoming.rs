@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use ralph_memory::exchange::{
     EntryProblem, FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, parse, read_learnings,
 };
-use ralph_memory::recall::keep_foreign;
 use ralph_model::{LearningStatus, count, first_line, preview};
 use ralph_notes::{FileError, read_file};
 use ralph_store::{ForeignLearning, ImportOutcome, ImportedLearning, Store};
@@ -185,11 +184,7 @@ impl Incoming {
         store: &mut Store,
     ) -> Result<Vec<ImportedLearning>, CommandError> {
         let (promote, now) = (confirmed_config(context)?.learning.promote, context.clock().now());
-        let taken = context.with_entropy(|entropy| {
-            keep_foreign(store, &self.learnings, |store, learnings| {
-                store.import_learnings(learnings, promote, entropy, now)
-            })
-        });
+        let taken = context.with_entropy(|entropy| store.import_learnings(&self.learnings, promote, entropy, now));
         Ok(taken?)
     }
 

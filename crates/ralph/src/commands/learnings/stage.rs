@@ -2,7 +2,6 @@
 
 use clap::Args;
 use ralph_memory::exchange::{ReadLearnings, read_candidates};
-use ralph_memory::recall::keep_foreign;
 use ralph_model::{Learning, LearningStatus, count};
 use ralph_store::{ImportOutcome, ImportedLearning, LearningFilter, LearningStats};
 use serde_json::{Value, json};
@@ -83,11 +82,7 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
     // Fail before creating anything next to another tool's database.
     context.facts()?;
     let mut store = store_to_write(context)?;
-    let staged = context.with_entropy(|entropy| {
-        keep_foreign(&mut store, &read.learnings, |store, learnings| {
-            store.stage_learnings(learnings, entropy, now)
-        })
-    })?;
+    let staged = context.with_entropy(|entropy| store.stage_learnings(&read.learnings, entropy, now))?;
     if read.masked > 0 {
         let learnings = count(read.masked, "learning", "learnings");
         context.ui.warning(&format!("Masked a likely secret in {learnings}."));

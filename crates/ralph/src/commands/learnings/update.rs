@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use ralph_memory::text_features;
 use ralph_model::{EstimateFigures, LearningKind, Tags, TaskType};
 use ralph_store::LearningUpdate;
 
@@ -82,8 +83,10 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         .map(|text| content_argument(context, text))
         .transpose()?;
     let has_other_breaks = text.as_ref().is_some_and(|text| text.contains('\r'));
+    let content = text.map(|text| input::content(&text, policy)).transpose()?;
     let update = LearningUpdate {
-        content: text.map(|text| input::content(&text, policy)).transpose()?,
+        features: content.as_deref().map(text_features).unwrap_or_default(),
+        content,
         figures: EstimateFigures {
             iterations: changes.iterations,
             time: changes.seconds.map(|seconds| Duration::from_secs(seconds.into())),

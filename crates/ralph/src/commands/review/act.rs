@@ -1,6 +1,7 @@
 //! Carries out the answers of a review, after checking that the item has not changed since it was shown.
 
 use ralph_memory::capture::{Draft, SecretPolicy, accept};
+use ralph_memory::text_features;
 use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteFileKind, NoteKind, Tags, with_figures};
 use ralph_store::{Decision, FailedTask, FinishedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
@@ -202,7 +203,7 @@ fn judge(context: &Context<'_>, learning: &Proposed, verdict: Verdict<'_>) -> Re
         Judged::ChangedMeanwhile(now) => changed(context, &store, now),
         Judged::AsSaid(_) => {
             let (sign, word, action) = match verdict {
-                Verdict::Promote | Verdict::Reword(_) => ("✅", "promoted", Action::Promoted),
+                Verdict::Promote | Verdict::Reword(..) => ("✅", "promoted", Action::Promoted),
                 Verdict::Reject(_) => ("❌", "rejected", Action::Rejected),
             };
             context.ui.result(sign, &format!("Learning {word}: {id}"))?;
@@ -250,7 +251,8 @@ fn reword(context: &Context<'_>, asker: &mut Asker, learning: &Proposed) -> Resu
     }
     let kept = |error| keep(text.as_bytes(), error);
     let words = learning_text(&text, SecretPolicy::Refuse).map_err(kept)?;
-    let acted = judge(context, learning, Verdict::Reword(&words)).map_err(kept)?;
+    let features = text_features(&words);
+    let acted = judge(context, learning, Verdict::Reword(&words, &features)).map_err(kept)?;
     if !matches!(acted, Acted::Done(Action::Promoted)) {
         let error = CommandError::new(format!("your text for {} was not saved", learning.learning.id));
         context.ui.error(&kept(error));

@@ -1,7 +1,7 @@
 //! Tests of upkeep of learnings at the end of a run.
 
 use jiff::Timestamp;
-use ralph_model::SplitMix64;
+use ralph_model::{SplitMix64, TextFeatures};
 use ralph_store::{NewLearning, Store};
 use ralph_testkit::scripted::{Script, say};
 
@@ -23,7 +23,7 @@ fn scene(script: &Script) -> Scene {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
-            paraphrase: None,
+            features: TextFeatures::default(),
         };
         let at: Timestamp = at.parse().unwrap();
         store.add_learning(&new, &mut bits, at).unwrap();
