@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn inject_may_use_recall_but_not_vice_versa() {
         check_stage("inject/pack.rs", "use crate::recall::Hit;\n", &[]);
-        check_stage("learn/extract/mod.rs", "use crate::recall::paraphrase;\n", &[]);
+        check_stage("learn/extract/mod.rs", "use crate::recall::warnings_of;\n", &[]);
         check_stage(
             "recall/rank.rs",
             "//! Ranks.\nfn f() { crate::inject::pack() }\n",

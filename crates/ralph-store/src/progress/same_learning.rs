@@ -13,7 +13,7 @@ use crate::StoreError;
 /// Condition for a learning with the same words and kind. Texts without any words are compared literally.
 const SAME_WORDS: &str = "normalized = ?1 AND kind = ?2 AND (?1 <> '' OR content = ?3)";
 /// How many of the newest learnings that share a number of the prefix are compared.
-const MOST_COMPARED: u32 = 1_000;
+const MOST_COMPARED: u32 = 256;
 
 /// How a stored learning is like an incoming one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn estimate(
         .prepare_cached(
             "SELECT * FROM learnings INDEXED BY learnings_estimates
              WHERE kind = 'estimate' AND task_type IS ?1 AND facts ->> '$.complexity' = ?2
-             ORDER BY status <> 'promoted', status IN ('rejected', 'pruned'), seq LIMIT 1",
+             ORDER BY superseded_by IS NOT NULL, status <> 'promoted', status IN ('rejected', 'pruned'), seq LIMIT 1",
         )?
         .query_row(params![task_type.map(TaskType::word), complexity], read_learning)
         .optional()

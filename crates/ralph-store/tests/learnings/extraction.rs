@@ -173,6 +173,20 @@ fn fault_21_repeated_extraction_strengthens_without_duplicates() {
 }
 
 #[test]
+fn rejected_estimate_is_known_by_its_subject() {
+    let mut bench = Bench::new();
+    bench.teach("run-1", &[estimate(5)], Promote::Auto);
+    bench.sql(
+        "UPDATE learnings SET content = 'Small fixes', normalized = 'small fixes', status = 'rejected', reason = 'no'",
+    );
+    assert_eq!(
+        bench.teach("run-2", &[estimate(5)], Promote::Auto),
+        counts(1, 0, 0, 0, 1)
+    );
+    assert_eq!(bench.only().status, LearningStatus::Rejected);
+}
+
+#[test]
 fn extracted_paraphrase_strengthens_the_known_learning() {
     let mut bench = Bench::new();
     let before = [strategy("Start the emulator before the suite", 1.0, 2)];
