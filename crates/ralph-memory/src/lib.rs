@@ -5,7 +5,6 @@
 
 pub mod capture;
 pub mod exchange;
-mod failures;
 pub mod inject;
 pub mod learn;
 mod negations;

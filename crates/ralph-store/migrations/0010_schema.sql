@@ -195,7 +195,8 @@ CREATE TABLE runs (
     started_at    TEXT NOT NULL,
     heartbeat     TEXT NOT NULL,
     ended_at      TEXT,
-    -- How it ended, as a sentence.
+    -- How it ended, and the sentence that says so.
+    end_kind      TEXT CHECK (end_kind IN ('complete', 'needs_attention', 'stopped', 'killed')),
     end_reason    TEXT,
     end_code      INTEGER,
     -- The question that the run waits for, as JSON.
@@ -244,6 +245,8 @@ CREATE TABLE journal (
     outcome          TEXT NOT NULL CHECK (outcome IN ('done', 'failed', 'retried', 'blocked', 'interrupted')),
     stop_reason      TEXT NOT NULL,
     reason           TEXT NOT NULL,
+    -- The words of an agent or a program that the reason quotes.
+    quoted           TEXT NOT NULL DEFAULT '',
     model            TEXT,
     model_rationale  TEXT NOT NULL,
     duration_ms      INTEGER NOT NULL,

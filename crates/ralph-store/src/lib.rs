@@ -29,10 +29,11 @@ pub use progress::{
     LearningFilter, LearningQuery, LearningStrength, LearningsState, ListPlace, LogReset, MergeCandidate, MergeGroup,
     Merged, ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OpenRun,
     OutboxFile, Overview, Paraphrase, ParentChange, Pause, PauseChange, PausePolicy, PauseReason, Phase, Place,
-    Presence, PruneRules, Reach, ReadSnapshot, RecordCounts, RecordedInjection, Remark, Review, RowCaptures, Run,
-    RunFigures, RunProcess, Scope, ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats, StatsFilter,
-    Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature, Taught,
-    TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term, journal_terms, normalized, task_type_of,
+    Presence, PruneRules, Reach, ReadSnapshot, RecordCounts, RecordedEnd, RecordedInjection, Remark, Review,
+    RowCaptures, Run, RunFigures, RunProcess, Scope, ScopeCounts, Searched, Settled, Settlement, Showing, Start, Stats,
+    StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskSummary, TaskUpdate, TasksOfFeature,
+    Taught, TypeFigures, UnverifiedCounts, Verdict, WaitsFor, Which, encode_term, journal_terms, normalized,
+    task_type_of,
 };
 pub use progress::{
     AgentNote, CommitStep, Kept, KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, LearningStep,

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType, format_timestamp};
+use ralph_model::{
+    Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType, format_timestamp,
+};
 use rusqlite::{Connection, named_params};
 
 /// An active learning extracted from a run; tests override the fields they care about.
@@ -37,6 +39,20 @@ pub fn run_learning(number: u64, kind: LearningKind, task_type: TaskType, conten
         last_used_at: None,
         created_at,
         updated_at: created_at,
+    }
+}
+
+/// A warning of the form `Avoid: ERROR - REMEDY` that was extracted from failures.
+#[must_use]
+pub fn extracted_warning(number: u64, task_type: TaskType, content: &str) -> Learning {
+    let error = content.trim_start_matches("Avoid: ").split(" - ").next();
+    Learning {
+        facts: Some(Facts::Antipattern {
+            occurrences: 2,
+            impact: "medium".to_owned(),
+            error: error.map(str::to_owned),
+        }),
+        ..run_learning(number, LearningKind::Antipattern, task_type, content)
     }
 }
 

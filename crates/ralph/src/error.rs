@@ -206,9 +206,6 @@ impl From<LearningError> for CommandError {
             LearningError::OtherNumbers { .. } => {
                 Self::new(message).hint("`ralph learnings add` stores your text as a new learning")
             }
-            LearningError::UnreadFigures { id, .. } => Self::new(message).hint(format!(
-                "`ralph learnings update {id} --iterations N --seconds S` changes only the figures"
-            )),
             LearningError::NoFigures { id, .. } => Self::new(message).hint(format!(
                 "`ralph learnings update {id} --content TEXT` changes what it says"
             )),

@@ -39,7 +39,8 @@ impl Runner<'_> {
             _ if end == End::Interrupted && self.guided => "Stopped on request, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
-        self.store.end_run(&self.run, &sentence, end.code(), now)?;
+        self.store
+            .end_run(&self.run, (end.kind(), end.code()), &sentence, now)?;
         self.sentence = Some((end.clone(), sentence));
         if is_all_done {
             self.keep_scratchpad();

@@ -205,6 +205,7 @@ impl Runner<'_> {
             task: self.task_change(draft),
             evidence_changes: draft.own_changes(),
             guidance: turn.guidance.clone(),
+            quoted: draft.quoted().to_owned(),
             report: failed.report,
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),

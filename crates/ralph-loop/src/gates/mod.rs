@@ -90,7 +90,16 @@ impl GateResult {
         named.cloned().collect()
     }
 
-    fn failure(&self) -> String {
+    /// How it failed, with its output.
+    pub(crate) fn failure(&self) -> String {
+        let sentence = self.failure_sentence();
+        match (self.why.as_str(), sentence.strip_suffix('.')) {
+            ("", _) | (_, None) => sentence,
+            (why, Some(sentence)) => format!("{sentence}:\n{why}"),
+        }
+    }
+
+    pub(crate) fn failure_sentence(&self) -> String {
         let how = match &self.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
@@ -98,8 +107,7 @@ impl GateResult {
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was stopped".to_owned(),
         };
-        let colon = if self.why.is_empty() { "." } else { ":\n" };
-        format!("The gate `{}` {how}{colon}{}", self.command, self.why)
+        format!("The gate `{}` {how}.", self.command)
     }
 }
 

@@ -211,6 +211,11 @@ impl PendingSettlement {
         self.baseline.as_ref()?.refusing(&self.gates, self.changed)
     }
 
+    /// The words of an agent or a program that the reason quotes.
+    pub(crate) fn quoted(&self) -> &str {
+        self.refusing_gate().map_or(&self.decision.quoted, |gate| &gate.why)
+    }
+
     /// Why the task would be unverified if it were done now.
     pub(super) fn lacks_evidence(&self) -> Option<Unverified> {
         if !self.basis_changed.is_empty() {

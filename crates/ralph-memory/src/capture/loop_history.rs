@@ -170,6 +170,7 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
         errors: errors
             .map(|(text, signature)| PastError {
                 text: clean(&text, MAX_TEXT),
+                category: None,
                 signature: signature.and_then(|signature| Signature::parse(&signature)),
             })
             .collect(),

@@ -204,7 +204,9 @@ fn numbers(facts: &Facts) -> Vec<(&'static str, Value)> {
             ("effectiveness", (*effectiveness).into()),
             ("iterations", (*iterations).into()),
         ],
-        Facts::Antipattern { occurrences, impact } => vec![
+        Facts::Antipattern {
+            occurrences, impact, ..
+        } => vec![
             ("occurrences", (*occurrences).into()),
             ("impact", impact.as_str().into()),
         ],

@@ -241,6 +241,7 @@ impl Content<'_> {
             LearningKind::Antipattern => Some(Facts::Antipattern {
                 occurrences: count("occurrences")?,
                 impact: word_of(parts, "impact").unwrap_or_default(),
+                error: word_of(parts, "description").map(|text| warned_of(&text).to_owned()),
             }),
             LearningKind::Estimate => Some(Facts::Estimate {
                 avg_iteration_time: number("avgIterationTime")?,
@@ -359,6 +360,12 @@ fn may_be_kept(object: &JsonObject) -> bool {
         .all(|(name, value)| find(name).is_empty() && is_harmless(value))
 }
 
+/// What a warning of the other tool warns of; it has the form `Avoid: ERROR - REMEDY`.
+fn warned_of(text: &str) -> &str {
+    let text = text.strip_prefix("Avoid: ").unwrap_or(text);
+    text.split_once(" - ").map_or(text, |(error, _)| error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -385,6 +392,7 @@ mod tests {
                 Some(Facts::Antipattern {
                     occurrences: 3,
                     impact: "high".to_owned(),
+                    error: Some("haste".to_owned()),
                 }),
             ),
             (

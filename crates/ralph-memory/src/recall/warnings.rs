@@ -101,7 +101,7 @@ fn sharing_words(
 mod tests {
     use ralph_model::{LearningKind, TaskType};
     use ralph_store::{LearningFilter, journal_terms};
-    use ralph_testkit::{put_learnings, run_learning};
+    use ralph_testkit::{extracted_warning, put_learnings, run_learning};
 
     use super::*;
 
@@ -119,7 +119,10 @@ mod tests {
                 .zip(warnings)
                 .map(|(number, (content, confidence))| Learning {
                     confidence: *confidence,
-                    ..run_learning(number, LearningKind::Antipattern, TaskType::BugFix, content)
+                    ..match content.starts_with("Avoid: ") {
+                        true => extracted_warning(number, TaskType::BugFix, content),
+                        false => run_learning(number, LearningKind::Antipattern, TaskType::BugFix, content),
+                    }
                 })
                 .collect();
             let terms = |learning: &Learning| journal_terms(&learning.content);

@@ -8,7 +8,7 @@ use ralph_model::{
     NewJournalRow, Outcome, ReportOrigin, RunId, Task, TaskId, TaskType, Tokens,
 };
 use ralph_store::{Settlement, Store, journal_terms};
-use ralph_testkit::{journal_row, put_learnings, run_learning};
+use ralph_testkit::{extracted_warning, journal_row, put_learnings, run_learning};
 
 use crate::support::Files;
 use crate::{composed, moment, project, task};
@@ -49,7 +49,10 @@ impl Taught {
         change: impl FnOnce(&mut Learning),
     ) -> Self {
         self.learnings += 1;
-        let mut learning = run_learning(self.learnings, kind, task_type, content);
+        let mut learning = match content.starts_with("Avoid: ") {
+            true => extracted_warning(self.learnings, task_type, content),
+            false => run_learning(self.learnings, kind, task_type, content),
+        };
         change(&mut learning);
         let terms = journal_terms(&learning.content);
         put_learnings(&self.folder.path().join("progress.db"), [(&learning, terms)]);

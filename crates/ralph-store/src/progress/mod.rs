@@ -126,7 +126,7 @@ pub use rollback::{
     TaskCommit, TaskStep,
 };
 pub use run_learnings::RunLearnings;
-pub use runs::{NewRun, OpenRun, Run};
+pub use runs::{NewRun, OpenRun, RecordedEnd, Run};
 pub use same_learning::{LearningsState, Paraphrase};
 pub use scratchpad_log::ScratchpadChange;
 pub use settle::{Settled, Settlement, TaskChange};

@@ -156,6 +156,11 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
                 max_retries: worked.max_retries,
             },
         },
+        quoted: worked
+            .reason
+            .split_once('\n')
+            .map_or("", |(_, output)| output)
+            .to_owned(),
         report: worked.captured.failure.clone(),
         signature: worked.signature.map(Signature::new),
         suggestion: worked.captured.retry_suggestion.clone(),

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_memory::capture::signature;
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedLearning, Difficulty, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
+    CapturedLearning, Difficulty, EndKind, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
     ReportOrigin, RunId, SplitMix64, StopReason, TaskId, Usage,
 };
 use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, Taught, task_type_of};
@@ -69,7 +69,9 @@ pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Res
             store.settle(&settlement).map_err(failed)?;
         }
         let end = timestamp(first + run_length)?;
-        store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
+        store
+            .end_run(&run, (EndKind::Complete, 0), "Everything is done.", end)
+            .map_err(failed)?;
         if memory != Memory::OneRun {
             // Otherwise every measured run would start by extracting the learnings of all these runs.
             let nothing = Taught {

@@ -162,6 +162,7 @@ fn update_to_a_duplicate_or_other_numbers_is_refused() {
     let facts = Facts::Antipattern {
         occurrences: 2,
         impact: "high".to_owned(),
+        error: None,
     };
     let facts = serde_json::to_string(&facts).unwrap();
     story

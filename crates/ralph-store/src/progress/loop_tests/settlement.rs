@@ -473,6 +473,7 @@ fn entry_is_found_by_its_failure_reason() {
         let fence = bench.start(&run_id(), 1);
         let mut settlement = settlement(outcome, fence);
         settlement.row.reason = "The gate `make test:unit` failed (exit code 2):\nlinker not found".to_owned();
+        settlement.quoted = "linker not found".to_owned();
         settlement.suggestion = Some("Vendor the archive.".to_owned());
         bench.store.settle(&settlement).unwrap();
         let holding = |word: &str| {

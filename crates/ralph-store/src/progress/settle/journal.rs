@@ -9,11 +9,11 @@ use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
 
 const INSERT: &str = "
-    INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
+    INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, quoted, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
                          changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at, terms,
                          prompt_sha256, unverified, denials)
-    VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
+    VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :quoted, :model, :rationale, :duration,
             :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at, :terms,
             (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified, :denials)
     RETURNING id";
@@ -34,6 +34,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":outcome": row.outcome.word(),
             ":stop": row.stop.word(),
             ":reason": row.reason,
+            ":quoted": settlement.quoted,
             ":model": row.model,
             ":rationale": row.model_rationale,
             ":duration": saturated(row.duration_ms),
@@ -56,7 +57,8 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
     )
 }
 
-/// The searchable text of an entry: its subject, its notes, and why it failed.
+/// The searchable text of an entry: its subject, its notes, and why it failed. ralph's own sentences are the same in
+/// many entries, so matching their words would be meaningless.
 fn searched(settlement: &Settlement) -> String {
     let (row, report) = (&settlement.row, settlement.report.as_ref());
     let is_kept = report.is_some() || row.outcome != Outcome::Done;
@@ -64,25 +66,15 @@ fn searched(settlement: &Settlement) -> String {
     let texts = [
         Some(row.task_title.as_str()),
         row.notes.as_deref(),
-        Some(quoted_text(&row.reason)),
+        Some(settlement.quoted.as_str()),
         report.map(|report| report.what_tried.as_str()),
-        report.map(|report| match report.origin {
-            ReportOrigin::Agent => report.why_failed.as_str(),
-            ReportOrigin::Ralph => quoted_text(&report.why_failed),
-        }),
+        report
+            .filter(|report| report.origin == ReportOrigin::Agent)
+            .map(|report| report.why_failed.as_str()),
         report.and_then(|report| report.error_output.as_deref()),
         suggestion,
     ];
     texts.into_iter().flatten().collect::<Vec<_>>().join("\n")
-}
-
-/// The words of an agent, a gate or a verifier in a reason: they follow the colon of ralph's own sentence, or are on
-/// the lines below it. Ralph's sentence is the same in many entries, so matching its words would be meaningless.
-pub(in crate::progress) fn quoted_text(reason: &str) -> &str {
-    let ends = [": ", "\n"].into_iter().filter_map(|end| reason.split_once(end));
-    ends.map(|(_, quoted)| quoted)
-        .max_by_key(|quoted| quoted.len())
-        .unwrap_or_default()
 }
 
 /// A count limited to what the database can store. A larger one is an agent's mistake, and the entry matters more.
