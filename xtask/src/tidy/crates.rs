@@ -9,8 +9,7 @@ use super::tree::{Tree, TreeFile};
 /// No crate is above the testkit: it is for xtask and for dev-dependencies, which are not checked.
 const DIRECT_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("ralph-testkit", &["ralph"]),
-    ("ralph", &["ralph-serve"]),
-    ("ralph-serve", &["ralph-loop"]),
+    ("ralph", &["ralph-loop"]),
     ("ralph-loop", &["ralph-memory", "ralph-acp"]),
     ("ralph-memory", &["ralph-store", "ralph-notes"]),
     ("ralph-acp", &["ralph-agent"]),

@@ -1,4 +1,5 @@
-//! The `SessionStart` hook: injects notes when a session starts, resumes, or was compacted.
+//! The `SessionStart` hook: injects notes when a session starts, resumes, or was compacted. It reads no files,
+//! environment or clock; `hook.rs` passes in what is needed.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -9,6 +10,8 @@ use ralph_memory::recall::NoteFilter;
 use ralph_model::config::{Config, Inject, Memories};
 use ralph_model::{Budget, NoteFileKind};
 use serde_json::{Value, json};
+
+use crate::error::CommandError;
 
 const EVENT: &str = "SessionStart";
 /// The largest input that is read; agents send less than a thousand bytes.
@@ -25,68 +28,33 @@ const OPENING: &str =
 const COMMANDS: &str = "`ralph remember \"TEXT\"` saves a note for later sessions; `ralph recall \"TEXT\"` finds notes \
                         from earlier ones.\n";
 
-/// The hook input. Missing or malformed fields are `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SessionStart {
-    pub session_id: Option<String>,
-    /// The agent's working folder.
-    pub cwd: Option<PathBuf>,
-    /// startup, resume, clear, compact, fork, or a later addition.
-    pub source: Option<String>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum InputError {
-    #[error("the hook input is not JSON: {0}")]
-    NotJson(serde_json::Error),
-    #[error("the hook input is not a JSON object")]
-    NotAnObject,
-}
-
-impl SessionStart {
-    /// Reads the input up to the end of the JSON object, so the agent need not close it. Empty input counts as an empty
-    /// object.
-    ///
-    /// # Errors
-    /// If the input is not empty and not a JSON object.
-    pub fn read(input: impl Read) -> Result<Self, InputError> {
-        // Reading one value does not wait for the end of the input.
-        let values = serde_json::Deserializer::from_reader(io::BufReader::new(input.take(MAX_INPUT_BYTES)));
-        let value = match values.into_iter::<Value>().next() {
-            None => return Ok(Self::default()),
-            Some(Err(error)) => return Err(InputError::NotJson(error)),
-            Some(Ok(value)) => value,
-        };
-        let Value::Object(fields) = value else {
-            return Err(InputError::NotAnObject);
-        };
-        let text = |name: &str| {
-            let text = fields.get(name).and_then(Value::as_str);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
-        Ok(Self {
-            session_id: text("session_id"),
-            cwd: text("cwd").map(PathBuf::from),
-            source: text("source"),
-        })
-    }
+/// The agent's working folder according to the hook input; `None` if it is missing or malformed. Reads the input up to
+/// the end of the JSON object, so the agent need not close it. Empty input counts as an empty object.
+pub(super) fn read_folder(input: impl Read) -> Result<Option<PathBuf>, CommandError> {
+    // Reading one value does not wait for the end of the input.
+    let values = serde_json::Deserializer::from_reader(io::BufReader::new(input.take(MAX_INPUT_BYTES)));
+    let fields = match values.into_iter::<Value>().next() {
+        None => return Ok(None),
+        Some(Err(error)) => return Err(CommandError::new(format!("the hook input is not JSON: {error}"))),
+        Some(Ok(Value::Object(fields))) => fields,
+        Some(Ok(_)) => return Err(CommandError::new("the hook input is not a JSON object")),
+    };
+    let folder = fields.get("cwd").and_then(Value::as_str);
+    Ok(folder.filter(|folder| !folder.is_empty()).map(PathBuf::from))
 }
 
 /// The inputs for the context of a session.
 #[derive(Debug)]
-pub struct ContextInputs<'a> {
-    pub config: &'a Config,
-    pub today: Date,
+pub(super) struct ContextInputs<'a> {
+    pub(super) config: &'a Config,
+    pub(super) today: Date,
     /// Whether ralph has been used in the project before. If not, the commands are not mentioned.
-    pub used_here: bool,
+    pub(super) used_here: bool,
 }
 
 /// Builds the context of a session from the notes that `prime` selects for each configured file kind within a budget.
 /// `None` if there is nothing to inject.
-///
-/// # Errors
-/// If `prime` fails.
-pub fn context<E>(
+pub(super) fn context<E>(
     inputs: &ContextInputs<'_>,
     mut prime: impl FnMut(NoteFileKind, &NoteFilter, Budget) -> Result<Primed, E>,
 ) -> Result<Option<String>, E> {
@@ -115,8 +83,7 @@ pub fn context<E>(
 }
 
 /// The hook answer that injects the context.
-#[must_use]
-pub fn answer(context: &str) -> String {
+pub(super) fn answer(context: &str) -> String {
     let answer = json!({
         "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": context }
     });
