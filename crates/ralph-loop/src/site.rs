@@ -86,6 +86,11 @@ impl Site<'_> {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
 
+    /// A path for display: relative to the root if it is below it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
     pub(crate) fn home(&self) -> Option<&Path> {
         let home = self.environment.iter().find(|(name, _)| name == "HOME");
         home.map(|(_, folder)| Path::new(folder))
@@ -129,6 +134,8 @@ pub struct Order {
     pub first_try: FirstTry,
     /// Asks the user for guidance when they stop a turn; `None` if unattended.
     pub guide: Option<Arc<dyn Guide>>,
+    /// The command that continues the run, for display.
+    pub again: String,
 }
 
 /// Who verifies work that passed the gates.

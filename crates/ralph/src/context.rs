@@ -139,7 +139,7 @@ impl<'a> Context<'a> {
             author: self.actor.author(),
             note_index: self.note_index(spelling),
             path,
-            project_env: &self.project,
+            project_env: self.project.env(),
             clock: &self.clock,
             patience: self.patience(),
         }
@@ -151,7 +151,7 @@ impl<'a> Context<'a> {
             log: self.project.log_of(&note_index.knowledge),
             author: self.actor.author(),
             note_index,
-            project_env: &self.project,
+            project_env: self.project.env(),
             patience: self.patience(),
         }
     }
@@ -160,7 +160,7 @@ impl<'a> Context<'a> {
         let configured = self.config.scratchpad.path.as_deref();
         Scratchpad {
             path: self.project.scratchpad_file(configured),
-            project_env: &self.project,
+            project_env: self.project.env(),
             patience: self.patience(),
         }
     }

@@ -7,7 +7,7 @@ use ralph_store::Scope;
 use super::{RunError, Runner};
 use crate::run_folder::run_folder;
 use crate::state::End;
-use crate::watch::RunEvent;
+use crate::watch::{RunEnded, RunEvent};
 
 /// How many columns of the goal the last sentence shows.
 const GOAL_COLUMNS: usize = 60;
@@ -73,13 +73,30 @@ impl Runner<'_> {
             Err(error) => return self.watch.tell(&RunEvent::Warning(&RunError::from(error).to_string())),
         };
         match self.site.scratchpad.move_to(&kept) {
-            Ok(Moved::Everything) => self.watch.tell(&RunEvent::KeptScratchpad(&kept)),
+            Ok(Moved::Everything) => {
+                let path = self.site.shown(&kept);
+                self.watch.tell(&RunEvent::KeptScratchpad { path });
+            }
             Ok(Moved::Nothing) => {}
             Err(error) => {
                 let warning = format!("Could not move the scratchpad: {error}");
                 self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
+    }
+
+    pub(super) fn report_end(&mut self, end: &End, sentence: &str, iterations: u32) {
+        let goes_on = !matches!(end, End::Complete | End::NothingToDo);
+        self.watch.tell(&RunEvent::Ended(RunEnded {
+            end,
+            sentence,
+            exit_code: end.code(),
+            iterations,
+            limit: end.limit(),
+            again: goes_on.then_some(&self.order.again),
+            // Only for display, so an unreadable database is no failure.
+            agent_notes: &self.store.notes_by_agents(&self.run).unwrap_or_default(),
+        }));
     }
 
     /// The goal of the run, shortened.

@@ -1,7 +1,5 @@
 //! The errors of a run and its effects.
 
-use std::path::Path;
-
 use ralph_agent::StartError;
 use ralph_memory::note_index::NoteIndexError;
 use ralph_store::StoreError;
@@ -31,12 +29,6 @@ pub enum RunError {
 impl RunError {
     pub(super) fn disk_full() -> Self {
         Self::Folder(std::io::ErrorKind::StorageFull.into())
-    }
-
-    pub(super) fn locked(database: &Path) -> Self {
-        Self::Store(StoreError::Busy {
-            path: database.to_owned(),
-        })
     }
 
     /// Whether another process locked the database, so that a retry may help.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{IterationVariables, environment_for};
-use ralph_memory::capture::Scratchpad;
+use ralph_memory::capture::{Scratchpad, TranscriptCleaner};
 use ralph_memory::exchange::sha256;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{BrokenGate, IterationInfo, Materials, Prompt, PromptContext, compose};
@@ -14,11 +14,10 @@ use ralph_memory::note_index::NoteIndex;
 use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, NoteFileKind};
-use ralph_store::{ClaimAnswer, ClaimRequest, PausePolicy, Scope, ScopeCounts, Start};
+use ralph_store::{ClaimAnswer, ClaimRequest, PausePolicy, RunProcess, Scope, ScopeCounts, Start};
 
 use super::before::{Before, TaskTexts};
 use super::{Role, RunError, Runner, Turn};
-use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
 use crate::changes::{ProjectFiles, commits_in, recorded_name};
 use crate::checkout::Base;
@@ -91,8 +90,7 @@ impl Runner<'_> {
     pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Input, RunError> {
         let site = self.site;
         let now = site.clock.now();
-        self.store
-            .free_dead_claims(&|process| is_alive(process, &site.process.host), now)?;
+        self.store.free_dead_claims(&RunProcess::is_alive, now)?;
         let commits_here = self.commits_here()?;
         // The pid makes the marker unique across runs.
         let marker = format!("{:016x}-{}", self.entropy.next_bits(), site.process.pid);
@@ -228,6 +226,7 @@ impl Runner<'_> {
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
+            cleaner: TranscriptCleaner::default(),
             lines_missing: false,
             running: None,
             started: std::time::Instant::now(),

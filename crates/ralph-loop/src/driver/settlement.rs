@@ -22,7 +22,7 @@ use crate::run_folder::remove_scratch_folder;
 use crate::settle::TaskTransition;
 use crate::state::{Input, PendingSettlement, Place};
 use crate::summary::TurnSummary;
-use crate::watch::{RunEvent, Watch};
+use crate::watch::{self, RunEvent, Watch};
 
 /// The maximum number of denials recorded for an iteration.
 const MAX_DENIALS: usize = 20;
@@ -41,7 +41,7 @@ impl Subtasks {
             Self::Open(task, open) => watch.tell(&RunEvent::WaitingForSubtasks { task, parts: *open }),
             Self::Done(tasks) => tasks
                 .iter()
-                .for_each(|task| watch.tell(&RunEvent::DoneWithSubtasks(task))),
+                .for_each(|task| watch.tell(&RunEvent::DoneWithSubtasks { task })),
         }
     }
 }
@@ -99,12 +99,13 @@ impl Runner<'_> {
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
-        self.watch.tell(&RunEvent::Settled {
+        self.watch.tell(&RunEvent::Settled(watch::Settled {
             draft,
             task: settled.task,
             new_learnings: settled.new_learnings,
             duration: Duration::from_millis(settlement.row.duration_ms),
-        });
+            folder: self.site.shown(folder.path()),
+        }));
         let subtasks = self.subtasks_of(&draft.current.task, settled.task);
         if let Some(subtasks) = for_display(subtasks.map_err(RunError::from))? {
             subtasks.report(self.watch);
@@ -148,7 +149,7 @@ impl Runner<'_> {
             return Ok(());
         }
         if let Some(standing) = for_display(self.standing(&self.order.scope))? {
-            self.watch.tell(&RunEvent::Standing(&standing));
+            self.watch.tell(&RunEvent::TaskCounts(&standing));
         }
         Ok(())
     }
@@ -309,7 +310,8 @@ impl Runner<'_> {
         };
         for written in &outboxed.written {
             if let Placement::Created(path) | Placement::Updated(path) = &written.placement {
-                self.watch.tell(&RunEvent::Wrote(path));
+                let path = self.site.shown(path);
+                self.watch.tell(&RunEvent::Wrote { path });
             }
         }
         if !outboxed.failed.is_empty() && self.volumes().are_full() {

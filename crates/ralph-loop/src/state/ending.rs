@@ -81,6 +81,16 @@ impl End {
         }
     }
 
+    /// The key in `[limits]` that ended the run.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Limit(limit) if !limit.key.is_empty() => Some(limit.key),
+            Self::NoProgress(_) => Some("no_progress"),
+            _ => None,
+        }
+    }
+
     /// The sentence when tasks outside the run's scope still need work or review.
     #[must_use]
     pub fn sentence_beside(&self, what: &str, elsewhere: &ScopeCounts) -> String {

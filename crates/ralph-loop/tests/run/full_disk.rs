@@ -65,7 +65,7 @@ fn locked_database_at_any_effect_pauses_the_run() {
     for at in 1..=effects {
         let project = project();
         let mut seen = Probe::full_at(at, 3);
-        seen.is_locked = true;
+        seen.faults.is_locked = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
         let [paused, "over"] = ran.seen.pauses.iter().map(String::as_str).collect::<Vec<_>>()[..] else {

@@ -16,7 +16,8 @@ use ralph_model::Author;
 use ralph_notes::{FileError, KnowledgeProblem, Patience};
 use ralph_store::StoreError;
 
-use super::note_repository::{LogPlace, ProjectEnv};
+use super::ProjectEnv;
+use super::note_repository::LogPlace;
 use crate::note_index::{NoteIndexError, NoteIndexPlace};
 
 pub use add::KnowledgeWritten;
@@ -31,7 +32,7 @@ pub struct KnowledgeFolder<'a> {
     /// The location of its log; the logged file is the folder.
     pub log: LogPlace,
     pub author: Author,
-    pub project_env: &'a dyn ProjectEnv,
+    pub project_env: ProjectEnv,
     /// How long to wait for other writers.
     pub patience: Patience<'a>,
 }

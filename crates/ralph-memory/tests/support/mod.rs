@@ -71,7 +71,7 @@ impl Files {
                 },
             },
             note_index: self.place(),
-            project_env: self,
+            project_env: ProjectEnv::default(),
             clock: &self.clock,
             patience: Patience {
                 notice_after: Duration::from_secs(60),
@@ -141,8 +141,6 @@ impl NoteIndexHome for Files {
         self.folder.path().join("ralph").is_dir()
     }
 }
-
-impl ProjectEnv for Files {}
 
 /// A project that must not have an index.
 struct Nowhere;

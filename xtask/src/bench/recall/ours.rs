@@ -100,7 +100,7 @@ fn note_repository<'a>(folder: &Path, environment: &'a TestProject) -> NoteRepos
             home: environment,
             file_clock: environment,
         },
-        project_env: environment,
+        project_env: ProjectEnv::default(),
         clock: environment,
         patience: Patience {
             notice_after: PATIENCE,
@@ -118,8 +118,6 @@ impl Clock for TestProject {
         self.0
     }
 }
-
-impl ProjectEnv for TestProject {}
 
 impl NoteIndexHome for TestProject {
     fn prepare_index(&self) -> bool {

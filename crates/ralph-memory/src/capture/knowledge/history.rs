@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, FileStamp};
 use ralph_notes::{FileText, LockedFolder, MAX_KNOWLEDGE_BYTES, PlaceOutcome};
 use ralph_store::{
-    KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, NoteAction, Presence, RunProcess, Store,
-    StoreError, Wait,
+    KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, NoteAction, Presence, Store, StoreError, Wait,
 };
 
 use super::{KnowledgeError, KnowledgeFolder};
@@ -260,7 +259,7 @@ impl KnowledgeFolder<'_> {
 
     /// Opens the log for a change; creates it if it is missing.
     pub(super) fn open_log(&self) -> Result<Store, StoreError> {
-        self.log.open_or_create(self.project_env)
+        self.log.open_or_create(&self.project_env)
     }
 
     /// The differences between the folder and the log.
@@ -331,8 +330,7 @@ impl KnowledgeFolder<'_> {
     }
 
     fn unknown(&self, store: &Store) -> Result<Author, KnowledgeError> {
-        let is_alive = |process: &RunProcess| self.project_env.is_alive(process);
-        Ok(store.author_of_found(&self.log.file.worktree, &is_alive)?)
+        Ok(store.author_of_found(&self.log.file.worktree)?)
     }
 }
 

@@ -14,8 +14,6 @@ use crate::note_index::NoteIndexHome;
 
 struct NoProject;
 
-impl ProjectEnv for NoProject {}
-
 impl NoteIndexHome for NoProject {
     fn prepare_index(&self) -> bool {
         true
@@ -358,7 +356,7 @@ fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
             },
         },
         author: Author::HUMAN,
-        project_env: &NoProject,
+        project_env: ProjectEnv::default(),
         patience: Patience {
             notice_after: Duration::from_secs(10),
             limit: Duration::from_secs(20),

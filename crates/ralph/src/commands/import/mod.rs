@@ -13,13 +13,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ralph_loop::{LockError, WorktreeLock};
-use ralph_memory::capture::ProjectEnv;
 use ralph_store::{ForeignHistory, ImportedHistory, Store};
 
 use super::task::store_to_write;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
@@ -69,10 +67,7 @@ enum Mode {
 /// Prevents runs in this worktree during an import, or refuses because one is active.
 fn lock_worktree(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
     let project = &context.project;
-    project.prepare_database_folder(&project.root.join(paths::RALPH))?;
-    if let Some(folder) = project.database().parent() {
-        project.prepare_database_folder(folder)?;
-    }
+    project.create_folders()?;
     let holder = format!("process {}", std::process::id());
     WorktreeLock::take(&project.run_lock(), &holder).map_err(|error| match error {
         LockError::Taken { holder } => {

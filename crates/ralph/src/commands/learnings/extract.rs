@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::super::journal::find_run;
 use super::super::run::confirmed_config;
-use super::super::run::upkeep_words::known;
 use super::super::task::{in_short, store_to_write};
 use super::view;
 use crate::context::Context;
@@ -88,6 +87,14 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
         known(&done),
         done.skipped,
     ))
+}
+
+/// A suffix with the number of promoted learnings that were already known; empty if there are none.
+pub(crate) fn known(done: &Extraction) -> String {
+    match done.known {
+        0 => String::new(),
+        known => format!(" ({known} already known)"),
+    }
 }
 
 /// Where the other tool keeps its loop history, relative to its own folder or to the project.
