@@ -2,7 +2,7 @@
 
 use ralph_memory::capture::Moved;
 use ralph_model::{count, first_line, preview};
-use ralph_store::Scope;
+use ralph_store::{AgentNote, Scope};
 
 use super::{RunError, Runner};
 use crate::run_folder::run_folder;
@@ -85,7 +85,7 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn report_end(&mut self, end: &End, sentence: &str, iterations: u32) {
+    pub(super) fn report_end(&mut self, end: &End, sentence: &str, (iterations, agent_notes): (u32, &[AgentNote])) {
         let goes_on = !matches!(end, End::Complete | End::NothingToDo);
         self.watch.tell(&RunEvent::Ended(RunEnded {
             end,
@@ -94,8 +94,7 @@ impl Runner<'_> {
             iterations,
             limit: end.limit(),
             again: goes_on.then_some(&self.order.again),
-            // Only for display, so an unreadable database is no failure.
-            agent_notes: &self.store.notes_by_agents(&self.run).unwrap_or_default(),
+            agent_notes,
         }));
     }
 

@@ -88,13 +88,14 @@ pub struct Runner<'a> {
     faults: Option<&'a mut dyn Faults>,
 }
 
-/// No thread of a run outlives it.
+/// A run that panics waits for its thread, so that it does not interfere with the next run in this process.
 impl Drop for Runner<'_> {
     fn drop(&mut self) {
-        self.stop_gates.stop();
-        // A closed queue blocks no sender.
-        self.incoming = inbox().1;
-        drop(self.examiner.take().map(JoinHandle::join));
+        if std::thread::panicking() {
+            // A closed queue blocks no sender.
+            self.incoming = inbox().1;
+            drop(self.examiner.take().map(JoinHandle::join));
+        }
     }
 }
 
@@ -197,7 +198,9 @@ impl<'a> Runner<'a> {
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<End, RunError> {
         if self.begin_when_possible()? == Begun::Stopped {
-            return Ok(End::Interrupted);
+            let end = End::Interrupted;
+            self.report_end(&end, &end.sentence(), (0, &[]));
+            return Ok(end);
         }
         let _heartbeat = self.start_heartbeat()?;
         let (mut state, effects) = State::begin(self.plan());
@@ -233,7 +236,9 @@ impl<'a> Runner<'a> {
                 // If recording it failed, the run ended differently.
                 let recorded = self.sentence.take().filter(|(recorded, _)| recorded == end);
                 let sentence = recorded.map_or_else(|| end.sentence(), |(_, sentence)| sentence);
-                self.report_end(end, &sentence, iterations);
+                // Only for display, so an unreadable database is no failure.
+                let notes = self.store.notes_by_agents(&self.run).unwrap_or_default();
+                self.report_end(end, &sentence, (iterations, &notes));
                 return Ok(end.clone());
             }
             if let Some(input) = self.wait(state.deadline()) {

@@ -551,7 +551,7 @@ pub(crate) struct Probe {
     /// The closing message.
     pub(crate) sentence: Option<String>,
     /// How many iterations the run reported at its end.
-    iterations: u32,
+    pub(crate) iterations: u32,
     /// How many effects were performed.
     pub(crate) effects: usize,
     /// Interrupts the run when it pauses.

@@ -109,6 +109,20 @@ fn paused_run_can_be_stopped_and_resumed() {
 }
 
 #[test]
+fn run_that_is_stopped_before_it_begins_reports_its_end() {
+    let project = project();
+    #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
+    let other = rusqlite::Connection::open(project.database()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let ran = project.run_with(Probe {
+        stops_when_paused: true,
+        ..Probe::default()
+    });
+    assert_eq!(ran.end, Some(End::Interrupted));
+    assert_eq!(ran.seen.sentence.as_deref(), Some("Stopped on request."));
+}
+
+#[test]
 fn wall_clock_limit_ends_the_pause() {
     let mut project = project();
     project.config.limits.wall_clock = Some(Duration::from_millis(300));
