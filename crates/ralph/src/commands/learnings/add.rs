@@ -9,6 +9,7 @@ use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
 use super::incoming::MENTION_COLUMNS;
 use super::judge::NO_REASON;
+use super::view::acknowledge;
 use super::{input, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -94,11 +95,7 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
             (learning, "promoted")
         }
     };
-    match args.format.get() {
-        Format::Json => context.ui.json(learning),
-        Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
-    }
+    acknowledge(context, learning, done, args.format.get())
 }
 
 /// The learning with what the comparison found for it.
@@ -123,11 +120,7 @@ fn acknowledge_proposed(
         }
         ProposedLearning::Known(learning) => (learning, "exists"),
     };
-    match format {
-        Format::Json => context.ui.json(learning),
-        Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
-    }
+    acknowledge(context, learning, done, format)
 }
 
 /// The message for a near-duplicate: whether the new wording was kept as an example.

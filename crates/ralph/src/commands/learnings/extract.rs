@@ -15,7 +15,7 @@ use super::super::task::{in_short, store_to_write};
 use super::view;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::text_file::read_text;
 
 /// Extract strategies, anti-patterns, estimates and conventions from a run
@@ -43,22 +43,10 @@ pub(crate) struct ExtractArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "KIND",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WORK",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CONFIDENCE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "REJECTED",
-        fit: Fit::Optional,
-    },
+    Column::whole("KIND"),
+    Column::optional("WORK"),
+    Column::optional("CONFIDENCE"),
+    Column::optional("REJECTED"),
     view::TEXT,
 ];
 

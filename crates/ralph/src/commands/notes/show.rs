@@ -13,7 +13,7 @@ use super::{NoteFamily, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::showing;
 
 /// Show notes in full
@@ -74,22 +74,10 @@ fn find_in_file(note_repository: &NoteRepository<'_>, ids: &[String]) -> Result<
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "VERSION",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TIME",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CHANGE",
-        fit: Fit::Whole,
-    },
+    Column::optional("ID"),
+    Column::whole("VERSION"),
+    Column::optional("TIME"),
+    Column::whole("CHANGE"),
 ];
 
 fn show_history<S: NoteFamily>(
