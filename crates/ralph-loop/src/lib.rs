@@ -2,7 +2,6 @@
 //! function (`state`); a driver performs its effects.
 
 mod agents;
-mod alive;
 mod basis;
 pub mod changes;
 mod checkout;
@@ -29,13 +28,14 @@ mod watch;
 mod whole_lines;
 
 pub use agents::agent_for;
-pub use alive::is_alive;
 pub use checkout::{
     BRANCHES, Base, BranchError, Change, PROJECT_FILE, Prepared, ReportCommits, commit_changes, is_in, land_branch,
     remove_checkout, repair_landing,
 };
 pub use disk_space::is_disk_full;
-pub use driver::{Finish, Interrupter, RunError, Runner};
+#[cfg(feature = "faults")]
+pub use driver::Faults;
+pub use driver::{Interrupter, RunError, Runner};
 pub use guide::{AfterGuidance, Attendance, GUIDANCE_CHARACTERS, GuidanceAnswer, GuidanceQuestion, Guide, RunRequest};
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
@@ -43,4 +43,4 @@ pub use rules::{Rules, path_pattern};
 pub use run_folder::IterationFolder;
 pub use site::{Isolation, Order, Site, Verifier};
 pub use summary::{StopCause, TurnSummary, Verification};
-pub use watch::{DiskSpace, RunEvent, Survival, Watch};
+pub use watch::{IterationBegan, RunBegan, RunEnded, RunEvent, Settled, Watch};

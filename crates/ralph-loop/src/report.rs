@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use ralph_memory::capture::{MAX_REASON, category_of, clean, named_files, signature};
-use ralph_model::{ErrorCategory, FailedGate, FailureReport, ReportOrigin, SAID_NOTHING, Signature, StopReason};
+use ralph_model::{ErrorCategory, FailedGate, FailureReport, ReportOrigin, Signature, StopReason};
 
 use crate::gates::{GateEnd, GateResult};
 use crate::state::PendingSettlement;
@@ -66,7 +66,7 @@ fn completed(report: FailureReport, draft: &PendingSettlement, gate: Option<&Gat
 fn minimal(draft: &PendingSettlement, gate: Option<&GateResult>, root: &Path) -> FailureReport {
     let failure_text = gate.map_or(draft.decision.reason.as_str(), |gate| gate.why.as_str());
     FailureReport {
-        what_tried: what_tried(draft),
+        what_tried: draft.turn.last_words.clone(),
         why_failed: why_failed(&draft.decision.reason, gate),
         category: category(draft.decision.stop, gate),
         relevant_files: relevant_files(failure_text, &draft.files, root),
@@ -76,33 +76,10 @@ fn minimal(draft: &PendingSettlement, gate: Option<&GateResult>, root: &Path) ->
     }
 }
 
-/// The agent's last words; if it said nothing, the files it changed.
-fn what_tried(draft: &PendingSettlement) -> String {
-    let last_words = draft.turn.last_words.as_str();
-    if !last_words.is_empty() {
-        return last_words.to_owned();
-    }
-    let named: Vec<&str> = draft.files.iter().take(MAX_FILES).map(String::as_str).collect();
-    let more = match draft.files.len().saturating_sub(MAX_FILES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let summary = if named.is_empty() {
-        format!("{SAID_NOTHING}, and changed no file.")
-    } else {
-        format!("{SAID_NOTHING}. It changed {}{more}.", named.join(", "))
-    };
-    clean(&summary, MAX_REASON)
-}
-
-/// The reason without the gate's lines, which are shown separately; any added sentences stay.
+/// The reason without the gate's output, which is shown separately; any added sentences stay.
 fn why_failed(reason: &str, gate: Option<&GateResult>) -> String {
-    let lines = gate.map(|gate| gate.why.as_str()).filter(|why| !why.is_empty());
-    let around = lines.and_then(|why| reason.split_once(&format!(":\n{why}")));
-    match around {
-        Some((sentence, more)) => clean(&format!("{sentence}.{more}"), MAX_REASON),
-        None => clean(reason, MAX_REASON),
-    }
+    let shortened = gate.map(|gate| reason.replacen(&gate.failure(), &gate.failure_sentence(), 1));
+    clean(shortened.as_deref().unwrap_or(reason), MAX_REASON)
 }
 
 fn category(stop: StopReason, gate: Option<&GateResult>) -> ErrorCategory {

@@ -73,6 +73,7 @@ fn decision(outcome: Outcome, stop: StopReason, reason: &str) -> SettlementDecis
         task: TaskTransition::Attempt,
         then: Then::GoOn,
         reason: reason.to_owned(),
+        quoted: String::new(),
     }
 }
 
@@ -590,10 +591,8 @@ fn attempt_without_gate_reports_its_reason() {
     silent.files = (0..12).map(|file| format!("{file}.rs")).collect();
     let failed = Failed::of(&silent, Path::new("/"));
     assert_eq!(failed.category, Some(ErrorCategory::Timeout));
-    assert_eq!(
-        failed.report.unwrap().what_tried,
-        "It said nothing about what it did. It changed 0.rs, 1.rs, 2.rs, 3.rs, 4.rs, 5.rs, 6.rs, 7.rs, 8.rs, 9.rs and 2 more."
-    );
+    let report = failed.report.unwrap();
+    assert_eq!((report.what_tried.as_str(), report.relevant_files.len()), ("", 10));
 }
 
 #[test]

@@ -76,9 +76,18 @@ pub struct SettlementDecision {
     pub then: Then,
     /// What went wrong, in a sentence; empty if nothing did. For a finished task, what still fails.
     pub reason: String,
+    /// The words of an agent or a program that the reason quotes.
+    pub quoted: String,
 }
 
 impl SettlementDecision {
+    fn quoting(self, words: &str) -> Self {
+        Self {
+            quoted: words.trim().to_owned(),
+            ..self
+        }
+    }
+
     pub(crate) fn also(&mut self, sentence: &str) {
         if !self.reason.is_empty() {
             self.reason.push('\n');
@@ -182,6 +191,7 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Se
         task,
         then,
         reason: verdict.reason(),
+        quoted: String::new(),
     }
 }
 
@@ -203,6 +213,7 @@ pub(crate) fn landed_before() -> SettlementDecision {
         task: TaskTransition::Done,
         then: Then::GoOn,
         reason: String::new(),
+        quoted: String::new(),
     }
 }
 
@@ -292,7 +303,7 @@ fn finished(facts: &Facts<'_>) -> Judgement {
             "" => "The agent reported that the task cannot be done.".to_owned(),
             reason => format!("The agent reported that the task cannot be done: {reason}"),
         };
-        let mut decision = failed(StopReason::TaskFailed, why);
+        let mut decision = failed(StopReason::TaskFailed, why).quoting(reason);
         if control.promise == Some(Promise::Failure) {
             decision.then = Then::Stop(StopRun::FailurePromise);
         }
@@ -359,12 +370,13 @@ fn no_task_report(facts: &Facts<'_>) -> SettlementDecision {
 /// The decision if the turn ended abnormally.
 fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> SettlementDecision {
     match end {
-        TurnEnd::Refusal(why) => failed(StopReason::Refusal, with_reason("The model refused", why)),
-        TurnEnd::Crash(why) => failed(StopReason::Crash, with_reason("The agent crashed", why)),
+        TurnEnd::Refusal(why) => failed(StopReason::Refusal, with_reason("The model refused", why)).quoting(why),
+        TurnEnd::Crash(why) => failed(StopReason::Crash, with_reason("The agent crashed", why)).quoting(why),
         TurnEnd::Garbage(why) => failed(
             StopReason::Garbage,
             with_reason("The agent's output could not be parsed", why),
-        ),
+        )
+        .quoting(why),
         TurnEnd::OutputLimit => {
             let most = set("output_bytes", facts.limits.output_bytes.map(|bytes| bytes.to_string()));
             failed(
@@ -390,22 +402,26 @@ fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> SettlementDecision {
             StopReason::UsageLimit,
             Then::WaitForUsage { resets_at: *resets_at },
             &with_reason("The usage limit is reached", message),
-        ),
+        )
+        .quoting(message),
         TurnEnd::Transient(why) => interrupted(
             StopReason::Transient,
             Then::BackOff,
             &with_reason("The service failed temporarily", why),
-        ),
+        )
+        .quoting(why),
         TurnEnd::Auth(why) => interrupted(
             StopReason::Auth,
             Then::Stop(StopRun::AgentUnusable),
             &with_reason("The agent is not logged in, or its key is invalid", why),
-        ),
+        )
+        .quoting(why),
         TurnEnd::Billing(why) => interrupted(
             StopReason::Billing,
             Then::Stop(StopRun::AgentUnusable),
             &with_reason("The agent's account has a billing problem", why),
-        ),
+        )
+        .quoting(why),
         // ralph did not stop it, so something else did.
         TurnEnd::Stopped | TurnEnd::Finished => {
             failed(StopReason::Crash, "Something other than ralph stopped the agent.")
@@ -428,6 +444,7 @@ fn interrupted(stop: StopReason, then: Then, reason: &str) -> SettlementDecision
         task: TaskTransition::Again,
         then,
         reason: reason.to_owned(),
+        quoted: String::new(),
     }
 }
 
@@ -438,6 +455,7 @@ fn failed(stop: StopReason, reason: impl Into<String>) -> SettlementDecision {
         task: TaskTransition::Attempt,
         then: Then::GoOn,
         reason: reason.into(),
+        quoted: String::new(),
     }
 }
 

@@ -9,9 +9,9 @@ use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, NoteRepository, Scratchpad};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
-use ralph_memory::note_index::NoteIndexPlace;
 use ralph_model::config::Config;
 use ralph_model::{Clock, TaskId};
+use ralph_search::IndexPlace;
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
@@ -44,7 +44,7 @@ pub struct Site<'a> {
     /// The setup for separate checkouts; `None` if all work is done in the project itself.
     pub isolation: Option<Isolation>,
     pub rules: Rules,
-    pub note_index: NoteIndexPlace<'a>,
+    pub index: IndexPlace<'a>,
     /// The configuration at the start of the run.
     pub config: &'a Config,
     /// The files it was read from, whether they exist or not.
@@ -67,7 +67,7 @@ impl Site<'_> {
                 .notes
                 .iter()
                 .filter_map(|note_repository| note_repository.path.parent());
-            let own = [self.knowledge.note_index.knowledge.as_path(), self.runs.as_path()];
+            let own = [self.knowledge.index.knowledge.as_path(), self.runs.as_path()];
             let folders: BTreeSet<PathBuf> = notes.chain(own).map(PathBuf::from).chain(database).collect();
             // A sandbox fails if its folders do not exist, and subfolders are included anyway.
             let is_inside = |folder: &Path| folder.ancestors().skip(1).any(|above| folders.contains(above));
@@ -84,6 +84,11 @@ impl Site<'_> {
     pub(crate) fn scratchpad_path(&self) -> &Path {
         let path = &self.scratchpad.path;
         path.strip_prefix(&self.root).unwrap_or(path)
+    }
+
+    /// A path for display: relative to the root if it is below it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
     pub(crate) fn home(&self) -> Option<&Path> {
@@ -129,6 +134,8 @@ pub struct Order {
     pub first_try: FirstTry,
     /// Asks the user for guidance when they stop a turn; `None` if unattended.
     pub guide: Option<Arc<dyn Guide>>,
+    /// The command that continues the run, for display.
+    pub again: String,
 }
 
 /// Who verifies work that passed the gates.

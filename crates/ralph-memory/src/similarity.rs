@@ -1,103 +1,19 @@
-//! Detects near-duplicate and conflicting texts: a cheap comparison of words, numbers and negations, not language
+//! Detects near-duplicate and conflicting learnings: a cheap comparison of words, numbers and negations, not language
 //! analysis.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use ralph_model::{Learning, LearningKind, TextFeatures};
-use ralph_store::index::terms_of;
+use ralph_search::{TextFacts, features_of};
 use serde::Serialize;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::capture::is_path;
-use crate::negations::{is_negation, is_not};
 
 /// Fewer shared words are not enough for a conflict.
 const LEAST_SHARED: usize = 2;
 /// How many learnings that share its rarest words a learning is compared with.
 const MOST_COMPARED: usize = 128;
-/// Words that change the meaning of a sentence without being negations.
-const MODIFIERS: [&str; 15] = [
-    "above", "after", "against", "all", "any", "before", "below", "down", "few", "more", "most", "off", "only", "out",
-    "over",
-];
-
-/// What must be equal in near-duplicates: numbers, names with digits, negations and words such as "before". Sorted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TextFacts {
-    numbers: Vec<String>,
-    modifiers: Vec<String>,
-    is_negated: bool,
-}
-
-impl TextFacts {
-    pub(crate) fn of(text: &str) -> Self {
-        let text = text.to_lowercase().replace('’', "'");
-        let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
-        let mut is_negated = false;
-        let mut modifiers = Vec::new();
-        for word in words {
-            let is_no = is_negation(word);
-            is_negated |= is_no;
-            if is_not(word) {
-                modifiers.push("not".to_owned());
-            } else if is_no || MODIFIERS.contains(&word) {
-                modifiers.push(word.to_owned());
-            }
-        }
-        modifiers.sort_unstable();
-        let tokens = text.split(|c: char| !c.is_alphanumeric());
-        let has_digit = |token: &&str| token.bytes().any(|byte| byte.is_ascii_digit());
-        let mut numbers: Vec<String> = tokens.filter(has_digit).map(str::to_owned).collect();
-        numbers.sort_unstable();
-        Self {
-            numbers,
-            modifiers,
-            is_negated,
-        }
-    }
-
-    /// Equal for equal facts. Words have no line breaks.
-    fn digest(&self) -> u64 {
-        let parts = [self.numbers.join("\n"), self.modifiers.join("\n")];
-        xxh3_64(parts.join("\n\n").as_bytes())
-    }
-
-    /// A number that is only in the first, and one that is only in the second.
-    fn differing_numbers<'f>(&'f self, other: &'f Self) -> Option<(&'f str, &'f str)> {
-        let only_in = |one: &'f Self, other: &'f Self| {
-            let is_number = |token: &&String| token.starts_with(|c: char| c.is_ascii_digit());
-            let mut numbers = one.numbers.iter().filter(is_number);
-            numbers.find(|number| !other.numbers.contains(number))
-        };
-        Some((only_in(self, other)?, only_in(other, self)?))
-    }
-}
-
-/// The features by which texts are compared for near-duplicates. Numbers and negations are no stems.
-#[must_use]
-pub fn text_features(text: &str) -> TextFeatures {
-    features_of(text, &TextFacts::of(text))
-}
-
-fn features_of(text: &str, facts: &TextFacts) -> TextFeatures {
-    let is_word = |term: &String| !is_negation(term) && !term.bytes().all(|byte| byte.is_ascii_digit());
-    let stems = terms_of(text).into_iter().filter(is_word);
-    TextFeatures::new(stems.map(|stem| hash_of(&stem)), facts.digest())
-}
-
-/// The hash of a stem. Those of long stems are lower: they are rarer, and near-duplicates are found by the lowest.
-fn hash_of(stem: &str) -> u64 {
-    let length = u8::try_from(stem.len()).unwrap_or(u8::MAX);
-    u64::from(u8::MAX - length) << 56 | xxh3_64(stem.as_bytes()) >> 8
-}
-
-/// The number of common elements of two sorted lists.
-pub(crate) fn common<T: Ord>(one: &[T], other: &[T]) -> usize {
-    one.iter()
-        .filter(|element| other.binary_search(element).is_ok())
-        .count()
-}
 
 /// How two learnings conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -174,10 +90,10 @@ impl LearningFeatures {
         // A warning is against what it describes, with or without a negation.
         let is_against = |features: &Self| {
             let is_warning = features.kind == LearningKind::Antipattern && self.kind != other.kind;
-            is_warning || features.facts.is_negated
+            is_warning || features.facts.is_negated()
         };
         if is_against(self) != is_against(other) {
-            let by_kind = self.facts.is_negated == other.facts.is_negated;
+            let by_kind = self.facts.is_negated() == other.facts.is_negated();
             return Some(if by_kind {
                 Difference::Kind
             } else {

@@ -2,6 +2,8 @@
 
 use ralph_model::LearningKind::{Antipattern, Convention, Strategy};
 
+use ralph_search::text_features;
+
 use super::*;
 
 fn near(one: &str, other: &str) -> bool {

@@ -1,7 +1,9 @@
 //! Groups texts that say the same in other words: by a category with known phrases, or else by the beginning of the
 //! text.
 
-use ralph_store::index::{Phrase, Phrases};
+use std::sync::LazyLock;
+
+use ralph_search::{Phrase, Phrases};
 
 /// How many characters are kept of a text without a category.
 const KEPT_CHARACTERS: usize = 100;
@@ -10,35 +12,53 @@ const TOO_SHORT: usize = 10;
 /// How many characters of a text are searched: its subject is at the beginning.
 const SEARCHED: usize = 4_000;
 
+static CATEGORIES: LazyLock<Vec<Category>> = LazyLock::new(|| {
+    let lines = include_str!("categories.txt").lines();
+    lines.filter_map(Category::parse).collect()
+});
+
+/// What a category groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CategoryKind {
+    Failure,
+    Approach,
+}
+
 /// A category and the phrases that identify it, whatever their words' endings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Category {
+    kind: CategoryKind,
     /// The name that replaces all texts of the category.
     pub(crate) name: &'static str,
-    spellings: &'static [&'static str],
+    spellings: &'static str,
     phrases: Vec<Phrase>,
     /// Words that identify it in this exact form only.
-    words: &'static [&'static str],
+    words: Vec<&'static str>,
 }
 
 impl Category {
-    pub(crate) fn of(name: &'static str, spellings: &'static [&'static str]) -> Self {
-        Self {
+    /// Parses a line of the table; `None` for comments and empty lines.
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut columns = line.split(" | ");
+        let kind = match columns.next()? {
+            "failure" => CategoryKind::Failure,
+            "approach" => CategoryKind::Approach,
+            _ => return None,
+        };
+        let (name, spellings) = (columns.next()?, columns.next()?);
+        let (exact, phrases): (Vec<&str>, Vec<&str>) = spellings.split(", ").partition(|each| each.starts_with('='));
+        Some(Self {
+            kind,
             name,
             spellings,
-            phrases: spellings.iter().filter_map(|phrase| Phrase::of(phrase)).collect(),
-            words: &[],
-        }
-    }
-
-    /// Adds words that must match exactly.
-    pub(crate) fn or_words(self, words: &'static [&'static str]) -> Self {
-        Self { words, ..self }
+            phrases: phrases.into_iter().filter_map(Phrase::of).collect(),
+            words: exact.into_iter().map(|word| word.trim_start_matches('=')).collect(),
+        })
     }
 
     /// The query by which its texts are searched.
     pub(crate) fn words(&self) -> String {
-        format!("{} {}", self.name, self.spellings.join(" "))
+        format!("{} {}", self.name, self.spellings)
     }
 
     fn is_of(&self, line: &str, phrases: &Phrases) -> bool {
@@ -49,12 +69,13 @@ impl Category {
 }
 
 /// The first category that a text matches. Phrases match whole words within a line.
-pub(crate) fn category_of(text: &str, categories: &'static [Category]) -> Option<&'static Category> {
+pub(crate) fn category_of(text: &str, kind: CategoryKind) -> Option<&'static Category> {
     let text = beginning(text, SEARCHED);
     // The first matching line decides, because texts start with the essentials.
     text.lines().find_map(|line| {
         let phrases = Phrases::of([line]);
-        categories.iter().find(|category| category.is_of(line, &phrases))
+        let mut of_kind = CATEGORIES.iter().filter(|category| category.kind == kind);
+        of_kind.find(|category| category.is_of(line, &phrases))
     })
 }
 

@@ -3,6 +3,7 @@
 
 use ralph_memory::recall::{related_rows, search_rows};
 use ralph_model::{NewJournalRow, Outcome, RunId};
+use ralph_search::SearchIndex;
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
@@ -43,13 +44,17 @@ impl Journal {
         self
     }
 
+    fn index(&self) -> SearchIndex {
+        SearchIndex::of_facts(&self.store).unwrap()
+    }
+
     fn searched(&self, text: &str) -> Vec<i64> {
-        let rows = search_rows(&self.store, text, 5).unwrap();
+        let rows = search_rows((&self.index(), &self.store), text, 5).unwrap();
         rows.into_iter().map(|(row, _)| row.id).collect()
     }
 
     fn related(&self, text: &str) -> Vec<i64> {
-        let rows = related_rows(&self.store, text, Some(&RunId::new(1)), 5).unwrap();
+        let rows = related_rows((&self.index(), &self.store), text, Some(&RunId::new(1)), 5).unwrap();
         rows.into_iter().map(|(row, _)| row.id).collect()
     }
 }
@@ -125,7 +130,7 @@ fn common_words_alone_do_not_match() {
     let journal = Journal::new().with(2, &many).with(3, &["the gizmo needs tests"]);
     assert_eq!(journal.related("run tests"), [] as [i64; 0]);
     assert_eq!(journal.related("run tests of the gizmo"), [41]);
-    let found = search_rows(&journal.store, "tests", 3).unwrap();
+    let found = search_rows((&journal.index(), &journal.store), "tests", 3).unwrap();
     assert_eq!(found.len(), 3, "a person who asks for a common word means it");
 }
 

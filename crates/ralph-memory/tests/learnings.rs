@@ -6,6 +6,7 @@ mod support;
 
 use ralph_memory::recall::{Answer, Found, KnowledgeSearch, NoteFilter, Question, Reach, recall_with_learnings};
 use ralph_model::{CapturedLearning, LearningId, NoteFileKind, NoteKind, Outcome, RunId, Tags};
+use ralph_search::{SearchIndex, Sources};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 use support::Files;
@@ -18,18 +19,27 @@ struct Project {
 
 impl Project {
     fn new(memories: &[&str]) -> Self {
-        let files = Files::new();
-        let mut text = String::from("## Fixes\n");
-        for (number, memory) in memories.iter().enumerate() {
-            text.push_str(&format!("\n### mem-{}-aaaa\n> {memory}\n", 1_700_000_000 + number));
-        }
-        files.write(NoteFileKind::Memories, text.as_bytes());
+        Self::in_files(Files::new(), memories)
+    }
+
+    fn in_files(files: Files, memories: &[&str]) -> Self {
         let store = Store::open_or_create(&files.folder().join("progress.db")).unwrap();
-        Self {
+        let project = Self {
             files,
             store,
             with_learning: 0,
+        };
+        project.write(memories);
+        project
+    }
+
+    fn write(&self, memories: &[impl AsRef<str>]) {
+        let mut text = String::from("## Fixes\n");
+        for (number, memory) in memories.iter().enumerate() {
+            let memory = memory.as_ref();
+            text.push_str(&format!("\n### mem-{}-aaaa\n> {memory}\n", 1_700_000_000 + number));
         }
+        self.files.write(NoteFileKind::Memories, text.as_bytes());
     }
 
     fn with_learning(mut self, outcome: Outcome, tag: &str, content: &str) -> Self {
@@ -55,7 +65,9 @@ impl Project {
             wanted,
             reach: Reach::Best(10),
         };
-        recall_with_learnings(&self.files.note_index(), Some(&self.store), &question).unwrap()
+        let sources = Sources::NOTES.and_facts(&self.store);
+        let index = SearchIndex::open(&self.files.place(), sources).unwrap();
+        recall_with_learnings(&index, Some(&self.store), &question).unwrap()
     }
 
     #[track_caller]
@@ -63,7 +75,6 @@ impl Project {
         let answer = self.asked(text, &NoteFilter::default());
         let found: Vec<&str> = answer.hits.iter().map(|hit| hit.item.content()).collect();
         assert_eq!(found, expected, "{text}");
-        assert_eq!(answer.without_learnings, None);
     }
 }
 
@@ -117,7 +128,7 @@ fn typo_is_corrected_to_a_word_of_a_learning() {
     let project = Project::new(&["Nothing of it."]).with_learning(Outcome::Done, "x", "Kubernetes restarts pods.");
     let answer = project.asked("kuberntes", &NoteFilter::default());
     assert_eq!(answer.hits.len(), 1);
-    assert_eq!(answer.fuzzy.len(), 1);
+    assert_eq!(answer.corrected.len(), 1);
     // If both contain it, both are found.
     let project = Project::new(&["Kubernetes is slow."]).with_learning(
         Outcome::Done,
@@ -156,4 +167,22 @@ fn learnings_are_filtered_like_notes() {
         ..NoteFilter::default()
     };
     assert_eq!(found(&except), ["A lexer note."]);
+}
+
+/// Notes and facts are indexed in turns, and neither replaces the other.
+#[test]
+fn notes_added_after_facts_are_found_after_more_facts() {
+    let mut project = Project::in_files(Files::with_index(), &[]);
+    let mut notes = Vec::new();
+    for number in 1..4 {
+        let (learning, note) = (format!("Learned lexer {number}."), format!("Noted lexer {number}."));
+        project = project.with_learning(Outcome::Done, "x", &learning);
+        assert_eq!(
+            project.asked("lexer", &NoteFilter::default()).hits.len(),
+            2 * number - 1
+        );
+        notes.push(note);
+        project.write(&notes);
+        assert_eq!(project.asked("lexer", &NoteFilter::default()).hits.len(), 2 * number);
+    }
 }

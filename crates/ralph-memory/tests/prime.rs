@@ -35,7 +35,7 @@ fn primed(notes: &[Note], about: Option<&str>, tokens: u32, format: PrimeFormat)
         format,
         origins: &Origins::default(),
     };
-    prime(&files.write(NoteFileKind::Memories, &bytes).note_index(), &occasion).unwrap()
+    prime(&files.write(NoteFileKind::Memories, &bytes).search_index(), &occasion).unwrap()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn left_out_count_includes_notes_not_read() {
     notes[199].extra.set(Extra::SUPERSEDES, &first);
     let bytes = Document::parse(NoteFileKind::Memories, b"").add(&notes).apply(b"");
     let files = Files::new();
-    let note_index = files.write(NoteFileKind::Memories, &bytes).note_index();
+    let search_index = files.write(NoteFileKind::Memories, &bytes).search_index();
     let fixes = NoteFilter {
         kinds: vec![NoteKind::Fix],
         ..NoteFilter::default()
@@ -98,7 +98,7 @@ fn left_out_count_includes_notes_not_read() {
                 format: PrimeFormat::Markdown,
                 origins: &Origins::default(),
             };
-            let primed = prime(&note_index, &occasion).unwrap();
+            let primed = prime(&search_index, &occasion).unwrap();
             assert!(primed.shown > 1 && primed.text.chars().count() <= 600, "{primed:?}");
             assert_eq!(primed.shown + primed.left_out, standing, "{about:?}");
             let said = format!("<!-- {} left out -->", count(primed.left_out, "entry", "entries"));
@@ -112,7 +112,7 @@ fn signs_come_last_and_count() {
     let text =
         "### Sign: Old\n- **Trigger**: t\n- **Instruction**: docker\n\n## Fixes\n\n### fix-1700000000-aaaa\n> new\n";
     let files = Files::new();
-    let note_index = files.write(NoteFileKind::Guardrails, text.as_bytes()).note_index();
+    let search_index = files.write(NoteFileKind::Guardrails, text.as_bytes()).search_index();
     for (about, tokens, shown) in [(None, 0, 2), (Some("docker"), 0, 2), (None, 30, 1)] {
         let occasion = PrimeRequest {
             file_kind: NoteFileKind::Guardrails,
@@ -122,7 +122,7 @@ fn signs_come_last_and_count() {
             format: PrimeFormat::Json,
             origins: &Origins::default(),
         };
-        let primed = prime(&note_index, &occasion).unwrap();
+        let primed = prime(&search_index, &occasion).unwrap();
         assert_eq!((primed.shown, primed.left_out), (shown, 2 - shown), "{primed:?}");
         let list: Vec<serde_json::Value> = serde_json::from_str(&primed.text).unwrap();
         if shown == 2 {

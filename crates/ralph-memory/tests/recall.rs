@@ -5,10 +5,10 @@
 mod support;
 
 use jiff::civil::date;
-use ralph_memory::note_index::NoteIndex;
 use ralph_memory::recall::{Answer, KnowledgeSearch, NoteFilter, Question, Reach, recall};
 use ralph_model::{Extra, Note, NoteFileKind, NoteId, NoteKind, Tags};
 use ralph_notes::Document;
+use ralph_search::SearchIndex;
 use support::Files;
 
 const NOTE_FILE_KINDS: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
@@ -37,10 +37,10 @@ fn files(notes: &[Note]) -> Files {
 }
 
 fn ask(files: &Files, text: &str) -> Answer {
-    ask_index(&files.note_index(), text)
+    ask_index(&files.search_index(), text)
 }
 
-fn ask_index(note_index: &NoteIndex, text: &str) -> Answer {
+fn ask_index(search_index: &SearchIndex, text: &str) -> Answer {
     let question = Question {
         text,
         file_kinds: &NOTE_FILE_KINDS,
@@ -48,7 +48,7 @@ fn ask_index(note_index: &NoteIndex, text: &str) -> Answer {
         wanted: &NoteFilter::default(),
         reach: Reach::Best(10),
     };
-    recall(note_index, &question).unwrap()
+    recall(search_index, &question).unwrap()
 }
 
 fn texts(answer: &Answer) -> Vec<&str> {
@@ -152,10 +152,10 @@ fn typo_is_corrected_only_without_exact_matches() {
     let all = notes(&["the migration fails", "restart docker"]);
     let answer = ask(&files(&all), "migartion");
     assert_eq!(texts(&answer), ["the migration fails"]);
-    assert_eq!(answer.fuzzy.len(), 1);
+    assert_eq!(answer.corrected.len(), 1);
     let answer = ask(&files(&all), "migartion docker");
     assert_eq!(texts(&answer), ["restart docker"]);
-    assert!(answer.fuzzy.is_empty());
+    assert!(answer.corrected.is_empty());
     assert!(ask(&files(&all), "xyzzy").hits.is_empty());
 }
 
@@ -316,7 +316,7 @@ fn small_file_is_searchable_beside_a_large_one() {
             wanted: &NoteFilter::default(),
             reach: Reach::Best(100),
         };
-        recall(&files.note_index(), &question).unwrap()
+        recall(&files.search_index(), &question).unwrap()
     };
     assert_eq!(
         texts(&on(NoteFileKind::Guardrails, "docker")),
@@ -326,7 +326,7 @@ fn small_file_is_searchable_beside_a_large_one() {
     // No typo correction where there is nothing to find.
     files.write(NoteFileKind::Guardrails, b"## Fixes\n");
     let empty = on(NoteFileKind::Guardrails, "dokcer");
-    assert!(empty.hits.is_empty() && empty.fuzzy.is_empty(), "{empty:?}");
+    assert!(empty.hits.is_empty() && empty.corrected.is_empty(), "{empty:?}");
 }
 
 /// Query syntax, quotes, control characters, bidi marks and very long texts.
@@ -388,9 +388,9 @@ fn naughty() -> Vec<String> {
 
 #[test]
 fn fault_2_every_text_is_a_valid_question() {
-    let note_index = files(&notes(&["docker daemon", "数据 w99 x"])).note_index();
+    let search_index = files(&notes(&["docker daemon", "数据 w99 x"])).search_index();
     for text in naughty() {
-        let answer = ask_index(&note_index, &text);
+        let answer = ask_index(&search_index, &text);
         assert!(answer.hits.len() <= 2);
         if text.contains("docker") && !text.contains("\0daemon") {
             assert!(texts(&answer).contains(&"docker daemon"), "{:?}", text.get(..20));
@@ -408,10 +408,10 @@ fn fault_2_every_text_that_can_be_stored_is_found_by_itself() {
         .zip(&stored)
         .map(|(number, text)| note(number, text, ""))
         .collect();
-    let note_index = files(&all).note_index();
+    let search_index = files(&all).search_index();
     for text in &stored {
-        let words = ralph_store::index::terms_of(text);
-        let answer = ask_index(&note_index, text);
+        let words = ralph_search::terms_of(text);
+        let answer = ask_index(&search_index, text);
         assert_eq!(answer.hits.is_empty(), words.is_empty(), "{:?}", text.get(..20));
     }
 }
@@ -431,7 +431,7 @@ fn filters_narrow_results() {
             wanted: &wanted,
             reach: Reach::All,
         };
-        let answer = recall(&files.note_index(), &question).unwrap();
+        let answer = recall(&files.search_index(), &question).unwrap();
         texts(&answer).into_iter().map(str::to_owned).collect()
     };
     let kinds = vec![NoteKind::Decision];
@@ -494,6 +494,6 @@ fn reach_all_returns_every_match() {
         wanted: &NoteFilter::default(),
         reach: Reach::All,
     };
-    let answer = recall(&files(&all).note_index(), &question).unwrap();
+    let answer = recall(&files(&all).search_index(), &question).unwrap();
     assert_eq!(answer.hits.len(), 3_000);
 }

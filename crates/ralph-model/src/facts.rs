@@ -45,6 +45,9 @@ pub enum Facts {
         occurrences: u32,
         /// `high`, `medium` or `low`; other tools may use other words.
         impact: String,
+        /// What it warns of: the name of a known failure, or the words of an error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// For an estimate.
     Estimate {
@@ -121,27 +124,19 @@ impl Facts {
     /// The figures of an estimate in words; `None` for other kinds.
     #[must_use]
     pub fn figures(&self) -> Option<String> {
-        let (iterations, time) = (self.shown_iterations()?, self.iteration_time()?);
-        Some(match iterations.as_str() {
+        let Self::Estimate {
+            avg_iteration_time,
+            total_iterations,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let time = Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()?;
+        Some(match format!("{:.0}", total_iterations.max(1.0)).as_str() {
             "1" => format!("about 1 iteration, {}", duration(time)),
             more => format!("about {more} iterations, {} each", duration(time)),
         })
-    }
-
-    /// Iterations per task of an estimate, as displayed.
-    pub(crate) fn shown_iterations(&self) -> Option<String> {
-        match self {
-            Self::Estimate { total_iterations, .. } => Some(format!("{:.0}", total_iterations.max(1.0))),
-            _ => None,
-        }
-    }
-
-    /// Time per iteration of an estimate; `None` if it is not a valid time.
-    pub(crate) fn iteration_time(&self) -> Option<Duration> {
-        let Self::Estimate { avg_iteration_time, .. } = self else {
-            return None;
-        };
-        Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()
     }
 
     /// The impact of this many occurrences.
@@ -171,6 +166,7 @@ impl Facts {
                 Self::Antipattern {
                     occurrences: met,
                     impact,
+                    error,
                 },
                 Self::Antipattern {
                     occurrences: other_met, ..
@@ -187,6 +183,7 @@ impl Facts {
                 Self::Antipattern {
                     occurrences,
                     impact: impact.to_owned(),
+                    error: error.clone(),
                 }
             }
             (Self::Estimate { .. }, Self::Estimate { .. }) => self.merge_estimate(other),
@@ -375,6 +372,7 @@ mod tests {
         let antipattern = |occurrences| Facts::Antipattern {
             occurrences,
             impact: "high".to_owned(),
+            error: None,
         };
         let estimate = |sampled| Facts::Estimate {
             avg_iteration_time: 45_000.0,
@@ -430,6 +428,7 @@ mod tests {
         let met = |occurrences, impact: &str| Facts::Antipattern {
             occurrences,
             impact: impact.to_owned(),
+            error: None,
         };
         assert_eq!(met(2, "medium").united(&met(2, "medium")), met(4, "high"));
         assert_eq!(met(2, "critical").united(&met(2, "medium")), met(4, "critical"));

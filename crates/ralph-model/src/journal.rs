@@ -7,6 +7,18 @@ use crate::word_enum::word_enum;
 use crate::{Evidence, FeatureId, RunId, TaskId, TaskType, serialize_timestamp};
 
 word_enum! {
+    /// How a run ended.
+    pub enum EndKind {
+        Complete = "complete",
+        /// The run did all it could; the rest needs a person.
+        NeedsAttention = "needs_attention",
+        /// A limit, the user or an error ended it early.
+        Stopped = "stopped",
+        Killed = "killed",
+    }
+}
+
+word_enum! {
     pub enum Outcome {
         /// The agent reported the task done, and no gate or verifier refused it.
         Done = "done",

@@ -207,7 +207,9 @@ impl Serialize for LearningContent<'_> {
                 parts.serialize_entry("effectiveness", effectiveness)?;
                 parts.serialize_entry("iterations", iterations)?;
             }
-            Some(Facts::Antipattern { occurrences, impact }) => {
+            Some(Facts::Antipattern {
+                occurrences, impact, ..
+            }) => {
                 parts.serialize_entry("occurrences", occurrences)?;
                 parts.serialize_entry("impact", impact)?;
             }

@@ -48,20 +48,20 @@ pub use facts::{Complexity, ExtractedLearning, Extraction, Facts, MAX_FACT_EXAMP
 pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
-pub use figures::{EstimateFigures, read_estimate};
+pub use figures::EstimateFigures;
 pub use file_stamp::FileStamp;
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use headline::{exception_in, headline_of};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use invisible::{code_point, invisible_characters, show_invisible, without_invisible};
-pub use journal::{Denial, Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
+pub use journal::{Denial, Difficulty, EndKind, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use learning::{Learning, LearningContent, LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES};
 pub use metrics::{HardFailure, Rate, Subject, TrackRecord};
 pub use note::{Extra, Note, NoteFileKind, NoteFileNouns, NoteKind};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;
 pub use report::{
-    Attempt, FailedAttempts, FailedGate, FailureReport, ReportOrigin, SAID_NOTHING, Signature, StoredReport, Suggestion,
+    Attempt, FailedAttempts, FailedGate, FailureReport, ReportOrigin, Signature, StoredReport, Suggestion,
 };
 pub use rollback::RollbackState;
 pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
@@ -73,5 +73,5 @@ pub use task_type::TaskType;
 pub use text::{
     count, display_width, duration, first_line, pieces, preview, short_number, size, slug, truncate_at_word,
 };
-pub use text_features::TextFeatures;
+pub use text_features::{TextFeatures, are_most, common, prefix_len};
 pub use timestamps::{deserialize_timestamp, format_timestamp, serialize_timestamp};

@@ -18,6 +18,7 @@ word_enum! {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureReport {
+    /// Empty if the agent said nothing.
     pub what_tried: String,
     pub why_failed: String,
     pub category: ErrorCategory,
@@ -30,14 +31,11 @@ pub struct FailureReport {
     pub gate: Option<FailedGate>,
 }
 
-/// Start of `what_tried` in a report derived by ralph when the agent's messages offer nothing.
-pub const SAID_NOTHING: &str = "It said nothing about what it did";
-
 impl FailureReport {
     /// Whether `what_tried` quotes the agent's last message, which was not meant as a report.
     #[must_use]
     pub fn quotes_last_message(&self) -> bool {
-        self.origin == ReportOrigin::Ralph && !self.what_tried.starts_with(SAID_NOTHING)
+        self.origin == ReportOrigin::Ralph && !self.what_tried.is_empty()
     }
 
     /// The best explanation of the failure. The order is: output of the gate that refused the work, the agent's own

@@ -1,6 +1,6 @@
 //! The history of a run as input of the extractor.
 
-use crate::{Signature, TaskType};
+use crate::{ErrorCategory, Signature, TaskType};
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,8 @@ pub enum PastEnd {
 pub struct PastError {
     /// The error; the most informative text comes first.
     pub text: String,
+    /// The category, if known.
+    pub category: Option<ErrorCategory>,
     /// Identifies equal failures, if known.
     pub signature: Option<Signature>,
 }

@@ -36,16 +36,14 @@ impl TextFeatures {
     /// Whether the texts share most of their stems, and at least this number.
     #[must_use]
     pub fn shares_most_stems(&self, other: &Self, least: usize) -> bool {
-        let is_shared = |stem: &&u64| other.stems.binary_search(stem).is_ok();
-        let shared = self.stems.iter().filter(is_shared).count();
-        let longer = self.stems.len().max(other.stems.len());
-        shared >= least && shared * 100 > longer * NEAR_PERCENT
+        let shared = common(&self.stems, &other.stems);
+        shared >= least && are_most(shared, self.stems.len().max(other.stems.len()))
     }
 
     /// The number of its stems, in any order that all texts share, of which every near-duplicate has at least one.
     #[must_use]
     pub fn prefix_len(&self) -> usize {
-        self.stems.len() - self.stems.len() * NEAR_PERCENT / 100
+        prefix_len(self.stems.len())
     }
 
     /// Numbers of which every near-duplicate has at least one: the first stems, each mixed with the facts.
@@ -66,6 +64,25 @@ impl TextFeatures {
         let facts = numbers.next().unwrap_or_default();
         Self::new(numbers, facts)
     }
+}
+
+/// The number of common elements of two sorted lists.
+#[must_use]
+pub fn common<T: Ord>(one: &[T], other: &[T]) -> usize {
+    let is_shared = |element: &&T| other.binary_search(element).is_ok();
+    one.iter().filter(is_shared).count()
+}
+
+/// Whether two texts with this number of common words may be near-duplicates, given the number of words of the longer.
+#[must_use]
+pub fn are_most(shared: usize, longer: usize) -> bool {
+    shared * 100 > longer * NEAR_PERCENT
+}
+
+/// The number of a text's words, in any order that all texts share, of which every near-duplicate has at least one.
+#[must_use]
+pub fn prefix_len(words: usize) -> usize {
+    words - words * NEAR_PERCENT / 100
 }
 
 #[cfg(test)]

@@ -195,7 +195,8 @@ CREATE TABLE runs (
     started_at    TEXT NOT NULL,
     heartbeat     TEXT NOT NULL,
     ended_at      TEXT,
-    -- How it ended, as a sentence.
+    -- How it ended, and the sentence that says so.
+    end_kind      TEXT CHECK (end_kind IN ('complete', 'needs_attention', 'stopped', 'killed')),
     end_reason    TEXT,
     end_code      INTEGER,
     -- The question that the run waits for, as JSON.
@@ -244,6 +245,8 @@ CREATE TABLE journal (
     outcome          TEXT NOT NULL CHECK (outcome IN ('done', 'failed', 'retried', 'blocked', 'interrupted')),
     stop_reason      TEXT NOT NULL,
     reason           TEXT NOT NULL,
+    -- The words of an agent or a program that the reason quotes.
+    quoted           TEXT NOT NULL DEFAULT '',
     model            TEXT,
     model_rationale  TEXT NOT NULL,
     duration_ms      INTEGER NOT NULL,
@@ -257,8 +260,6 @@ CREATE TABLE journal (
     error_category   TEXT,
     malformed_sigils INTEGER NOT NULL,
     created_at       TEXT NOT NULL,
-    -- Search terms of the title, notes, reason and report: stems, each a plain word that is safe in a query.
-    terms            TEXT NOT NULL,
     imported         INTEGER NOT NULL DEFAULT 0 CHECK (imported IN (0, 1)),
     task_type        TEXT NOT NULL DEFAULT 'general',
     -- Files, error categories and tools named by the task and its changes, as JSON: similar tasks share them.
@@ -280,21 +281,6 @@ CREATE INDEX journal_in_order ON journal (1 - imported);
 CREATE INDEX journal_hard ON journal (task_type, id) WHERE difficulty IN ('hard', 'blocked');
 CREATE INDEX journal_counted ON journal (task_id, imported, id DESC, outcome) WHERE outcome <> 'interrupted';
 CREATE INDEX journal_done ON journal (task_id, imported, id) WHERE outcome = 'done';
-
-CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
-
--- Document frequencies, for ranking: FTS5 would walk every posting to count them. Terms are plain words, so a list of
--- them becomes JSON with one replace.
-CREATE TABLE journal_terms (
-    term    TEXT PRIMARY KEY,
-    entries INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE journal_totals (
-    entries INTEGER NOT NULL,
-    terms   INTEGER NOT NULL
-) STRICT;
-INSERT INTO journal_totals VALUES (0, 0);
 
 -- One per failed attempt.
 CREATE TABLE failure_reports (
@@ -344,9 +330,6 @@ CREATE TABLE learnings (
     normalized    TEXT NOT NULL DEFAULT '',
     -- What near-duplicates are compared by: 64-bit numbers, the first a digest of the facts, the others of stems.
     features      BLOB,
-    -- Search terms of the text and tags; and each tag with a term that any text containing it has, as JSON.
-    terms         TEXT NOT NULL DEFAULT '',
-    tag_terms     TEXT NOT NULL DEFAULT '[]',
     -- The number of counted iterations with it in the prompt that were done, and when the last of them ended.
     successes     INTEGER NOT NULL DEFAULT 0,
     last_used_at  TEXT,
@@ -468,30 +451,6 @@ CREATE TABLE learning_sources (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX learning_sources_by_journal ON learning_sources (journal);
 
-CREATE VIRTUAL TABLE learnings_fts USING fts5(terms, content = 'learnings', content_rowid = 'seq', tokenize = 'ascii');
-
--- As for the journal.
-CREATE TABLE learning_terms (
-    term    TEXT PRIMARY KEY,
-    entries INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE learning_totals (
-    entries INTEGER NOT NULL,
-    terms   INTEGER NOT NULL
-) STRICT;
-INSERT INTO learning_totals VALUES (0, 0);
-
--- Tags with a term that any text containing the tag has, so that the newest eligible learning is found first.
-CREATE TABLE learning_tags (
-    word     TEXT NOT NULL,
-    holds    INTEGER NOT NULL,
-    tag      TEXT NOT NULL,
-    learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
-    PRIMARY KEY (word, holds, learning, tag)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX learning_tags_by_learning ON learning_tags (learning);
-
 -- Periodic upkeep: after which journal entry it was last done.
 CREATE TABLE lifecycle (
     step    TEXT PRIMARY KEY,
@@ -582,76 +541,6 @@ CREATE TABLE extractions (
     skipped   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER journal_inserted AFTER INSERT ON journal BEGIN
-    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
-    INSERT INTO journal_terms (term, entries)
-        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
-        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
-    UPDATE journal_totals SET
-        entries = entries + 1,
-        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
-END;
-
-CREATE TRIGGER journal_deleted AFTER DELETE ON journal BEGIN
-    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
-    UPDATE journal_terms SET entries = entries - 1
-        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
-    UPDATE journal_totals SET
-        entries = entries - 1,
-        terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
-END;
-
-CREATE TRIGGER journal_updated AFTER UPDATE OF terms ON journal BEGIN
-    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
-    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
-    UPDATE journal_terms SET entries = entries - 1
-        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
-    INSERT INTO journal_terms (term, entries)
-        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
-        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
-    UPDATE journal_totals SET
-        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
-                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
-END;
-
-CREATE TRIGGER learnings_inserted AFTER INSERT ON learnings BEGIN
-    INSERT INTO learnings_fts (rowid, terms) VALUES (new.seq, new.terms);
-    INSERT INTO learning_terms (term, entries)
-        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
-        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
-    UPDATE learning_totals SET
-        entries = entries + 1,
-        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
-    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
-        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
-               value ->> 1, new.seq
-        FROM json_each(new.tag_terms);
-END;
-
-CREATE TRIGGER learnings_updated AFTER UPDATE OF terms, tag_terms ON learnings BEGIN
-    INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
-    INSERT INTO learnings_fts (rowid, terms) VALUES (new.seq, new.terms);
-    UPDATE learning_terms SET entries = entries - 1
-        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
-    INSERT INTO learning_terms (term, entries)
-        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
-        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
-    UPDATE learning_totals SET
-        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
-                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
-    DELETE FROM learning_tags WHERE learning = old.seq;
-    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
-        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
-               value ->> 1, new.seq
-        FROM json_each(new.tag_terms);
-END;
-
-CREATE TRIGGER learnings_judged AFTER UPDATE OF status, superseded_by ON learnings BEGIN
-    UPDATE learning_tags
-        SET holds = new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human')
-        WHERE learning = new.seq;
-END;
-
 CREATE TRIGGER learnings_log_added AFTER INSERT ON learnings BEGIN
     INSERT INTO learning_log (learning, at, action)
         VALUES (new.id, new.created_at, 'added');
@@ -674,13 +563,61 @@ WHEN new.superseded_by IS NOT NULL AND old.superseded_by IS NOT new.superseded_b
                 'superseded by ' || new.superseded_by);
 END;
 
-CREATE TRIGGER learnings_deleted AFTER DELETE ON learnings BEGIN
-    INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
-    UPDATE learning_terms SET entries = entries - 1
-        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
-    UPDATE learning_totals SET
-        entries = entries - 1,
-        terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
+-- What changed, for the search index: each change of a text has a higher revision than all earlier ones. The epoch
+-- identifies this database; a restored backup gets another one.
+CREATE TABLE fact_changes (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind     TEXT NOT NULL CHECK (kind IN ('journal', 'learning')),
+    row      INTEGER NOT NULL,
+    UNIQUE (kind, row)
+) STRICT;
+
+CREATE TABLE epoch (
+    value INTEGER NOT NULL
+) STRICT;
+INSERT INTO epoch VALUES (random());
+
+CREATE TRIGGER journal_added AFTER INSERT ON journal BEGIN
+    DELETE FROM fact_changes WHERE kind = 'journal' AND row = new.id;
+    INSERT INTO fact_changes (kind, row) VALUES ('journal', new.id);
+END;
+
+CREATE TRIGGER journal_changed AFTER UPDATE OF task_title, notes, quoted ON journal
+WHEN old.task_title IS NOT new.task_title OR old.notes IS NOT new.notes OR old.quoted IS NOT new.quoted BEGIN
+    DELETE FROM fact_changes WHERE kind = 'journal' AND row = new.id;
+    INSERT INTO fact_changes (kind, row) VALUES ('journal', new.id);
+END;
+
+CREATE TRIGGER journal_deleted AFTER DELETE ON journal BEGIN
+    DELETE FROM fact_changes WHERE kind = 'journal' AND row = old.id;
+    INSERT INTO fact_changes (kind, row) VALUES ('journal', old.id);
+END;
+
+CREATE TRIGGER report_added AFTER INSERT ON failure_reports BEGIN
+    DELETE FROM fact_changes WHERE kind = 'journal' AND row = new.journal;
+    INSERT INTO fact_changes (kind, row) VALUES ('journal', new.journal);
+END;
+
+CREATE TRIGGER report_changed AFTER UPDATE OF what_tried, why_failed, error_output, suggestion ON failure_reports
+WHEN old.what_tried IS NOT new.what_tried OR old.why_failed IS NOT new.why_failed OR old.error_output IS NOT new.error_output OR old.suggestion IS NOT new.suggestion BEGIN
+    DELETE FROM fact_changes WHERE kind = 'journal' AND row = new.journal;
+    INSERT INTO fact_changes (kind, row) VALUES ('journal', new.journal);
+END;
+
+CREATE TRIGGER learning_added AFTER INSERT ON learnings BEGIN
+    DELETE FROM fact_changes WHERE kind = 'learning' AND row = new.seq;
+    INSERT INTO fact_changes (kind, row) VALUES ('learning', new.seq);
+END;
+
+CREATE TRIGGER learning_changed AFTER UPDATE OF content, examples, tags, status, source, superseded_by ON learnings
+WHEN old.content IS NOT new.content OR old.examples IS NOT new.examples OR old.tags IS NOT new.tags OR old.status IS NOT new.status OR old.source IS NOT new.source OR old.superseded_by IS NOT new.superseded_by BEGIN
+    DELETE FROM fact_changes WHERE kind = 'learning' AND row = new.seq;
+    INSERT INTO fact_changes (kind, row) VALUES ('learning', new.seq);
+END;
+
+CREATE TRIGGER learning_deleted AFTER DELETE ON learnings BEGIN
+    DELETE FROM fact_changes WHERE kind = 'learning' AND row = old.seq;
+    INSERT INTO fact_changes (kind, row) VALUES ('learning', old.seq);
 END;
 
 -- The journal for metrics: every counted iteration.

@@ -200,6 +200,7 @@ impl Backups {
             if FileSystem::of(folder_of(database)) == FileSystem::Network {
                 open::use_rollback_journal(&incoming)?;
             }
+            open::renew_epoch(&incoming)?;
             verify(&incoming)?;
             // No other process can open the old database, and leave a log beside the new one, until the new one is in
             // place.
@@ -380,7 +381,11 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     File::open(folder_of(folder))?.sync_all()
 }
 
-pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
+/// Removes a file; a missing one is no error.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_if_exists(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         done => done,

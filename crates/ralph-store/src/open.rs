@@ -21,8 +21,6 @@ use crate::place::PlaceRef;
 
 /// Written into the header of each of our databases, to tell it from another tool's.
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
-/// The same for the search index.
-pub(crate) const INDEX_APPLICATION_ID: i32 = 0x7261_6c69;
 pub(crate) const OWNER_ONLY: u32 = 0o600;
 /// How long a writer waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -237,6 +235,13 @@ pub(crate) fn use_rollback_journal(path: &Path) -> Result<(), StoreError> {
     changed.map_err(|error| MigrateError::from(error).at(path))
 }
 
+/// Gives a restored database an identity of its own, since what was derived from its successor does not fit it.
+pub(crate) fn renew_epoch(path: &Path) -> Result<(), StoreError> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let renewed = connection.execute("UPDATE epoch SET value = random()", []);
+    renewed.map(drop).map_err(|error| MigrateError::from(error).at(path))
+}
+
 /// Locks a database that is about to be replaced. None where it is missing, or too damaged to be used by any process.
 pub(crate) fn lock_for_replacement(path: &Path) -> Result<Option<Connection>, StoreError> {
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
@@ -253,29 +258,6 @@ pub(crate) fn lock_for_replacement(path: &Path) -> Result<Option<Connection>, St
     }
 }
 
-/// Opens an index whose checksum is intact, for reading.
-pub(crate) fn index_for_reading(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    connection.busy_timeout(BRIEF_TIMEOUT)?;
-    Ok(connection)
-}
-
-/// Opens an index for writing. The header identifies the owner from the start. There is no journal on disk and no
-/// syncing: an index that was not written completely is rebuilt.
-pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
-    // If it cannot be created, SQLite reports why.
-    drop(create_private(path));
-    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    connection.busy_timeout(BRIEF_TIMEOUT)?;
-    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
-    connection.pragma_update(None, "cache_size", CACHE)?;
-    let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    if application != INDEX_APPLICATION_ID {
-        connection.pragma_update(None, "application_id", INDEX_APPLICATION_ID)?;
-    }
-    Ok(connection)
-}
-
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     keep_query_plans(&connection)?;
@@ -284,7 +266,10 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
 
 /// Files that root creates in another user's project are handed to that user, who could not write them otherwise.
 /// SQLite does the same with the files beside the database.
-pub(crate) fn chown_to_folder_owner(files: &[&Path]) -> io::Result<()> {
+///
+/// # Errors
+/// When a file or its folder cannot be read, or its owner cannot be changed.
+pub fn chown_to_folder_owner(files: &[&Path]) -> io::Result<()> {
     for file in files {
         let owner = std::fs::metadata(folder_of(file))?;
         let made = std::fs::metadata(file)?;

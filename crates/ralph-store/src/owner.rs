@@ -46,7 +46,10 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 
 /// Whether a file is a database with a different application id. A missing or empty file, or one that is not a
 /// database, belongs to no tool.
-pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
     match inspect(path) {
         Ok(Found::Nothing | Found::NoDatabase) => Ok(false),
         Ok(Found::Database { application, .. }) => Ok(application != ours),

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use rustix::fs::{Access, access};
 
 /// The system's boot id; empty where it has none.
-pub(crate) fn boot() -> &'static str {
+#[must_use]
+pub fn boot() -> &'static str {
     static BOOT: OnceLock<String> = OnceLock::new();
     BOOT.get_or_init(|| {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();

@@ -6,7 +6,7 @@ use ralph_model::{
     Denial, Difficulty, ErrorCategory, Evidence, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason,
     TaskId, Usage,
 };
-use ralph_store::{JournalFilter, Settlement, Store, encode_term};
+use ralph_store::{FactKind, JournalFilter, Settlement, Store};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -226,59 +226,41 @@ fn every_filter_field_is_applied() {
     }
 }
 
-#[test]
-fn ranking_finds_words_and_counts_them() {
-    let mut bench = Bench::new();
-    bench.add(row(1, 1, Outcome::Done));
-    bench.add(NewJournalRow {
-        notes: None,
-        ..row(1, 2, Outcome::Done)
-    });
-    let totals = bench.store.totals_of(ralph_store::Searched::Journal).unwrap();
-    let docs = bench.store.journal_docs(&[2, 1]).unwrap();
-    assert_eq!(docs[0].terms, "pars date");
-    assert_eq!((docs[1].id, &docs[1].run), (1, &RunId::new(1)));
-    let words = |terms: &str| u64::try_from(terms.split(' ').count()).unwrap();
-    assert_eq!(totals.entries, 2);
-    assert_eq!(totals.terms, words(&docs[0].terms) + words(&docs[1].terms));
-    for (term, ids) in [("date", vec![1, 2]), ("ist_nicht", vec![1]), ("tea", vec![])] {
-        let mut found = Vec::new();
-        let word = encode_term(term);
-        bench
-            .store
-            .rows_with(ralph_store::Searched::Journal, &word, &mut |id| found.push(id))
-            .unwrap();
-        assert_eq!(found, ids, "{term}");
-        assert_eq!(
-            bench.store.rows_holding(ralph_store::Searched::Journal, &word).unwrap(),
-            u64::try_from(ids.len()).unwrap()
-        );
-    }
+/// The rows of changed facts after a revision.
+fn changed(store: &Store, after: i64) -> Vec<i64> {
+    let changes = store.facts_changed_after(after, 10).unwrap();
+    changes.into_iter().map(|change| change.row).collect()
+}
+
+fn text_of(store: &Store, row: i64) -> Option<String> {
+    let texts = store.search_texts(FactKind::Journal, &[row]).unwrap();
+    texts.into_iter().map(|text| text.text).next()
 }
 
 #[test]
-fn term_counts_follow_updates_and_deletes() {
+fn changes_of_texts_are_found_by_revision() {
     let mut bench = Bench::new();
     bench.add(row(1, 1, Outcome::Done));
     bench.add(row(1, 2, Outcome::Done));
     let path = bench.folder.path().join("progress.db");
     #[expect(clippy::disallowed_methods, reason = "no method of the store changes a row")]
     let connection = rusqlite::Connection::open(path).unwrap();
-    let counts = |bench: &Bench| {
-        let totals = bench.store.totals_of(ralph_store::Searched::Journal).unwrap();
-        let holding =
-            ["date", "tea"].map(|word| bench.store.rows_holding(ralph_store::Searched::Journal, word).unwrap());
-        (totals.entries, totals.terms, holding)
-    };
-    let (_, terms, _) = counts(&bench);
+    let first = bench.store.revision().unwrap();
+    assert_eq!(changed(&bench.store, 0), [1, 2]);
+    assert_eq!(changed(&bench.store, first.number), [0; 0]);
     connection
-        .execute("UPDATE journal SET terms = 'tea tea' WHERE id = 1", [])
+        .execute("UPDATE journal SET notes = 'tea' WHERE id = 1", [])
         .unwrap();
-    assert_eq!(counts(&bench), (2, terms / 2 + 2, [1, 1]));
-    connection
-        .execute("UPDATE journal SET terms = '' WHERE id = 1", [])
-        .unwrap();
-    assert_eq!(counts(&bench), (2, terms / 2, [1, 0]));
-    connection.execute("DELETE FROM journal", []).unwrap();
-    assert_eq!(counts(&bench), (0, 0, [0, 0]));
+    assert!(text_of(&bench.store, 1).unwrap().ends_with("\ntea\n"));
+    assert_eq!(changed(&bench.store, first.number), [1], "only the changed one");
+    connection.execute("UPDATE journal SET model = 'x'", []).unwrap();
+    assert_eq!(changed(&bench.store, first.number), [1], "only changes of texts count");
+    // The newest of all changes: its number is not used again.
+    let second = bench.store.revision().unwrap();
+    connection.execute("DELETE FROM journal WHERE id = 1", []).unwrap();
+    let third = bench.store.revision().unwrap();
+    assert!(first.number < second.number && second.number < third.number);
+    assert_eq!(first.epoch, third.epoch);
+    assert_eq!(changed(&bench.store, second.number), [1]);
+    assert_eq!(text_of(&bench.store, 1), None);
 }

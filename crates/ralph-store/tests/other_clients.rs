@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_model::{NewTask, SplitMix64};
-use ralph_store::index::Index;
 use ralph_store::{Change, ForeignDatabase, LogReset, Store, StoreError, Wait};
 
 /// The Python client: one statement in its own connection.
@@ -102,7 +101,7 @@ fn reading_never_lets_another_client_delete_the_log() {
         }),
         ("as another tool's and as an index", |path, _| {
             assert!(ForeignDatabase::open(path).is_err());
-            assert_eq!(Index::state(path), ralph_store::index::IndexState::Foreign);
+            assert!(ralph_store::belongs_to_another_tool(path, 1).unwrap());
         }),
     ];
     for (number, (name, access)) in accesses.into_iter().enumerate() {

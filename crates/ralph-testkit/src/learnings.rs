@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType, format_timestamp};
+use ralph_model::{
+    Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType, format_timestamp,
+};
 use rusqlite::{Connection, named_params};
 
 /// An active learning extracted from a run; tests override the fields they care about.
@@ -40,24 +42,38 @@ pub fn run_learning(number: u64, kind: LearningKind, task_type: TaskType, conten
     }
 }
 
-/// Inserts learnings with their search terms into an existing database.
+/// A warning of the form `Avoid: ERROR - REMEDY` that was extracted from failures.
+#[must_use]
+pub fn extracted_warning(number: u64, task_type: TaskType, content: &str) -> Learning {
+    let error = content.trim_start_matches("Avoid: ").split(" - ").next();
+    Learning {
+        facts: Some(Facts::Antipattern {
+            occurrences: 2,
+            impact: "medium".to_owned(),
+            error: error.map(str::to_owned),
+        }),
+        ..run_learning(number, LearningKind::Antipattern, task_type, content)
+    }
+}
+
+/// Inserts learnings into an existing database.
 ///
 /// # Panics
 /// When the insert fails.
 #[expect(clippy::disallowed_methods, reason = "ralph itself would not write these rows")]
-pub fn put_learnings<'l>(database: &Path, learnings: impl IntoIterator<Item = (&'l Learning, String)>) {
+pub fn put_learnings<'l>(database: &Path, learnings: impl IntoIterator<Item = &'l Learning>) {
     let mut connection = Connection::open(database).expect("a database");
     let transaction = connection.transaction().expect("a transaction");
-    for (learning, terms) in learnings {
+    for learning in learnings {
         let json = |texts: &[String]| serde_json::to_string(texts).expect("a list");
         transaction
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, task_type, content, tags, confidence, success_rate,
                      first_success_rate, use_count, first_use_count, successes, source, source_loops, status, superseded_by,
-                     examples, facts, created_at, updated_at, terms, normalized)
+                     examples, facts, created_at, updated_at, normalized)
                  VALUES (:id, :kind, :category, :task_type, :content, :tags, :confidence, :success_rate,
                      :first_success_rate, :use_count, :first_use_count, :successes, :source, :source_loops, :status,
-                     :superseded_by, :examples, :facts, :at, :at, :terms, :learning)",
+                     :superseded_by, :examples, :facts, :at, :at, :learning)",
             )
             .expect("a statement")
             .execute(named_params! {
@@ -80,7 +96,6 @@ pub fn put_learnings<'l>(database: &Path, learnings: impl IntoIterator<Item = (&
                 ":examples": json(&learning.examples),
                 ":facts": learning.facts.as_ref().map(|facts| serde_json::to_string(facts).expect("facts")),
                 ":at": format_timestamp(learning.created_at),
-                ":terms": terms,
                 ":learning": words_of(&learning.content),
             })
             .expect("a new learning");

@@ -20,7 +20,7 @@ mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
-pub use learnings::{put_learnings, run_learning};
+pub use learnings::{extracted_warning, put_learnings, run_learning};
 pub use node::node;
 pub use recorded::{RECORDED, RECORDED_ROOT, Recorded, recorded};
 pub use terminal::{Cursor, Screen, Terminal, TerminalExit};

@@ -31,7 +31,6 @@ const CLASSES: &[(&str, Class)] = &[
     ("config", Refused),
     ("config set", Refused),
     ("demo", Refused),
-    ("demo-agent", Read),
     ("task add", TaskAdd),
     ("task import", Refused),
     ("task list", Read),

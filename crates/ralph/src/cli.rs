@@ -73,8 +73,6 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
-    #[command(hide = true)]
-    DemoAgent(demo::DemoAgentArgs),
     /// Manage tasks, subtasks and dependencies
     #[command(subcommand)]
     Task(task::TaskCommand),

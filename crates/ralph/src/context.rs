@@ -8,11 +8,10 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_memory::capture::{Findings, History, KnowledgeFolder, NoteRepository, Scratchpad, Stored};
 use ralph_memory::inject::{FeaturesFolder, Origins};
-use ralph_memory::note_index::{NoteFileState, NoteIndex, NoteIndexPlace, Problems};
 use ralph_model::config::{Config, Loaded, Restricted};
 use ralph_model::{Actor, Clock, Entropy, NoteFileKind, count, first_line, preview};
 use ralph_notes::{Notice, Patience};
-use ralph_store::index::IndexError;
+use ralph_search::{IndexError, IndexPlace, NoteFileState, Problems, SearchIndex, SourceError, Sources};
 use ralph_store::{Store, StoreError, Wait};
 
 use crate::cli::Global;
@@ -137,21 +136,21 @@ impl<'a> Context<'a> {
             file_kind: kind,
             log: self.project.log_of(&path),
             author: self.actor.author(),
-            note_index: self.note_index(spelling),
+            index: self.index(spelling),
             path,
-            project_env: &self.project,
+            project_env: self.project.env(),
             clock: &self.clock,
             patience: self.patience(),
         }
     }
 
     pub(crate) fn knowledge(&self) -> KnowledgeFolder<'_> {
-        let note_index = self.note_index(Spelling::Own);
+        let index = self.index(Spelling::Own);
         KnowledgeFolder {
-            log: self.project.log_of(&note_index.knowledge),
+            log: self.project.log_of(&index.knowledge),
             author: self.actor.author(),
-            note_index,
-            project_env: &self.project,
+            index,
+            project_env: self.project.env(),
             patience: self.patience(),
         }
     }
@@ -160,7 +159,7 @@ impl<'a> Context<'a> {
         let configured = self.config.scratchpad.path.as_deref();
         Scratchpad {
             path: self.project.scratchpad_file(configured),
-            project_env: &self.project,
+            project_env: self.project.env(),
             patience: self.patience(),
         }
     }
@@ -211,14 +210,15 @@ impl<'a> Context<'a> {
     }
 
     /// The index of all notes.
-    pub(crate) fn note_index(&self, spelling: Spelling) -> NoteIndexPlace<'_> {
-        NoteIndexPlace {
+    pub(crate) fn index(&self, spelling: Spelling) -> IndexPlace<'_> {
+        IndexPlace {
             database: self.project.index(),
             file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
                 .map(|kind| (kind, self.note_file_path(kind, spelling)))
                 .to_vec(),
             knowledge: self.project.root.join(paths::KNOWLEDGE),
-            home: &self.project,
+            may_create: self.project.may_have_index(),
+            boundary: &self.project.boundary,
             file_clock: &ProgramClock::Machine,
         }
     }
@@ -231,42 +231,59 @@ impl<'a> Context<'a> {
         self.project.notes_path(kind, configured, spelling)
     }
 
-    /// Queries the note index about one notes file, and warns about problems in that file.
+    /// Asks the search index about one notes file, and warns about problems in that file.
     pub(crate) fn ask<T>(
         &self,
         note_repository: &NoteRepository<'_>,
-        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
+        question: impl Fn(&SearchIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
         self.ask_all(std::slice::from_ref(note_repository), question)
     }
 
-    /// Queries the note index about several notes files (at least one), and warns about problems in them.
+    /// Asks the search index about several notes files, and warns about problems in them.
     pub(crate) fn ask_all<T>(
         &self,
         repositories: &[NoteRepository<'_>],
-        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
+        question: impl Fn(&SearchIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        let place = match repositories.first() {
-            Some(note_repository) => note_repository.note_index.clone(),
-            None => self.note_index(Spelling::Own),
-        };
-        let (answer, states) = NoteIndex::ask(&place, &kinds_of(repositories), |note_index| {
-            Ok((question(note_index)?, states_of(repositories, note_index)))
-        })?;
-        self.report_states(repositories, states);
-        Ok(answer)
+        Ok(self.ask_about((repositories, Sources::NOTES), question)?)
     }
 
-    /// Queries the note index about knowledge entries and the given notes files, and warns about problems in those
+    /// Asks the search index about knowledge entries and the given notes files, and warns about problems in those
     /// files.
     pub(crate) fn ask_knowledge<T>(
         &self,
         repositories: &[NoteRepository<'_>],
-        question: impl Fn(&NoteIndex) -> Result<T, IndexError>,
+        question: impl Fn(&SearchIndex) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        let place = self.note_index(Spelling::Own);
-        let (answer, states) = NoteIndex::ask_knowledge(&place, &kinds_of(repositories), |note_index| {
-            Ok((question(note_index)?, states_of(repositories, note_index)))
+        Ok(self.ask_about((repositories, Sources::KNOWLEDGE), question)?)
+    }
+
+    /// Asks the search index about the facts of a store.
+    pub(crate) fn ask_facts<T>(
+        &self,
+        store: &Store,
+        question: impl Fn(&SearchIndex) -> Result<T, IndexError>,
+    ) -> Result<T, CommandError> {
+        Ok(self.ask_about((&[], Sources::NOTES.and_facts(store)), question)?)
+    }
+
+    /// Asks the search index about the given notes files and other sources, and warns about problems in these files.
+    pub(crate) fn ask_about<T>(
+        &self,
+        (repositories, sources): (&[NoteRepository<'_>], Sources<'_>),
+        question: impl Fn(&SearchIndex) -> Result<T, IndexError>,
+    ) -> Result<T, SourceError> {
+        self.project.prepare_index_folder();
+        let place = match repositories.first() {
+            Some(note_repository) => IndexPlace {
+                may_create: self.project.may_have_index(),
+                ..note_repository.index.clone()
+            },
+            None => self.index(Spelling::Own),
+        };
+        let (answer, states) = SearchIndex::ask(&place, (&kinds_of(repositories), sources), |index| {
+            Ok((question(index)?, states_of(repositories, index)))
         })?;
         self.report_states(repositories, states);
         Ok(answer)
@@ -350,10 +367,10 @@ fn kinds_of(repositories: &[NoteRepository<'_>]) -> Vec<NoteFileKind> {
         .collect()
 }
 
-fn states_of(repositories: &[NoteRepository<'_>], note_index: &NoteIndex) -> Vec<Option<NoteFileState>> {
+fn states_of(repositories: &[NoteRepository<'_>], index: &SearchIndex) -> Vec<Option<NoteFileState>> {
     let states = repositories
         .iter()
-        .map(|note_repository| note_index.file_kind(note_repository.file_kind).cloned());
+        .map(|note_repository| index.file_kind(note_repository.file_kind).cloned());
     states.collect()
 }
 

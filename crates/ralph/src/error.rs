@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NoteRepositoryError, Refusal};
-use ralph_memory::note_index::NoteIndexError;
 use ralph_model::LearningStatus;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
+use ralph_search::SourceError;
 use ralph_store::{FeatureError, LearningError, Part, StoreError, TaskError};
 
 /// The kind of failure; it decides the exit code.
@@ -105,8 +105,8 @@ impl From<FileError> for CommandError {
     }
 }
 
-impl From<NoteIndexError> for CommandError {
-    fn from(error: NoteIndexError) -> Self {
+impl From<SourceError> for CommandError {
+    fn from(error: SourceError) -> Self {
         Self::new(error.to_string())
     }
 }
@@ -206,9 +206,6 @@ impl From<LearningError> for CommandError {
             LearningError::OtherNumbers { .. } => {
                 Self::new(message).hint("`ralph learnings add` stores your text as a new learning")
             }
-            LearningError::UnreadFigures { id, .. } => Self::new(message).hint(format!(
-                "`ralph learnings update {id} --iterations N --seconds S` changes only the figures"
-            )),
             LearningError::NoFigures { id, .. } => Self::new(message).hint(format!(
                 "`ralph learnings update {id} --content TEXT` changes what it says"
             )),

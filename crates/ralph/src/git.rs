@@ -1,11 +1,11 @@
-//! Reads from git's files which worktree a folder is in and which commit is checked out. Git itself is not started,
+//! Reads from git's files which worktree a folder is in. Git itself is not started,
 //! because every command would have to wait for it.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_memory::secrets::mask;
+use ralph_memory::capture::GitHead;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worktree {
@@ -77,26 +77,16 @@ impl Worktree {
         &self.common
     }
 
-    /// What is checked out: the branch, and the commit if it can be read. The commit alone would not distinguish two
-    /// branches at the same commit.
+    /// What is checked out.
     pub(crate) fn head(&self) -> Option<String> {
-        let head = fs::read_to_string(self.git.join("HEAD")).ok()?;
-        let head = head.trim();
-        let Some(branch) = head.strip_prefix("ref:").map(str::trim) else {
-            return Some(head.to_owned());
-        };
-        if branch == "refs/heads/.invalid" {
-            // The references are in reftables, whose list changes with every reference.
-            let tables = fs::read_to_string(self.git.join("reftable/tables.list")).ok()?;
-            return Some(tables.split_whitespace().collect::<Vec<_>>().join(" "));
+        self.git_head().read()
+    }
+
+    pub(crate) fn git_head(&self) -> GitHead {
+        GitHead {
+            git: self.git.clone(),
+            common: self.common.clone(),
         }
-        let loose = [&self.git, &self.common]
-            .into_iter()
-            .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())
-            .map(|commit| commit.trim().to_owned());
-        let commit = loose.or_else(|| self.packed(branch)).unwrap_or_default();
-        // The result is recorded with runs and notes.
-        Some(format!("{} {commit}", mask(branch)))
     }
 
     /// The commit that is checked out, if it can be read.
@@ -120,13 +110,5 @@ impl Worktree {
         let packed = packed.filter_map(|(_, reference)| reference.strip_prefix("refs/heads/"));
         branches.extend(packed.filter(|branch| branch.starts_with(prefix)).map(str::to_owned));
         branches.into_iter().collect()
-    }
-
-    fn packed(&self, branch: &str) -> Option<String> {
-        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
-        packed.lines().find_map(|line| {
-            let (commit, name) = line.split_once(' ')?;
-            (name == branch).then(|| commit.to_owned())
-        })
     }
 }

@@ -245,7 +245,6 @@ fn words(command: &Command) -> &'static str {
             None => "config",
         },
         Command::Demo(_) => "demo",
-        Command::DemoAgent(_) => "demo-agent",
         Command::Task(command) => words_of_task(command),
         Command::Feature(command) => match command {
             FeatureCommand::Create(_) => "feature create",

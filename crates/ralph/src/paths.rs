@@ -1,19 +1,17 @@
 //! Where everything is: the project's root, its files, its database. The only module that knows these paths.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Permissions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ralph_loop::{IterationFolder, PROJECT_FILE, is_alive};
-use ralph_memory::capture::{LogPlace, ProjectEnv};
-use ralph_memory::note_index::NoteIndexHome;
+use ralph_loop::{IterationFolder, PROJECT_FILE};
+use ralph_memory::capture::{Ignores, LogPlace, ProjectEnv, restrict};
 use ralph_model::{NoteFileKind, RunId};
-use ralph_notes::{Boundary, FileError, create_folder, lock_path, real_path, resolve, write_new_file};
+use ralph_notes::{Boundary, FileError, lock_path, real_path, resolve};
 use ralph_process::git::Git;
-use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store};
+use ralph_store::{DatabasePlace, NoteFile, Store};
 
 use crate::error::CommandError;
 use crate::git::Worktree;
@@ -67,6 +65,17 @@ pub(crate) const IGNORED: &[&str] = &[
     KNOWLEDGE_LOCK,
     ".ralph/knowledge/.*ralph-*",
     ".agent/scratchpad.md",
+];
+
+/// The ignore lines in the folder of the database.
+const DATABASE_IGNORES: [&str; 7] = [
+    "/progress.db*",
+    "/index.db*",
+    "/runs/",
+    "/run.lock",
+    "/*hook-trouble.json*",
+    "/knowledge/.lock",
+    "/knowledge/.*ralph-*",
 ];
 
 /// The spelling of the command; it decides where a new file is created.
@@ -227,7 +236,42 @@ impl Project {
 
     /// Creates the folder of the database if it is missing.
     pub(crate) fn create_home(&self) -> Result<(), FileError> {
-        self.prepare_database_folder(&self.home().join(RALPH))
+        self.env().prepare_database_folder(&self.home().join(RALPH))
+    }
+
+    /// Creates the folders of this worktree and of the database if they are missing.
+    pub(crate) fn create_folders(&self) -> Result<(), FileError> {
+        self.env().prepare_database_folder(&self.root.join(RALPH))?;
+        self.create_home()
+    }
+
+    /// What the writers of notes need to know about this project.
+    pub(crate) fn env(&self) -> ProjectEnv {
+        let roots = std::iter::once(&self.root).chain(&self.checkout);
+        let init_ignores = |line: String| Some((self.root.join(".gitignore"), line));
+        let note_files = [NoteFileKind::Memories, NoteFileKind::Guardrails].map(NoteFileKind::file_name);
+        let beside_notes = note_files.into_iter().chain([SCRATCHPAD]).flat_map(transient_names);
+        let beside_notes = beside_notes.chain([SCRATCHPAD.to_owned(), kept_names(SCRATCHPAD)]);
+        ProjectEnv {
+            git_head: self.worktree.as_ref().map(Worktree::git_head),
+            boundary: self.boundary.clone(),
+            note_folders: roots
+                .flat_map(|root| [root.join(AGENT), root.join(RALPH).join("agent")])
+                .collect(),
+            private_folder: Some(self.root.join(RALPH)),
+            note_ignores: Ignores {
+                lines: beside_notes.map(|name| format!("/{name}")).collect(),
+                unless: init_ignores(format!("{AGENT}/{}.lock", NoteFileKind::Memories.file_name())),
+            },
+            database_ignores: Ignores {
+                lines: DATABASE_IGNORES.map(str::to_owned).into(),
+                unless: None,
+            },
+            knowledge_ignores: Ignores {
+                lines: ["/.lock", "/.*ralph-*"].map(str::to_owned).into(),
+                unless: init_ignores(KNOWLEDGE_LOCK.to_owned()),
+            },
+        }
     }
 
     /// The project root in the main worktree, whose database all worktrees share.
@@ -327,91 +371,30 @@ impl Project {
     }
 }
 
-/// Notes work without `init`, so git may not know that it should ignore the database and the locks. A committed
-/// database would be reset to an old version by a checkout, and a committed lock would block a checkout. So folders
-/// that ralph creates without `init` get an ignore file, which also ignores itself.
-impl ProjectEnv for Project {
-    fn head(&self) -> Option<String> {
-        self.worktree.as_ref()?.head()
-    }
-
-    fn is_alive(&self, process: &RunProcess) -> bool {
-        is_alive(process, &ralph_process::host()).unwrap_or(true)
-    }
-
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        self.refuse_outside(file)?;
-        let Some(folder) = file.parent() else { return Ok(()) };
-        create_folder(folder)?;
-        let roots = std::iter::once(&self.root).chain(&self.checkout);
-        let ours: Vec<PathBuf> = roots
-            .flat_map(|root| [root.join(AGENT), root.join(RALPH).join("agent")])
-            .collect();
-        let locked_before = lock_path(&resolve(file)?).exists();
-        if !locked_before && ours.iter().any(|path| path == folder) && !self.ignores_locks() {
-            let files = [
-                NoteFileKind::Memories.file_name(),
-                NoteFileKind::Guardrails.file_name(),
-                SCRATCHPAD,
-            ];
-            let lines: Vec<String> = files
-                .into_iter()
-                .flat_map(transient_names)
-                .chain([SCRATCHPAD.to_owned(), kept_names(SCRATCHPAD)])
-                .map(|name| format!("/{name}"))
-                .collect();
-            write_ignore_file(folder, &lines);
-        }
-        Ok(())
-    }
-
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_private(folder)?;
-        let lines = [
-            "/progress.db*",
-            "/index.db*",
-            "/runs/",
-            "/run.lock",
-            "/*hook-trouble.json*",
-            "/knowledge/.lock",
-            "/knowledge/.*ralph-*",
-        ]
-        .map(str::to_owned);
-        write_ignore_file(folder, &lines);
-        Ok(())
-    }
-
-    fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
-        self.refuse_outside(folder)?;
-        create_private(&self.root.join(RALPH))?;
-        create_folder(folder)?;
-        if !self.ignores(KNOWLEDGE_LOCK) {
-            write_ignore_file(folder, &["/.lock", "/.*ralph-*"].map(str::to_owned));
-        }
-        Ok(())
-    }
-}
-
-/// The index goes next to the database; a linked worktree, whose database is in the main one, gets a folder for it.
-impl NoteIndexHome for Project {
-    fn prepare_index(&self) -> bool {
-        let folder = self.root.join(RALPH);
-        let is_outside = self.boundary.outside(&self.index()).is_some();
-        !is_outside && Store::exists(&self.database()) && self.prepare_database_folder(&folder).is_ok()
-    }
-
-    fn leads_outside(&self, file: &Path) -> Option<PathBuf> {
-        self.boundary.outside(file)
-    }
-}
-
 impl Project {
-    /// Refuses a path that leads outside the project: an agent may have created a link since the command started.
-    pub(crate) fn refuse_outside(&self, path: &Path) -> Result<(), FileError> {
-        match self.boundary.outside(path) {
-            Some(leads_to) => Err(FileError::outside(path, &leads_to)),
-            None => Ok(()),
+    /// Whether the search index exists or may be created: a search leaves no trace in a project that has nothing of
+    /// ralph's but its notes.
+    pub(crate) fn may_have_index(&self) -> bool {
+        let index = self.index();
+        let may_create = || self.root.join(RALPH).is_dir() && Store::exists(&self.database());
+        self.boundary.outside(&index).is_none() && (index.exists() || may_create())
+    }
+
+    /// Prepares for creating the search index, which is next to the database. A linked worktree, whose database is in
+    /// the main one, gets a folder for it.
+    pub(crate) fn prepare_index_folder(&self) {
+        let (index, database) = (self.index(), self.database());
+        let folder = self.root.join(RALPH);
+        let is_ready = index.exists() || database.starts_with(&folder);
+        if !is_ready && self.boundary.outside(&index).is_none() && Store::exists(&database) {
+            // Without the folder, the index is built in memory.
+            drop(self.env().prepare_database_folder(&folder));
         }
+    }
+
+    /// Refuses a path that leads outside the project.
+    pub(crate) fn refuse_outside(&self, path: &Path) -> Result<(), FileError> {
+        self.env().refuse_outside(path)
     }
 
     /// Like `refuse_outside`, for a file of the repository, whose top may be above the project.
@@ -434,17 +417,6 @@ impl Project {
             .any(is_own_file);
         (is_in_git || is_own || from_root == Path::new(CONFIG)).then_some(real)
     }
-
-    /// Returns true if `init` has added the locks to the ignore file.
-    fn ignores_locks(&self) -> bool {
-        self.ignores(&format!("{AGENT}/{}.lock", NoteFileKind::Memories.file_name()))
-    }
-
-    /// Returns true if the project's ignore file has a line.
-    fn ignores(&self, line: &str) -> bool {
-        std::fs::read_to_string(self.root.join(".gitignore"))
-            .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
-    }
 }
 
 /// Returns true for an internal file; the path is relative to ralph's folder.
@@ -454,23 +426,6 @@ fn is_own_file(path: &Path) -> bool {
         || [RUNS, RUN_LOCK, ".gitignore"].contains(&&*first)
         || Path::new(RALPH).join(path) == Path::new(KNOWLEDGE_LOCK)
         || Path::new(RALPH).join(path) == Path::new(HOOK_TROUBLE)
-}
-
-/// Creates a folder that only its owner can enter, if it is missing.
-fn create_private(folder: &Path) -> Result<(), FileError> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    create_folder(folder)?;
-    // If this fails, `ralph doctor` reports it.
-    drop(restrict(folder));
-    Ok(())
-}
-
-/// Removes the permissions of group and others.
-fn restrict(path: &Path) -> io::Result<()> {
-    let mode = std::fs::metadata(path)?.permissions().mode();
-    std::fs::set_permissions(path, Permissions::from_mode(mode & 0o700))
 }
 
 /// Returns true if both paths exist and lead to the same file.
@@ -500,17 +455,6 @@ pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
         .collect::<Result<Vec<_>, _>>()?;
     names.sort();
     Ok(names)
-}
-
-/// Writes an ignore file if there is none. Errors are ignored: storing the note matters more.
-fn write_ignore_file(folder: &Path, lines: &[String]) {
-    let text = format!(
-        "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n{}\n",
-        lines.join("\n")
-    );
-    if !folder.join(".gitignore").exists() {
-        drop(write_new_file(&folder.join(".gitignore"), text.as_bytes()));
-    }
 }
 
 /// The ignore lines for temporary files next to a notes file, relative to the root.

@@ -13,7 +13,6 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("cli.md", commands()),
         ("config.md", config::reference()),
         ("environment.md", environment()),
-        ("events.md", crate::commands::run::stream::page()),
     ]
 }
 

@@ -13,6 +13,34 @@ pub(crate) struct Column {
     pub(crate) fit: Fit,
 }
 
+impl Column {
+    pub(crate) const fn whole(title: &'static str) -> Self {
+        Self { title, fit: Fit::Whole }
+    }
+
+    pub(crate) const fn optional(title: &'static str) -> Self {
+        Self {
+            title,
+            fit: Fit::Optional,
+        }
+    }
+
+    pub(crate) const fn cut(title: &'static str) -> Self {
+        Self { title, fit: Fit::Cut }
+    }
+
+    pub(crate) const fn narrow(title: &'static str, columns: usize) -> Self {
+        Self {
+            title,
+            fit: Fit::Narrow(columns),
+        }
+    }
+
+    pub(crate) const fn wide(title: &'static str) -> Self {
+        Self { title, fit: Fit::Wide }
+    }
+}
+
 /// How a column adapts when the table is too wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -187,20 +215,7 @@ fn line(columns: &[Column], row: &[String], widths: &[Option<usize>], shape: &dy
 mod tests {
     use super::*;
 
-    const COLUMNS: &[Column] = &[
-        Column {
-            title: "ID",
-            fit: Fit::Whole,
-        },
-        Column {
-            title: "TAGS",
-            fit: Fit::Optional,
-        },
-        Column {
-            title: "TEXT",
-            fit: Fit::Cut,
-        },
-    ];
+    const COLUMNS: &[Column] = &[Column::whole("ID"), Column::optional("TAGS"), Column::cut("TEXT")];
 
     fn rows() -> Vec<Vec<String>> {
         let rows = [

@@ -9,6 +9,7 @@ pub(crate) mod shared_terminal;
 mod terminal;
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -19,6 +20,7 @@ use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
 use ralph_model::{code_point, count, invisible_characters, show_invisible};
 
+use crate::cli::Format;
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
@@ -253,6 +255,35 @@ impl Ui {
     /// Prints a table with a closing line.
     pub(crate) fn table(&self, columns: &[Column], rows: &[Vec<String>], closing: &str) -> Result<(), CommandError> {
         self.table_with(columns, rows, closing, &Plain)
+    }
+
+    /// Prints items as a table, or that there is nothing to list. The nouns are for one item and for several.
+    pub(crate) fn list<T>(
+        &self,
+        (columns, items): (&[Column], &[T]),
+        row: impl Fn(&T) -> Vec<String>,
+        (one, many): (&str, &str),
+        nothing: &str,
+    ) -> Result<(), CommandError> {
+        if items.is_empty() {
+            return self.data(&format!("{nothing}\n"));
+        }
+        let rows: Vec<Vec<String>> = items.iter().map(row).collect();
+        self.table(columns, &rows, &showing(rows.len(), one, many))
+    }
+
+    /// Acknowledges a change to one thing: the thing as JSON, its id, or a line for people.
+    pub(crate) fn acknowledge(
+        &self,
+        format: Format,
+        (thing, id): (&impl serde::Serialize, &dyn Display),
+        (icon, line): (&str, &str),
+    ) -> Result<(), CommandError> {
+        match format {
+            Format::Json => self.json(thing),
+            Format::Quiet => self.data(&format!("{id}\n")),
+            Format::Table | Format::Markdown => self.result(icon, line),
+        }
     }
 
     /// Prints a table whose texts have a shape.

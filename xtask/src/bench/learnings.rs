@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, TaskType};
-use ralph_store::index::terms_of;
-use ralph_store::{Store, encode_term, journal_terms};
+use ralph_search::DocKind;
+use ralph_store::Store;
 use ralph_testkit::{put_learnings, run_learning};
 use tempfile::TempDir;
 
 use super::corpus::Memory;
 use super::figures::{Figure, Figures, Target};
+use super::project::expression;
 use super::{Cost, QUICK_RUNS, RUNS, costs, save};
 use crate::child::output;
 use crate::flags::Flags;
@@ -85,7 +86,7 @@ fn queries(figures: &mut Figures, project: &LearningsProject<'_>, runs: usize) -
     let query = |arguments: &[&str]| project.ralph(&[&["learnings", "query"], arguments].concat());
     let [floor, measured @ ..] = costs(runs, |_| {
         let [one, two, three, four, five, six] = asked.each_ref().map(|(_, arguments)| query(arguments));
-        [project.bare_search(&words), one, two, three, four, five, six]
+        [project.bare_search(), one, two, three, four, five, six]
     })?;
     record(figures, "bare search", floor.milliseconds(), "ms", Target::None);
     for ((name, _), cost) in asked.iter().zip(measured) {
@@ -100,8 +101,7 @@ fn prompts(
     empty: &LearningsProject<'_>,
     runs: usize,
 ) -> Result<(), String> {
-    let words = query_text();
-    let [floor, with, without] = costs(runs, |_| [full.bare_search(&words), full.prompt(), empty.prompt()])?;
+    let [floor, with, without] = costs(runs, |_| [full.bare_search(), full.prompt(), empty.prompt()])?;
     record(figures, "prompt", with.milliseconds(), "ms", Target::None);
     let more = with.milliseconds() - without.milliseconds();
     record(figures, "prompt: more than without any", more, "ms", Target::None);
@@ -118,7 +118,6 @@ fn prompts(
 
 /// Measures commands over every learning. No loop waits for them, so there is no target.
 fn maintenance(figures: &mut Figures, programs: &Programs) -> Result<(), String> {
-    let words = query_text();
     for (size, asked) in [
         (LEARNINGS, &["stats", "verify"][..]),
         (LEARNINGS_COMPARED, &["conflicts"]),
@@ -126,7 +125,7 @@ fn maintenance(figures: &mut Figures, programs: &Programs) -> Result<(), String>
         let project = LearningsProject::make(programs, &learnings(size, sound_learning))?;
         for verb in asked {
             let [floor, cost] = costs(RUNS_OVER_ALL, |_| {
-                [project.bare_search(&words), project.ralph(&["learnings", verb])]
+                [project.bare_search(), project.ralph(&["learnings", verb])]
             })?;
             let ratio = cost.milliseconds() / floor.milliseconds();
             for (name, value, unit) in [
@@ -173,6 +172,8 @@ struct LearningsProject<'a> {
     programs: &'a Programs,
     folder: TempDir,
     task: String,
+    /// The query as an FTS5 expression.
+    expression: String,
 }
 
 impl<'a> LearningsProject<'a> {
@@ -182,6 +183,7 @@ impl<'a> LearningsProject<'a> {
             programs,
             folder: folder.map_err(|error| format!("cannot create a project: {error}"))?,
             task: String::new(),
+            expression: String::new(),
         };
         output(project.ralph(&["init"]).stdout(Stdio::piped()))?;
         let database = project.database();
@@ -189,6 +191,9 @@ impl<'a> LearningsProject<'a> {
         put(&database, learnings);
         let added = output(project.ralph(&["task", "add", TASK]).stdout(Stdio::piped()))?;
         added.trim().clone_into(&mut project.task);
+        // The first search builds the index.
+        output(project.ralph(&["learnings", "query", TASK]).stdout(Stdio::piped()))?;
+        project.expression = expression(&project.index(), DocKind::Learning, &query_text())?;
         Ok(project)
     }
 
@@ -210,23 +215,20 @@ impl<'a> LearningsProject<'a> {
         self.ralph(&["prompt", &self.task])
     }
 
-    /// A bare program that queries the same table for the ten best matches of the same words.
-    fn bare_search(&self, words: &str) -> Command {
-        let mut terms: Vec<String> = terms_of(words)
-            .iter()
-            .map(|term| format!("\"{}\"", encode_term(term)))
-            .collect();
-        terms.sort_unstable();
-        terms.dedup();
+    /// A bare program that queries the same index for the ten best matches of the same words.
+    fn bare_search(&self) -> Command {
         let mut command = self.programs.example("floor_search", self.folder.path());
-        command.arg(self.database()).arg(terms.join(" OR ")).arg("learnings");
+        command.arg(self.index()).arg(&self.expression).arg(self.database());
         command
+    }
+
+    fn index(&self) -> PathBuf {
+        self.folder.path().join(".ralph/index.db")
     }
 }
 
 fn put(database: &Path, learnings: &[Learning]) {
-    let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_learnings(database, learnings.iter().map(|learning| (learning, terms(learning))));
+    put_learnings(database, learnings.iter());
 }
 
 fn learnings(number: usize, make: impl Fn(usize) -> Learning) -> Vec<Learning> {

@@ -1,12 +1,12 @@
 //! A temporary project with memories, and the programs that are measured in it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ralph_process::command;
-use ralph_store::index::{Index, TermScope, terms_of};
+use ralph_search::{DocKind, Index, terms_of};
 use tempfile::TempDir;
 
 use super::corpus::{self, Memory};
@@ -139,7 +139,10 @@ impl<'a> Project<'a> {
     /// A bare program that queries the same index for the ten best matches of all words.
     pub(super) fn bare_search(&self, words: usize) -> Result<Command, String> {
         let mut command = self.programs.example("floor_search", self.folder.path());
-        command.arg(self.index()).arg(self.expression(words)?);
+        let index = self.index();
+        command
+            .arg(&index)
+            .arg(expression(&index, DocKind::Memory, &self.words(words))?);
         Ok(command)
     }
 
@@ -161,24 +164,6 @@ impl<'a> Project<'a> {
         words.join(" ")
     }
 
-    /// The same words as an FTS5 expression.
-    fn expression(&self, count: usize) -> Result<String, String> {
-        let index = Index::open(&self.index()).ok_or("the project has no index")?;
-        let mut numbers: Vec<String> = Vec::new();
-        for term in terms_of(&self.words(count)) {
-            if let Some(known) = index
-                .term(&term, TermScope::NoteFiles)
-                .map_err(|error| error.to_string())?
-            {
-                let number = format!("\"{}\"", known.number);
-                if !numbers.contains(&number) {
-                    numbers.push(number);
-                }
-            }
-        }
-        Ok(numbers.join(" OR "))
-    }
-
     /// `memory add` with a similar memory.
     pub(super) fn add(&self, number: usize) -> Command {
         let memory = Memory::at(self.memories + number, self.memories);
@@ -196,4 +181,16 @@ impl<'a> Project<'a> {
         command.args([self.file(), self.path(".agent/memories.copy")]);
         command
     }
+}
+
+/// The known words of a text as an FTS5 expression for a search index.
+pub(super) fn expression(index: &Path, kind: DocKind, text: &str) -> Result<String, String> {
+    let index = Index::open(index).ok_or("the project has no index")?;
+    let mut numbers: Vec<String> = Vec::new();
+    for term in terms_of(text) {
+        let known = index.term(&term, &[kind]).map_err(|error| error.to_string())?;
+        let number = known.map(|known| format!("\"{}\"", known.number));
+        numbers.extend(number.filter(|number| !numbers.contains(number)));
+    }
+    Ok(numbers.join(" OR "))
 }

@@ -128,7 +128,7 @@ mod tests {
 11 pwrite64(6</p/.ralph/progress.db-wal>, \"\"..., 4096, 0) = 4096
 11 fdatasync(6</p/.ralph/progress.db-wal>) = 0
 11 pwrite64(7</p/.ralph/index.db>, \"\"..., 4096, 0) = 4096
-11 write(8</p/.ralph/index.db.seal>, \"\"..., 80) = 80
+11 write(8</p/.ralph/index.db.stamp>, \"\"..., 80) = 80
 11 +++ exited with 0 +++
 ";
         let expected = Traced {

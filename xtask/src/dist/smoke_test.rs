@@ -7,7 +7,7 @@ use ralph_process::command;
 use crate::child::{is_installed, output};
 
 /// Printed by a successful demo.
-const SUCCESS_LINE: &str = "Memory saved 3 iterations.";
+const SUCCESS_LINE: &str = "Memory saved 4 iterations.";
 
 /// Unpacks the tarball and runs the demo.
 pub(super) fn tarball(tarball: &Path) -> Result<(), String> {

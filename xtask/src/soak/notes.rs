@@ -55,7 +55,7 @@ const ALL: [Tests; 3] = [
         counts: &GRAMMAR_COUNTS,
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph-memory --test note_index"),
+        call: Cargo::new("test --release --locked -p ralph-memory --test index"),
         counts: &HISTORY_COUNTS,
     },
 ];

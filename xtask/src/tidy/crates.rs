@@ -9,10 +9,10 @@ use super::tree::{Tree, TreeFile};
 /// No crate is above the testkit: it is for xtask and for dev-dependencies, which are not checked.
 const DIRECT_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("ralph-testkit", &["ralph"]),
-    ("ralph", &["ralph-serve"]),
-    ("ralph-serve", &["ralph-loop"]),
+    ("ralph", &["ralph-loop"]),
     ("ralph-loop", &["ralph-memory", "ralph-acp"]),
-    ("ralph-memory", &["ralph-store", "ralph-notes"]),
+    ("ralph-memory", &["ralph-search"]),
+    ("ralph-search", &["ralph-store", "ralph-notes"]),
     ("ralph-acp", &["ralph-agent"]),
     ("ralph-store", &["ralph-process", "ralph-model"]),
     ("ralph-notes", &["ralph-process", "ralph-model"]),

@@ -2,12 +2,12 @@
 
 use ralph_memory::capture::Moved;
 use ralph_model::{count, first_line, preview};
-use ralph_store::Scope;
+use ralph_store::{AgentNote, Scope};
 
 use super::{RunError, Runner};
 use crate::run_folder::run_folder;
 use crate::state::End;
-use crate::watch::RunEvent;
+use crate::watch::{RunEnded, RunEvent};
 
 /// How many columns of the goal the last sentence shows.
 const GOAL_COLUMNS: usize = 60;
@@ -39,7 +39,8 @@ impl Runner<'_> {
             _ if end == End::Interrupted && self.guided => "Stopped on request, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
-        self.store.end_run(&self.run, &sentence, end.code(), now)?;
+        self.store
+            .end_run(&self.run, (end.kind(), end.code()), &sentence, now)?;
         self.sentence = Some((end.clone(), sentence));
         if is_all_done {
             self.keep_scratchpad();
@@ -73,13 +74,29 @@ impl Runner<'_> {
             Err(error) => return self.watch.tell(&RunEvent::Warning(&RunError::from(error).to_string())),
         };
         match self.site.scratchpad.move_to(&kept) {
-            Ok(Moved::Everything) => self.watch.tell(&RunEvent::KeptScratchpad(&kept)),
+            Ok(Moved::Everything) => {
+                let path = self.site.shown(&kept);
+                self.watch.tell(&RunEvent::KeptScratchpad { path });
+            }
             Ok(Moved::Nothing) => {}
             Err(error) => {
                 let warning = format!("Could not move the scratchpad: {error}");
                 self.watch.tell(&RunEvent::Warning(&warning));
             }
         }
+    }
+
+    pub(super) fn report_end(&mut self, end: &End, sentence: &str, (iterations, agent_notes): (u32, &[AgentNote])) {
+        let goes_on = !matches!(end, End::Complete | End::NothingToDo);
+        self.watch.tell(&RunEvent::Ended(RunEnded {
+            end,
+            sentence,
+            exit_code: end.code(),
+            iterations,
+            limit: end.limit(),
+            again: goes_on.then_some(&self.order.again),
+            agent_notes,
+        }));
     }
 
     /// The goal of the run, shortened.

@@ -1,9 +1,7 @@
 //! The errors of a run and its effects.
 
-use std::path::Path;
-
 use ralph_agent::StartError;
-use ralph_memory::note_index::NoteIndexError;
+use ralph_search::{IndexError, SourceError};
 use ralph_store::StoreError;
 
 use crate::disk_space::is_full;
@@ -14,7 +12,7 @@ pub enum RunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Notes(#[from] NoteIndexError),
+    Notes(SourceError),
     #[error("cannot write the run folder: {0}")]
     Folder(#[from] std::io::Error),
     #[error(transparent)]
@@ -28,15 +26,18 @@ pub enum RunError {
     Other(String),
 }
 
+impl From<SourceError> for RunError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Index(IndexError::Facts(error)) => Self::Store(error),
+            error => Self::Notes(error),
+        }
+    }
+}
+
 impl RunError {
     pub(super) fn disk_full() -> Self {
         Self::Folder(std::io::ErrorKind::StorageFull.into())
-    }
-
-    pub(super) fn locked(database: &Path) -> Self {
-        Self::Store(StoreError::Busy {
-            path: database.to_owned(),
-        })
     }
 
     /// Whether another process locked the database, so that a retry may help.

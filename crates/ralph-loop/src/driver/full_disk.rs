@@ -7,7 +7,7 @@ use super::{RunError, Runner};
 use crate::disk_space::Volumes;
 use crate::site::Site;
 use crate::state::{Effect, Input, State};
-use crate::watch::{DiskSpace, RunEvent};
+use crate::watch::RunEvent;
 
 /// How often a waiting run checks whether it is to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -90,11 +90,10 @@ impl Runner<'_> {
         let mut pause = self.order.wait_times.disk_full / 8;
         let heard = self.presses_before(effect);
         loop {
-            let done = match self.watch.disk_space(effect) {
-                DiskSpace::Enough => self.perform(effect),
-                DiskSpace::None => Err(RunError::disk_full()),
-                DiskSpace::Locked => Err(RunError::locked(&self.site.database)),
-            };
+            #[cfg(feature = "faults")]
+            let done = self.before(effect).and_then(|()| self.perform(effect));
+            #[cfg(not(feature = "faults"))]
+            let done = self.perform(effect);
             let (obstacle, error) = match done {
                 Err(error) if error.is_locked() => (Obstacle::Lock, error),
                 Err(error) if error.is_full() || error.may_be_caused_by_full_disk() && self.volumes().are_full() => {

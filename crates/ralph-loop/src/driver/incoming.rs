@@ -95,7 +95,7 @@ impl Runner<'_> {
             Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Input::BaselineRan { results, left }),
             Incoming::GateBegins(command) => {
-                self.watch.tell(&RunEvent::GateBegins(&command));
+                self.watch.tell(&RunEvent::GateBegan(&command));
                 None
             }
             Incoming::Gate(result) => {

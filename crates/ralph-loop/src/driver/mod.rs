@@ -5,6 +5,8 @@ mod before;
 mod ending;
 mod error;
 mod examine;
+#[cfg(feature = "faults")]
+mod faults;
 mod full_disk;
 mod guidance;
 mod incoming;
@@ -23,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::RunningTurn;
+use ralph_memory::capture::TranscriptCleaner;
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{Author, Entropy, RunId, TaskId};
 use ralph_process::StopHandle;
@@ -35,27 +38,18 @@ use crate::guide::Attendance;
 use crate::heartbeat::{ClockReading, Heartbeat};
 use crate::inbox::{Inbox, Sender, inbox};
 use crate::site::{Order, Site};
-use crate::state::{Current, Effect, End, Event, Input, Place, Plan, State};
+use crate::state::{Current, Effect, End, Event, Input, Notice, Place, Plan, State};
 use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
-use crate::watch::{RunEvent, Survival, Watch};
+use crate::watch::{RunBegan, RunEvent, Watch};
 use full_disk::Begun;
 use incoming::Incoming;
 use interrupter::PendingInputs;
 
 pub use error::RunError;
+#[cfg(feature = "faults")]
+pub use faults::Faults;
 pub use interrupter::Interrupter;
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Finish {
-    Ended {
-        run: RunId,
-        end: End,
-        iterations: u32,
-    },
-    /// A test made it die here.
-    Died,
-}
 
 pub struct Runner<'a> {
     site: &'a Site<'a>,
@@ -88,6 +82,21 @@ pub struct Runner<'a> {
     before_tasks: BTreeMap<TaskId, Snapshot>,
     /// The reference on which work of checkouts lands.
     base: Option<Base>,
+    /// The claims of other runs that were last reported.
+    busy: Vec<(TaskId, RunId)>,
+    #[cfg(feature = "faults")]
+    faults: Option<&'a mut dyn Faults>,
+}
+
+/// A run that panics waits for its thread, so that it does not interfere with the next run in this process.
+impl Drop for Runner<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // A closed queue blocks no sender.
+            self.incoming = inbox().1;
+            drop(self.examiner.take().map(JoinHandle::join));
+        }
+    }
 }
 
 /// A running turn.
@@ -96,6 +105,8 @@ struct Turn {
     role: Role,
     prompt: String,
     transcript: Option<Transcript>,
+    /// Cleans the text of the agent.
+    cleaner: TranscriptCleaner,
     /// Whether missing lines have been reported.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
@@ -164,6 +175,9 @@ impl<'a> Runner<'a> {
             programs_at_start: GitPrograms::default(),
             before_tasks: BTreeMap::new(),
             base: None,
+            busy: Vec::new(),
+            #[cfg(feature = "faults")]
+            faults: None,
         })
     }
 
@@ -178,15 +192,15 @@ impl<'a> Runner<'a> {
         Interrupter::new(&self.pending_inputs, &self.sender)
     }
 
+    /// Runs to the end.
+    ///
     /// # Errors
     /// When not even its beginning can be put on record.
-    pub fn run(mut self) -> Result<Finish, RunError> {
+    pub fn run(mut self) -> Result<End, RunError> {
         if self.begin_when_possible()? == Begun::Stopped {
-            return Ok(Finish::Ended {
-                run: self.run.clone(),
-                end: End::Interrupted,
-                iterations: 0,
-            });
+            let end = End::Interrupted;
+            self.report_end(&end, &end.sentence(), (0, &[]));
+            return Ok(end);
         }
         let _heartbeat = self.start_heartbeat()?;
         let (mut state, effects) = State::begin(self.plan());
@@ -194,9 +208,8 @@ impl<'a> Runner<'a> {
         loop {
             while let Some(effect) = open.pop_front() {
                 let input = self.perform_with_retries(&state, &effect);
-                if self.watch.survives(&effect) == Survival::Dies {
-                    return Ok(self.die());
-                }
+                #[cfg(feature = "faults")]
+                self.after(&effect);
                 // A stop request during the effect comes before its result.
                 self.step_pending_inputs(&mut state, &mut open);
                 match input {
@@ -223,16 +236,10 @@ impl<'a> Runner<'a> {
                 // If recording it failed, the run ended differently.
                 let recorded = self.sentence.take().filter(|(recorded, _)| recorded == end);
                 let sentence = recorded.map_or_else(|| end.sentence(), |(_, sentence)| sentence);
-                self.watch.tell(&RunEvent::Ended {
-                    end,
-                    sentence: &sentence,
-                    iterations,
-                });
-                return Ok(Finish::Ended {
-                    run: self.run.clone(),
-                    end: end.clone(),
-                    iterations,
-                });
+                // Only for display, so an unreadable database is no failure.
+                let notes = self.store.notes_by_agents(&self.run).unwrap_or_default();
+                self.report_end(end, &sentence, (iterations, &notes));
+                return Ok(end.clone());
             }
             if let Some(input) = self.wait(state.deadline()) {
                 open.extend(self.step(&mut state, input));
@@ -250,16 +257,6 @@ impl<'a> Runner<'a> {
             &self.clock_reading,
             broken,
         )?)
-    }
-
-    /// Leaves everything as it is, as if killed. The examining thread is joined so that it does not interfere with the
-    /// next run.
-    fn die(self) -> Finish {
-        drop(self.incoming);
-        if let Some(Err(panic)) = self.examiner.map(JoinHandle::join) {
-            std::panic::resume_unwind(panic);
-        }
-        Finish::Died
     }
 
     fn step(&self, state: &mut State, what: Input) -> Vec<Effect> {
@@ -293,7 +290,8 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.programs_at_start = GitPrograms::of(&site.root);
-        self.watch.tell(&RunEvent::Began { run: &self.run });
+        self.watch
+            .tell(&RunEvent::Began(RunBegan::new(&self.run, &self.order, site)));
         self.report_counts()
     }
 
@@ -360,7 +358,8 @@ impl<'a> Runner<'a> {
             }
             Effect::SaveBaseline(baseline) => {
                 self.store.put_baseline(&self.run, &serde_json::to_string(baseline)?)?;
-                self.watch.tell(&RunEvent::AlreadyFailing(baseline));
+                let gates = baseline.red_gates();
+                self.watch.tell(&RunEvent::AlreadyFailing { gates });
                 return Ok(None);
             }
             Effect::Prepare {
@@ -410,9 +409,20 @@ impl<'a> Runner<'a> {
             Effect::StopGates => self.stop_gates.stop(),
             Effect::CancelQuestion => self.give_up.stop(),
             Effect::Resume => self.go_on(),
-            Effect::Notify(notice) => self.watch.tell(&RunEvent::Notice(notice)),
+            Effect::Notify(notice) => self.notify(notice),
             Effect::Warn(warning) => self.watch.tell(&RunEvent::Warning(warning)),
             _ => {}
         }
+    }
+
+    /// Reports a notice. A run that waits for others looks again all the time, but reports only changes.
+    fn notify(&mut self, notice: &Notice) {
+        if let Notice::Busy(held) = notice {
+            if *held == self.busy {
+                return;
+            }
+            self.busy.clone_from(held);
+        }
+        self.watch.tell(&RunEvent::Notice(notice));
     }
 }

@@ -6,19 +6,17 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{IterationVariables, environment_for};
-use ralph_memory::capture::Scratchpad;
+use ralph_memory::capture::{Scratchpad, TranscriptCleaner};
 use ralph_memory::exchange::sha256;
-use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{BrokenGate, IterationInfo, Materials, Prompt, PromptContext, compose};
-use ralph_memory::note_index::NoteIndex;
 use ralph_memory::secrets::mask;
 use ralph_model::config::Commit;
-use ralph_model::{InjectionReason, NoteFileKind};
-use ralph_store::{ClaimAnswer, ClaimRequest, PausePolicy, Scope, ScopeCounts, Start};
+use ralph_model::{InjectionReason, NoteFileKind, Task};
+use ralph_search::{SearchIndex, Sources};
+use ralph_store::{ClaimAnswer, ClaimRequest, PausePolicy, RunProcess, Scope, ScopeCounts, Start};
 
 use super::before::{Before, TaskTexts};
 use super::{Role, RunError, Runner, Turn};
-use crate::alive::is_alive;
 use crate::basis::{EvidenceBasis, GitPrograms, changed_without_review};
 use crate::changes::{ProjectFiles, commits_in, recorded_name};
 use crate::checkout::Base;
@@ -91,8 +89,7 @@ impl Runner<'_> {
     pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Input, RunError> {
         let site = self.site;
         let now = site.clock.now();
-        self.store
-            .free_dead_claims(&|process| is_alive(process, &site.process.host), now)?;
+        self.store.free_dead_claims(&RunProcess::is_alive, now)?;
         let commits_here = self.commits_here()?;
         // The pid makes the marker unique across runs.
         let marker = format!("{:016x}-{}", self.entropy.next_bits(), site.process.pid);
@@ -175,15 +172,15 @@ impl Runner<'_> {
         };
         self.copy_notes(current)?;
         self.record_note_edits();
-        let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
+        let Composed {
+            materials,
+            problems,
+            prompt,
+        } = self.compose(&task, current, gates)?;
         let overflowed_before = materials.overflowed_before();
-        let feature = materials
-            .feature()
-            .map(|feature| self.site.features.read(&feature.name));
-        for problem in feature.iter().flat_map(|feature| &feature.problems) {
+        for problem in &problems {
             self.watch.tell(&RunEvent::Warning(problem));
         }
-        let prompt = self.compose(&materials, feature.as_ref(), current, gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -228,6 +225,7 @@ impl Runner<'_> {
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
+            cleaner: TranscriptCleaner::default(),
             lines_missing: false,
             running: None,
             started: std::time::Instant::now(),
@@ -281,34 +279,50 @@ impl Runner<'_> {
 
     fn compose(
         &self,
-        materials: &Materials,
-        feature: Option<&FeatureTexts>,
+        task: &Task,
         current: &Current,
         (red_gates, broken_gates): (&[String], &[BrokenGate]),
-    ) -> Result<Prompt, RunError> {
+    ) -> Result<Composed, RunError> {
         let site = self.site;
         let scratchpad = self.scratchpad(current).read();
         let scratchpad = scratchpad.map_err(|error| RunError::Other(error.to_string()))?;
-        let request = materials.request(&PromptContext {
-            iteration_info: Some(IterationInfo {
-                iteration: current.iteration,
-                of: site.config.limits.iterations,
-                model: current.model.as_deref(),
-                rationale: &current.rationale,
-            }),
-            feature,
-            red_gates,
-            broken_gates,
-            in_checkout: current.place == Place::Checkout,
-            scratchpad: &scratchpad,
-            config: site.config,
-            today: site.clock.now().to_zoned(TimeZone::UTC).date(),
-            share: self.order.share,
-        });
+        let now = site.clock.now();
         // Kinds of notes that are switched off stay out of the prompt, even if their files cannot be read.
         let kinds = NoteFileKind::injected(site.config);
-        Ok(NoteIndex::ask_knowledge(&site.note_index, &kinds, |note_index| {
-            compose(note_index, &request)
+        let sources = Sources::KNOWLEDGE.and_facts(&self.store);
+        Ok(SearchIndex::ask(&site.index, (&kinds, sources), |index| {
+            let materials = Materials::gather((index, &self.store), task.clone(), Some(&self.run), now)?;
+            let feature = materials.feature().map(|feature| site.features.read(&feature.name));
+            let request = materials.request(&PromptContext {
+                iteration_info: Some(IterationInfo {
+                    iteration: current.iteration,
+                    of: site.config.limits.iterations,
+                    model: current.model.as_deref(),
+                    rationale: &current.rationale,
+                }),
+                feature: feature.as_ref(),
+                red_gates,
+                broken_gates,
+                in_checkout: current.place == Place::Checkout,
+                scratchpad: &scratchpad,
+                config: site.config,
+                today: now.to_zoned(TimeZone::UTC).date(),
+                share: self.order.share,
+            });
+            let prompt = compose(index, &request)?;
+            Ok(Composed {
+                problems: feature.map(|feature| feature.problems).unwrap_or_default(),
+                materials,
+                prompt,
+            })
         })?)
     }
+}
+
+/// The prompt of an iteration and what it was made of.
+struct Composed {
+    materials: Materials,
+    /// Why texts of the feature are missing.
+    problems: Vec<String>,
+    prompt: Prompt,
 }

@@ -7,7 +7,6 @@ use ralph_store::{IterationRecord, OpenRun, Pause, Phase, Run, RunProcess};
 
 use super::before::place_on_record;
 use super::{RunError, Runner};
-use crate::alive::is_alive;
 use crate::checkout::Checkout;
 use crate::gates::Baseline;
 use crate::heartbeat::LEASE;
@@ -21,8 +20,7 @@ impl Runner<'_> {
     pub(super) fn recover(&mut self) -> Result<Vec<Leftover>, RunError> {
         let site = self.site;
         self.wait_for_leases_of_others()?;
-        let alive =
-            |process: &RunProcess| *process != site.process && is_alive(process, &site.process.host) == Some(true);
+        let alive = |process: &RunProcess| *process != site.process && process.is_alive() == Some(true);
         let (mut left, mut found) = (Vec::new(), Vec::new());
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
             if alive(&record.process) {
@@ -30,7 +28,7 @@ impl Runner<'_> {
                 continue;
             }
             // Pids of another host or PID namespace mean nothing here.
-            let killed = match is_alive(&record.process, &site.process.host) {
+            let killed = match record.process.is_alive() {
                 Some(_) => ralph_process::kill_leftovers(&record.marker, record.agent),
                 None => 0,
             };
@@ -60,7 +58,7 @@ impl Runner<'_> {
             // A wrong clock may have written a time far in the future.
             let latest = site.clock.now().saturating_add(LEASE).unwrap_or(Timestamp::MAX);
             let expires = seen.min(latest);
-            if is_alive(&open.run.begun.process, &site.process.host).is_some() || expires < site.clock.now() {
+            if open.run.begun.process.is_alive().is_some() || expires < site.clock.now() {
                 continue;
             }
             let run = &open.run.begun.id;

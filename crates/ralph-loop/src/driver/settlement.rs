@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_memory::text_features;
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus, Unverified};
-use ralph_store::{AgentPauseChange, EvidenceChange, Settlement, StoreError, TaskChange, task_type_of};
+use ralph_search::task_type_of;
+use ralph_search::text_features;
+use ralph_store::{AgentPauseChange, EvidenceChange, Settlement, StoreError, TaskChange};
 
 use super::before::basis_on_record;
 use super::examine::spawn_thread;
@@ -22,7 +23,7 @@ use crate::run_folder::remove_scratch_folder;
 use crate::settle::TaskTransition;
 use crate::state::{Input, PendingSettlement, Place};
 use crate::summary::TurnSummary;
-use crate::watch::{RunEvent, Watch};
+use crate::watch::{self, RunEvent, Watch};
 
 /// The maximum number of denials recorded for an iteration.
 const MAX_DENIALS: usize = 20;
@@ -41,7 +42,7 @@ impl Subtasks {
             Self::Open(task, open) => watch.tell(&RunEvent::WaitingForSubtasks { task, parts: *open }),
             Self::Done(tasks) => tasks
                 .iter()
-                .for_each(|task| watch.tell(&RunEvent::DoneWithSubtasks(task))),
+                .for_each(|task| watch.tell(&RunEvent::DoneWithSubtasks { task })),
         }
     }
 }
@@ -84,12 +85,13 @@ impl Runner<'_> {
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
-        self.watch.tell(&RunEvent::Settled {
+        self.watch.tell(&RunEvent::Settled(watch::Settled {
             draft,
             task: settled.task,
             new_learnings: settled.new_learnings,
             duration: Duration::from_millis(settlement.row.duration_ms),
-        });
+            folder: self.site.shown(folder.path()),
+        }));
         let subtasks = self.subtasks_of(&draft.current.task, settled.task);
         if let Some(subtasks) = for_display(subtasks.map_err(RunError::from))? {
             subtasks.report(self.watch);
@@ -133,7 +135,7 @@ impl Runner<'_> {
             return Ok(());
         }
         if let Some(standing) = for_display(self.standing(&self.order.scope))? {
-            self.watch.tell(&RunEvent::Standing(&standing));
+            self.watch.tell(&RunEvent::TaskCounts(&standing));
         }
         Ok(())
     }
@@ -146,7 +148,6 @@ impl Runner<'_> {
             ..
         } = draft;
         let captured = &turn.captured;
-        let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
         let failed = Failed::of(draft, &self.work_root(current));
         let task = self.store.task(&current.task)?;
         let description = task.map(|task| task.description).unwrap_or_default();
@@ -171,10 +172,7 @@ impl Runner<'_> {
                 reason: decision.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
-                duration_ms: turn
-                    .duration_ms
-                    .saturating_add(gates_ms)
-                    .saturating_add(draft.verifier_ms()),
+                duration_ms: draft.duration_ms(),
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed == Changed::Nothing,
@@ -192,6 +190,7 @@ impl Runner<'_> {
             task: self.task_change(draft),
             evidence_changes: draft.own_changes(),
             guidance: turn.guidance.clone(),
+            quoted: draft.quoted().to_owned(),
             report: failed.report,
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
@@ -295,7 +294,8 @@ impl Runner<'_> {
         };
         for written in &outboxed.written {
             if let Placement::Created(path) | Placement::Updated(path) = &written.placement {
-                self.watch.tell(&RunEvent::Wrote(path));
+                let path = self.site.shown(path);
+                self.watch.tell(&RunEvent::Wrote { path });
             }
         }
         if !outboxed.failed.is_empty() && self.volumes().are_full() {

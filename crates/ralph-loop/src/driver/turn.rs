@@ -20,7 +20,7 @@ use crate::state::{Current, Input, Place};
 use crate::strategy::configured_model;
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
-use crate::watch::RunEvent;
+use crate::watch::{IterationBegan, RunEvent};
 
 /// The sender of a longer text waits until it is handled, so that only one is queued at a time.
 const MAX_QUEUED_BYTES: usize = 64 << 10;
@@ -57,12 +57,22 @@ impl Runner<'_> {
         if let Some(turn) = &self.turn
             && let Role::Worker { attempt, shown } = turn.role
         {
-            self.watch.tell(&RunEvent::IterationBegan {
-                current: &turn.current,
-                attempt,
-                prompt: Tokens::of_characters(turn.prompt.chars().count()),
-                shown,
-            });
+            self.busy.clear();
+            let current = &turn.current;
+            self.watch.tell(&RunEvent::IterationBegan(IterationBegan {
+                run: &current.run,
+                iteration: current.iteration,
+                task: &current.task,
+                title: &current.task_title,
+                kind: current.kind,
+                attempt: attempt.number,
+                attempts: attempt.of,
+                model: current.model.as_deref(),
+                rationale: &current.rationale,
+                prompt_tokens: Tokens::of_characters(turn.prompt.chars().count()),
+                notes_shown: shown,
+                folder: self.site.shown(folder_of(self.site, current).path()),
+            }));
         }
         Ok(Input::Spawned)
     }
@@ -147,6 +157,7 @@ impl Runner<'_> {
                 name: clean(&name, TOOL_CHARACTERS),
                 about: clean(&about, DENIAL_CHARACTERS),
             },
+            TurnEvent::Text(text) => TurnEvent::Text(self.cleaned_text(&text)),
             other => other,
         };
         let is_verifier = self
@@ -170,6 +181,13 @@ impl Runner<'_> {
             TurnEvent::Ended(end) if is_verifier => Some(self.verification_of(*end)),
             TurnEvent::Ended(end) => Some(Input::TurnEnded(Box::new(self.summary_of(*end)))),
         }
+    }
+
+    /// The next piece of the agent's text, without secrets.
+    fn cleaned_text(&mut self, text: &str) -> String {
+        let turn = self.turn.as_mut();
+        turn.map(|turn| turn.cleaner.clean_text(text).into_owned())
+            .unwrap_or_default()
     }
 
     fn append_transcript(&mut self, line: &str) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use ralph_agent::{Access, EndOfTurn};
-use ralph_memory::capture::{clean, read_verdict};
+use ralph_memory::capture::{TranscriptCleaner, clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateReport, verification_prompt};
 use ralph_model::Tokens;
 
@@ -15,6 +15,7 @@ use super::{Role, RunError, Runner, Turn, VerifierSession};
 use crate::basis::GitPrograms;
 use crate::changes::{ProjectFiles, Refs, recorded_name};
 use crate::gates::GateResult;
+use crate::run_folder::IterationFolder;
 use crate::state::{Input, PendingSettlement};
 use crate::summary::Verification;
 use crate::transcript::Transcript;
@@ -70,14 +71,13 @@ impl Runner<'_> {
         };
         let agent = agent.name().to_owned();
         self.watch.tell(&RunEvent::VerifierBegan {
-            current: &current,
             agent: &agent,
-            prompt: Tokens::of_characters(prompt.chars().count()),
+            iteration: current.iteration,
+            task: &current.task,
+            prompt_tokens: Tokens::of_characters(prompt.chars().count()),
+            folder: site.shown(folder.path()),
         });
-        let transcript = folder.transcript().inspect_err(|error| {
-            let warning = format!("Cannot write a transcript of the verifier: {error}");
-            self.watch.tell(&RunEvent::Warning(&warning));
-        });
+        let transcript = self.transcript_of_verifier(&folder);
         self.turn = Some(Turn {
             current,
             role: Role::Verifier(Box::new(VerifierSession {
@@ -89,12 +89,21 @@ impl Runner<'_> {
                 forgiven_before,
             })),
             prompt,
-            transcript: transcript.ok(),
+            transcript,
+            cleaner: TranscriptCleaner::default(),
             lines_missing: false,
             running: Some(running),
             started: Instant::now(),
         });
         Ok(Input::Spawned)
+    }
+
+    fn transcript_of_verifier(&mut self, folder: &IterationFolder) -> Option<Transcript> {
+        let opened = folder.transcript().inspect_err(|error| {
+            let warning = format!("Cannot write a transcript of the verifier: {error}");
+            self.watch.tell(&RunEvent::Warning(&warning));
+        });
+        opened.ok()
     }
 
     /// The verifier's prompt: the task, the changes and the gate results, but nothing that the agent said about them.

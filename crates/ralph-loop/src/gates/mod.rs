@@ -8,6 +8,7 @@ mod lines;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display};
 use std::path::Path;
 
 use ralph_model::config::command_paths;
@@ -51,6 +52,18 @@ pub enum GateEnd {
     Stopped,
 }
 
+impl Display for GateEnd {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => formatter.write_str("passed"),
+            Self::Failed(status) | Self::Broken(status) => write!(formatter, "failed ({status})"),
+            Self::NotStarted(status) => write!(formatter, "could not be started ({status})"),
+            Self::TimedOut => formatter.write_str("took longer than `[verify] timeout` allows"),
+            Self::Stopped => formatter.write_str("was stopped"),
+        }
+    }
+}
+
 impl GateResult {
     #[must_use]
     pub fn is_green(&self) -> bool {
@@ -90,16 +103,17 @@ impl GateResult {
         named.cloned().collect()
     }
 
-    fn failure(&self) -> String {
-        let how = match &self.end {
-            GateEnd::Passed => "passed".to_owned(),
-            GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
-            GateEnd::NotStarted(status) => format!("could not be started ({status})"),
-            GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
-            GateEnd::Stopped => "was stopped".to_owned(),
-        };
-        let colon = if self.why.is_empty() { "." } else { ":\n" };
-        format!("The gate `{}` {how}{colon}{}", self.command, self.why)
+    /// How it failed, with its output.
+    pub(crate) fn failure(&self) -> String {
+        let sentence = self.failure_sentence();
+        match (self.why.as_str(), sentence.strip_suffix('.')) {
+            ("", _) | (_, None) => sentence,
+            (why, Some(sentence)) => format!("{sentence}:\n{why}"),
+        }
+    }
+
+    pub(crate) fn failure_sentence(&self) -> String {
+        format!("The gate `{}` {}.", self.command, self.end)
     }
 }
 

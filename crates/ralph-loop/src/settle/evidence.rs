@@ -47,6 +47,7 @@ mod tests {
             task: TaskTransition::Done,
             then: Then::GoOn,
             reason: String::new(),
+            quoted: String::new(),
         }
     }
 

@@ -41,7 +41,7 @@ pub fn judge_verifier(facts: &Facts<'_>, passed: SettlementDecision, found: &Ver
         }
         (Some(why), _) => refused(format!("The verifier gave no verdict. {why}")),
         (None, None) => refused("The verifier gave no verdict.".to_owned()),
-        (None, Some(Verdict::Fail(why))) => refused(with_reason("The verifier refused", why)),
+        (None, Some(Verdict::Fail(why))) => refused(with_reason("The verifier refused", why)).quoting(why),
         (None, Some(Verdict::Pass)) if !found.changed.is_empty() => {
             let names = names(&found.changed);
             let what = format!("While the verifier was running, {names} changed");

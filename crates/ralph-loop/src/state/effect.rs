@@ -6,11 +6,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_model::{RunId, TaskId};
 use ralph_store::Pause;
+use serde::Serialize;
 
 use super::{Current, End, PendingSettlement, ToExamine};
 use crate::gates::Baseline;
 use crate::guide::GuidanceQuestion;
 use crate::summary::TurnSummary;
+use crate::watch::json;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -102,17 +104,21 @@ pub enum Pauses {
 }
 
 /// Something the user should know that is not a failure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Notice {
     /// No task is ready, but other runs have claimed some.
+    #[serde(serialize_with = "json::held")]
     Busy(Vec<(TaskId, RunId)>),
     Waits(PauseWait),
     /// Repeated as often as the wait times of the plan say.
     StillWaits(PauseWait),
     /// An agent asked for a model that is not configured.
+    #[serde(serialize_with = "json::model")]
     UnknownModel(String),
     /// The agent reported everything complete, but it is not.
     CompleteTooEarly,
     /// The turn is being stopped; the user will be asked about it.
+    #[serde(skip)]
     WillAsk,
 }

@@ -1,5 +1,6 @@
 //! How a run ends, and its exit code.
 
+use ralph_model::EndKind;
 use ralph_store::{ScopeCounts, UnverifiedCounts};
 
 use super::{LimitReached, Standstill};
@@ -18,33 +19,6 @@ pub enum End {
     StoppedAsRequested(ScopeCounts),
     Interrupted,
     Error(String),
-}
-
-/// How the recorded sentences begin; [`RecordedEnd::of`] parses them back.
-const NEEDS_ATTENTION: &str = "Stopped: ";
-const UNVERIFIED: &str = "done, unverified";
-const STOPPED_AS_REQUESTED: &str = "Stopped as requested";
-
-/// The end of a run, as recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordedEnd {
-    Complete,
-    /// The run did all it could; the rest needs a person.
-    NeedsAttention,
-    /// A limit, the user or an error ended it early.
-    Stopped,
-}
-
-impl RecordedEnd {
-    /// Parses the recorded sentence and exit code. A killed run has no code.
-    #[must_use]
-    pub fn of(sentence: &str, code: Option<u8>) -> Self {
-        match code {
-            Some(0) if !sentence.starts_with(STOPPED_AS_REQUESTED) => Self::Complete,
-            Some(4) if sentence.starts_with(NEEDS_ATTENTION) || sentence.contains(UNVERIFIED) => Self::NeedsAttention,
-            _ => Self::Stopped,
-        }
-    }
 }
 
 impl End {
@@ -68,6 +42,15 @@ impl End {
         }
     }
 
+    /// The kind to record.
+    pub(crate) fn kind(&self) -> EndKind {
+        match self {
+            Self::Complete => EndKind::Complete,
+            Self::NeedsAttention(_) => EndKind::NeedsAttention,
+            _ => EndKind::Stopped,
+        }
+    }
+
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
@@ -78,6 +61,16 @@ impl End {
             Self::NothingToDo => 3,
             Self::NeedsAttention(_) | Self::Limit(_) | Self::NoProgress(_) | Self::FailurePromise => 4,
             Self::Interrupted => 130,
+        }
+    }
+
+    /// The key in `[limits]` that ended the run.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::Limit(limit) if !limit.key.is_empty() => Some(limit.key),
+            Self::NoProgress(_) => Some("no_progress"),
+            _ => None,
         }
     }
 
@@ -111,7 +104,7 @@ impl End {
             Self::StoppedAsRequested(standing) => {
                 let left = standing.failed + standing.waiting + standing.open;
                 let left = ralph_model::count(left as usize, "task remains", "tasks remain");
-                format!("{STOPPED_AS_REQUESTED}. {left}.")
+                format!("Stopped as requested. {left}.")
             }
             Self::Interrupted => "Stopped on request.".to_owned(),
             Self::Error(reason) => reason.clone(),
@@ -129,8 +122,8 @@ fn needs_attention(standing: &ScopeCounts) -> String {
     let rest = sentences(counted);
     match (rest.is_empty(), unverified) {
         (true, unverified) => format!("{}. Run `ralph review`.", unverified.unwrap_or_default()),
-        (false, None) => format!("{NEEDS_ATTENTION}{}.", rest.join(", ")),
-        (false, Some(unverified)) => format!("{NEEDS_ATTENTION}{}. {unverified}.", rest.join(", ")),
+        (false, None) => format!("Stopped: {}.", rest.join(", ")),
+        (false, Some(unverified)) => format!("Stopped: {}. {unverified}.", rest.join(", ")),
     }
 }
 
@@ -147,8 +140,8 @@ fn unverified(counts: &UnverifiedCounts) -> Option<String> {
     let tasks = ralph_model::count(counts.all() as usize, "task", "tasks");
     match counts.only_reason() {
         _ if counts.all() == 0 => None,
-        Some(reason) => Some(format!("{tasks} {UNVERIFIED}: {}", reason.words_for(counts.all()))),
-        None => Some(format!("{tasks} {UNVERIFIED}")),
+        Some(reason) => Some(format!("{tasks} done, unverified: {}", reason.words_for(counts.all()))),
+        None => Some(format!("{tasks} done, unverified")),
     }
 }
 
@@ -157,27 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_end_is_parsed_back() {
-        let left = ScopeCounts {
-            open: 2,
-            ..ScopeCounts::default()
-        };
-        let failed = ScopeCounts {
-            failed: 1,
-            ..ScopeCounts::default()
-        };
-        for (end, expected) in [
-            (End::Complete, RecordedEnd::Complete),
-            (End::NeedsAttention(failed), RecordedEnd::NeedsAttention),
-            (End::NeedsAttention(left), RecordedEnd::NeedsAttention),
-            (End::StoppedAsRequested(left), RecordedEnd::Stopped),
-            (End::StoppedAsRequested(failed), RecordedEnd::Stopped),
-            (End::Interrupted, RecordedEnd::Stopped),
-            (End::FailurePromise, RecordedEnd::Stopped),
-            (End::Error("The disk is full.".to_owned()), RecordedEnd::Stopped),
-        ] {
-            assert_eq!(RecordedEnd::of(&end.sentence(), Some(end.code())), expected, "{end:?}");
-        }
+    fn sentences_name_what_is_unverified() {
         let unverified = ScopeCounts {
             unverified: UnverifiedCounts {
                 no_evidence: 1,
@@ -185,21 +158,13 @@ mod tests {
             },
             ..ScopeCounts::default()
         };
-        let end = End::NeedsAttention(unverified);
         assert_eq!(
-            RecordedEnd::of(&end.sentence(), Some(end.code())),
-            RecordedEnd::NeedsAttention
-        );
-        assert_eq!(
-            end.sentence(),
+            End::NeedsAttention(unverified).sentence(),
             "1 task done, unverified: no gate or verifier confirmed it. Run `ralph review`."
         );
-        let beside = End::Complete.sentence_beside("The feature", &ScopeCounts { open: 3, ..unverified });
         assert_eq!(
-            beside,
+            End::Complete.sentence_beside("The feature", &ScopeCounts { open: 3, ..unverified }),
             "The feature is done. 3 other tasks are not done. 1 other task is done, unverified."
         );
-        assert_eq!(RecordedEnd::of(&beside, Some(0)), RecordedEnd::Complete);
-        assert_eq!(RecordedEnd::of("It was killed.", None), RecordedEnd::Stopped);
     }
 }

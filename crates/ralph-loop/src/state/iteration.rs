@@ -211,6 +211,11 @@ impl PendingSettlement {
         self.baseline.as_ref()?.refusing(&self.gates, self.changed)
     }
 
+    /// The words of an agent or a program that the reason quotes.
+    pub(crate) fn quoted(&self) -> &str {
+        self.refusing_gate().map_or(&self.decision.quoted, |gate| &gate.why)
+    }
+
     /// Why the task would be unverified if it were done now.
     pub(super) fn lacks_evidence(&self) -> Option<Unverified> {
         if !self.basis_changed.is_empty() {
@@ -245,6 +250,13 @@ impl PendingSettlement {
     pub fn verifier_usage(&self) -> Usage {
         let current = self.verification.as_ref().map(|found| found.usage);
         self.discarded.usage.and(current.unwrap_or_default())
+    }
+
+    /// How long the session, the gates and the verifier took.
+    pub(crate) fn duration_ms(&self) -> u64 {
+        let gates: u64 = self.gates.iter().map(|gate| gate.duration_ms).sum();
+        let turn = self.turn.duration_ms.saturating_add(gates);
+        turn.saturating_add(self.verifier_ms())
     }
 
     #[must_use]

@@ -24,7 +24,7 @@ use ralph_model::{SplitMix64, TaskKind, Usage};
 use ralph_store::{ClaimAnswer, ScopeCounts};
 
 pub use effect::{BaselineOf, Effect, Notice, PauseWait, Pauses};
-pub use ending::{End, RecordedEnd};
+pub use ending::End;
 pub use event::{Event, Input, WorkCommit};
 pub use iteration::{
     Confirmed, Current, DiscardedVerifications, Examined, Gates, LandedWork, Leftover, PendingSettlement, Place,

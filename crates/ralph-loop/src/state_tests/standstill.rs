@@ -61,6 +61,7 @@ fn draft_of(iteration: Iteration) -> PendingSettlement {
                 Green | GreenAndChanged | Complete => String::new(),
                 _ => "The gate `make test` failed (exit code 1):\nerror: 3 of 17".to_owned(),
             },
+            quoted: String::new(),
         },
         files: Vec::new(),
         unseen: None,

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use ralph_memory::capture::found_tags;
 use ralph_model::{Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, StopReason, TaskId, TaskKind};
 use ralph_model::{FailureReport, ReportOrigin, TaskStatus};
-use ralph_store::{Settlement, task_type_of};
+use ralph_search::task_type_of;
+use ralph_store::Settlement;
 use ralph_testkit::journal_row;
 
 use super::*;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use ralph_memory::capture::{found_tags, is_tool};
 use ralph_model::{Difficulty, Subject, Task, TaskId, TrackRecord};
-use ralph_store::{HardFailureQuery, Store, StoreError, task_type_of};
+use ralph_search::task_type_of;
+use ralph_store::{HardFailureQuery, Store, StoreError};
 
 use super::Rule;
 

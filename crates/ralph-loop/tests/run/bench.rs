@@ -1,5 +1,6 @@
 //! A project in a temporary folder with a scripted agent, and runs of the loop in it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -9,18 +10,20 @@ use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Effect, End, FirstTry, Notice, PendingSettlement, WaitTimes};
 use ralph_loop::{
-    Base, DiskSpace, Finish, Guide, Interrupter, Isolation, Order, RunEvent, Runner, Site, Survival, Verifier, Watch,
+    Base, Faults, Guide, Interrupter, Isolation, Order, RunError, RunEvent, Runner, Site, Verifier, Watch,
 };
 use ralph_memory::capture::{KnowledgeFolder, LogPlace, ProjectEnv, Scratchpad};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
-use ralph_memory::note_index::{NoteIndexHome, NoteIndexPlace};
 use ralph_model::config::{CommandLine, Config, WhenUnverified};
 use ralph_model::{Author, Clock, JournalRow, NewTask, NoteFileKind, RunId, SplitMix64, Task, TaskId, TaskStatus};
-use ralph_notes::{Patience, create_folder};
+use ralph_notes::{Boundary, Patience, create_folder};
 use ralph_process::git::Git;
-use ralph_store::{DatabasePlace, JournalFilter, NoteFile, RunProcess, Scope, Store, TaskFilter, Which};
+use ralph_search::IndexPlace;
+use ralph_store::{DatabasePlace, JournalFilter, NoteFile, RunProcess, Scope, Store, StoreError, TaskFilter, Which};
 use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
+
+use crate::documented::assert_documented;
 
 /// The start time of every test.
 pub(crate) const NOON: &str = "2026-11-16T11:00:00Z";
@@ -104,6 +107,7 @@ pub(crate) struct Project {
     folder: Arc<tempfile::TempDir>,
     root: PathBuf,
     worktree: String,
+    boundary: Boundary,
     dialect: Dialect,
     clock: Arc<TickingClock>,
     pub(crate) agent: ScriptedAgent,
@@ -130,6 +134,7 @@ impl Project {
         let agent = install(dialect, turns, &folder.path().join("agent"));
         Self {
             folder: Arc::new(folder),
+            boundary: Boundary::new(&root, &[]),
             root,
             worktree: String::new(),
             dialect,
@@ -154,6 +159,7 @@ impl Project {
     /// The same project with a second, plain agent.
     pub(crate) fn with_plain_agent<const N: usize>(&self, turns: [Vec<Action>; N]) -> Self {
         Self {
+            boundary: self.boundary.clone(),
             folder: Arc::clone(&self.folder),
             root: self.root.clone(),
             worktree: self.worktree.clone(),
@@ -212,6 +218,7 @@ impl Project {
         self.git(&["worktree", "add", "--quiet", "-b", name, root.to_str().unwrap()]);
         create_folder(&root.join(".ralph")).unwrap();
         Self {
+            boundary: Boundary::new(&root, &[]),
             folder: Arc::clone(&self.folder),
             root,
             worktree: name.to_owned(),
@@ -382,22 +389,28 @@ impl Project {
             },
             first_try: self.first_try,
             guide: self.guide.clone(),
+            again: "ralph run".to_owned(),
         };
         let mut ids = new_ids();
-        let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
+        let mut faults = std::mem::take(&mut seen.faults);
+        faults.database = self.database();
+        let runner = Runner::new(&site, order, &mut ids, &mut seen)
+            .unwrap()
+            .with_faults(&mut faults);
         let run = runner.id().clone();
         let interrupter = runner.interrupter();
         INTERRUPTERS.with_borrow_mut(|all| all.push(interrupter));
-        let finish = runner.run().unwrap();
-        INTERRUPTERS.with_borrow_mut(Vec::pop);
-        let (end, iterations) = match finish {
-            Finish::Ended { end, iterations, .. } => (Some(end), iterations),
-            Finish::Died => (None, 0),
+        let end = match catch_unwind(AssertUnwindSafe(|| runner.run())) {
+            Ok(end) => Some(end.unwrap()),
+            Err(panic) if panic.is::<Died>() => None,
+            Err(panic) => resume_unwind(panic),
         };
+        INTERRUPTERS.with_borrow_mut(Vec::pop);
+        seen.effects = faults.effects;
         RunResult {
             run,
             end,
-            iterations,
+            iterations: seen.iterations,
             seen,
         }
     }
@@ -409,13 +422,14 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
-        let note_index = NoteIndexPlace {
+        let index = IndexPlace {
             database: ralph.join("index.db"),
             file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
                 .map(|file_kind| (file_kind, agent.join(file_kind.file_name())))
                 .to_vec(),
             knowledge: ralph.join("knowledge"),
-            home: self,
+            may_create: true,
+            boundary: &self.boundary,
             file_clock: &EpochClock,
         };
         Site {
@@ -426,7 +440,7 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                note_index: note_index.clone(),
+                index: index.clone(),
                 log: LogPlace {
                     database: DatabasePlace {
                         path: self.database(),
@@ -438,7 +452,7 @@ impl Project {
                     },
                 },
                 author: Author::RALPH,
-                project_env: self,
+                project_env: ProjectEnv::default(),
                 patience: PATIENCE,
             },
             notes: Vec::new(),
@@ -450,7 +464,7 @@ impl Project {
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),
-                project_env: self,
+                project_env: ProjectEnv::default(),
                 patience: PATIENCE,
             },
             own: OwnFiles {
@@ -464,7 +478,7 @@ impl Project {
                 prefix: PathBuf::new(),
                 base: Some(Base::new("refs/heads/main")),
             }),
-            note_index,
+            index,
             config: &self.config,
             config_files: vec![self.root.join(".ralph.toml")],
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
@@ -484,14 +498,6 @@ fn install<const N: usize>(dialect: Dialect, turns: [Vec<Action>; N], folder: &P
     };
     turns.into_iter().fold(script, Script::turn).install(folder)
 }
-
-impl NoteIndexHome for Project {
-    fn prepare_index(&self) -> bool {
-        true
-    }
-}
-
-impl ProjectEnv for Project {}
 
 thread_local! {
     /// The runs of this thread, so that a probe can interrupt them.
@@ -543,19 +549,32 @@ pub(crate) struct Probe {
     pub(crate) began: Vec<u32>,
     /// The closing message.
     pub(crate) sentence: Option<String>,
+    /// How many iterations the run reported at its end.
+    pub(crate) iterations: u32,
     /// How many effects were performed.
     pub(crate) effects: usize,
+    /// Interrupts the run when it pauses.
+    pub(crate) stops_when_paused: bool,
+    pub(crate) faults: InjectedFaults,
+}
+
+/// What goes wrong in a run.
+#[derive(Default)]
+pub(crate) struct InjectedFaults {
+    database: PathBuf,
+    effects: usize,
     on_effect: Option<OnEffect>,
     /// The effect that finds a full disk, counted from 1, and how often; 0 means forever.
-    pub(crate) full: Option<(usize, usize)>,
+    full: Option<(usize, usize)>,
     asked: usize,
     /// Which effects find a full disk, and how often.
     pub(crate) full_for: Option<(EffectFilter, usize)>,
-    /// Interrupts the run when it pauses.
-    pub(crate) stops_when_paused: bool,
     /// Simulates a locked database instead of a full disk.
     pub(crate) is_locked: bool,
 }
+
+/// Unwinds from a run that dies.
+struct Died;
 
 /// How many Ctrl+C presses the run of this thread has counted.
 pub(crate) fn presses() -> u32 {
@@ -565,15 +584,22 @@ pub(crate) fn presses() -> u32 {
 impl Probe {
     /// The effect with this number finds a full disk this many times.
     pub(crate) fn full_at(effect: usize, times: usize) -> Self {
-        Self {
+        Self::with_faults(InjectedFaults {
             full: Some((effect, times)),
-            ..Self::default()
-        }
+            ..InjectedFaults::default()
+        })
     }
 
     pub(crate) fn with_hook(on_effect: impl FnMut(&Effect) -> Option<Intervention> + Send + 'static) -> Self {
-        Self {
+        Self::with_faults(InjectedFaults {
             on_effect: Some(Box::new(on_effect)),
+            ..InjectedFaults::default()
+        })
+    }
+
+    fn with_faults(faults: InjectedFaults) -> Self {
+        Self {
+            faults,
             ..Self::default()
         }
     }
@@ -605,9 +631,10 @@ impl std::fmt::Debug for Probe {
 }
 
 impl Watch for Probe {
-    fn tell(&mut self, news: &RunEvent<'_>) {
-        match news {
-            RunEvent::Settled { draft, .. } => self.settled.push((*draft).clone()),
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        assert_documented(event);
+        match event {
+            RunEvent::Settled(settled) => self.settled.push(settled.draft.clone()),
             RunEvent::Notice(notice) => self.notices.push((*notice).clone()),
             RunEvent::Warning(warning) => self.warnings.push((*warning).to_owned()),
             RunEvent::DiskFull(reason) | RunEvent::Locked(reason) => {
@@ -617,48 +644,56 @@ impl Watch for Probe {
                 }
             }
             RunEvent::DiskSpaceFreed | RunEvent::Unlocked => self.pauses.push("over".to_owned()),
-            RunEvent::IterationBegan { current, .. } => self.began.push(current.iteration),
+            RunEvent::IterationBegan(began) => self.began.push(began.iteration),
             RunEvent::FoundLeftover { killed, .. } => self.killed.push(*killed),
-            RunEvent::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
+            RunEvent::Ended(ended) => {
+                self.sentence = Some(ended.sentence.to_owned());
+                self.iterations = ended.iterations;
+            }
             _ => {}
         }
     }
+}
 
-    fn disk_space(&mut self, effect: &Effect) -> DiskSpace {
+impl Faults for InjectedFaults {
+    fn before(&mut self, effect: &Effect) -> Result<(), RunError> {
         if let Some((is_full, times @ 1..)) = &mut self.full_for
             && is_full(effect)
         {
             *times -= 1;
-            return DiskSpace::None;
+            return Err(disk_full());
         }
         match self.full {
             Some((at, times)) if self.effects + 1 >= at && (times == 0 || self.asked < times) => {
                 self.asked += 1;
-                if self.is_locked {
-                    DiskSpace::Locked
-                } else {
-                    DiskSpace::None
-                }
+                Err(match self.is_locked {
+                    true => RunError::Store(StoreError::Busy {
+                        path: self.database.clone(),
+                    }),
+                    false => disk_full(),
+                })
             }
-            _ => DiskSpace::Enough,
+            _ => Ok(()),
         }
     }
 
-    fn survives(&mut self, effect: &Effect) -> Survival {
+    fn after(&mut self, effect: &Effect) {
         self.effects += 1;
-        match self.on_effect.as_mut().and_then(|on_effect| on_effect(effect)) {
-            Some(Intervention::Die) => return Survival::Dies,
-            Some(Intervention::Interrupt) => {
-                INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+        let intervention = self.on_effect.as_mut().and_then(|on_effect| on_effect(effect));
+        INTERRUPTERS.with_borrow(|all| {
+            let run = all.last().unwrap();
+            match intervention {
+                // Unlike a panic, this prints nothing.
+                Some(Intervention::Die) => resume_unwind(Box::new(Died)),
+                Some(Intervention::Interrupt) => run.interrupt(),
+                Some(Intervention::Guide) => run.guide(),
+                Some(Intervention::FinishIteration) => run.finish_iteration(),
+                None => {}
             }
-            Some(Intervention::Guide) => {
-                INTERRUPTERS.with_borrow(|all| all.last().unwrap().guide());
-            }
-            Some(Intervention::FinishIteration) => {
-                INTERRUPTERS.with_borrow(|all| all.last().unwrap().finish_iteration());
-            }
-            None => {}
-        }
-        Survival::Lives
+        });
     }
+}
+
+fn disk_full() -> RunError {
+    RunError::Folder(std::io::ErrorKind::StorageFull.into())
 }

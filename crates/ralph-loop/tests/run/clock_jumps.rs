@@ -1,8 +1,7 @@
 //! A clock that jumps by a day during an iteration: claims and order survive.
 
-use ralph_loop::is_alive;
 use ralph_loop::state::{Effect, End};
-use ralph_store::Store;
+use ralph_store::{RunProcess, Store};
 use ralph_testkit::scripted::{say, write};
 
 use crate::bench::{Probe, Project};
@@ -25,11 +24,8 @@ fn live_run_keeps_its_claim_when_the_clock_jumps() {
                 clock.jump(jump);
                 // As a run in another worktree would release claims of dead runs.
                 let mut store = Store::open_or_create(&database).unwrap();
-                let host = ralph_process::host();
                 let now = ralph_model::Clock::now(&*clock);
-                let freed = store
-                    .free_dead_claims(&|process| is_alive(process, &host), now)
-                    .unwrap();
+                let freed = store.free_dead_claims(&RunProcess::is_alive, now).unwrap();
                 assert_eq!(freed, [], "after a jump of {jump} s");
             }
             None

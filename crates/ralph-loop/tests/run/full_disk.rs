@@ -65,7 +65,7 @@ fn locked_database_at_any_effect_pauses_the_run() {
     for at in 1..=effects {
         let project = project();
         let mut seen = Probe::full_at(at, 3);
-        seen.is_locked = true;
+        seen.faults.is_locked = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
         let [paused, "over"] = ran.seen.pauses.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
@@ -106,6 +106,20 @@ fn paused_run_can_be_stopped_and_resumed() {
                 .all(|task| task.status == TaskStatus::Done && task.retries_used == 0)
         );
     }
+}
+
+#[test]
+fn run_that_is_stopped_before_it_begins_reports_its_end() {
+    let project = project();
+    #[expect(clippy::disallowed_methods, reason = "a client that is not ours")]
+    let other = rusqlite::Connection::open(project.database()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let ran = project.run_with(Probe {
+        stops_when_paused: true,
+        ..Probe::default()
+    });
+    assert_eq!(ran.end, Some(End::Interrupted));
+    assert_eq!(ran.seen.sentence.as_deref(), Some("Stopped on request."));
 }
 
 #[test]

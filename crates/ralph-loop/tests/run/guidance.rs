@@ -206,7 +206,7 @@ fn guidance_waits_for_disk_space_even_when_stopping() {
         project.guide = Some(guide);
         let task = project.task("A");
         let mut seen = interrupting(&project, |_| false);
-        seen.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), 3));
+        seen.faults.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), 3));
         let ran = project.run_with(seen);
         assert_eq!(ran.seen.pauses.len(), 2, "{ran:?}");
         let task = project.store().task(&task).unwrap().unwrap();
@@ -220,7 +220,7 @@ fn unsaved_guidance_is_printed_back_when_stopped() {
     project.guide = Some(Arc::new(AnswersAndStops));
     project.task("A");
     let mut seen = interrupting(&project, |_| false);
-    seen.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), usize::MAX));
+    seen.faults.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), usize::MAX));
     seen.stops_when_paused = true;
     let ran = project.run_with(seen);
     let given_back = format!("Could not record your guidance. You wrote:\n{GUIDANCE}");

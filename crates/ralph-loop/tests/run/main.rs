@@ -4,6 +4,7 @@
 mod bench;
 mod clock_jumps;
 mod crash;
+mod documented;
 mod evidence;
 mod evidence_basis;
 mod full_disk;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ralph_loop::state::Effect;
-use ralph_model::{Clock, RunId, TaskId, TaskStatus};
+use ralph_model::{Clock, EndKind, RunId, TaskId, TaskStatus};
 use ralph_process::MARKER_VARIABLE;
 use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
 use ralph_testkit::scripted::{Action, hang, say, write};
@@ -123,8 +123,8 @@ fn running_agent_of_a_dead_run_is_killed_without_an_attempt() {
         assert_eq!(project.story(), ["A interrupted: ralph_died", "A done: task_done"]);
         let row = &project.journal()[0].row;
         assert_eq!((&row.run, row.iteration, row.attempt), (&died.run, 1, 1));
-        let ended = project.store().run(&died.run).unwrap().unwrap().ended.unwrap().1;
-        assert_eq!(ended, "It was killed.");
+        let ended = project.store().run(&died.run).unwrap().unwrap().ended.unwrap().kind;
+        assert_eq!(ended, EndKind::Killed);
     }
 }
 

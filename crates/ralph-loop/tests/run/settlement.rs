@@ -61,10 +61,7 @@ fn check_report(project: &Project, row: &str) {
     let Some(kept) = kept else { return };
     assert!(kept.signature.is_some(), "{row}");
     assert_eq!(kept.report.origin, ReportOrigin::Ralph, "{row}");
-    assert!(
-        !kept.report.what_tried.is_empty() && !kept.report.why_failed.is_empty(),
-        "{kept:?}"
-    );
+    assert!(!kept.report.why_failed.is_empty(), "{kept:?}");
 }
 
 /// The last record of a turn that ended with a service error.

@@ -238,9 +238,10 @@ fn malformed_failure_reports_are_settled_and_truncated() {
             assert!(kept.signature.is_some(), "{what}");
             let texts = [&kept.report.what_tried, &kept.report.why_failed];
             for text in texts {
-                assert!((1..=600).contains(&text.chars().count()), "{what}: {text}");
+                assert!(text.chars().count() <= 600, "{what}: {text}");
                 assert!(!text.contains(['\u{1b}', '\u{0}', '\u{202e}']), "{what}: {text:?}");
             }
+            assert!(!kept.report.why_failed.is_empty(), "{what}");
             let output = kept.report.error_output.unwrap_or_default();
             assert!(output.chars().count() <= 500, "{what}: {output}");
         }

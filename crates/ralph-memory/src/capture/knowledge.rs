@@ -16,8 +16,9 @@ use ralph_model::Author;
 use ralph_notes::{FileError, KnowledgeProblem, Patience};
 use ralph_store::StoreError;
 
-use super::note_repository::{LogPlace, ProjectEnv};
-use crate::note_index::{NoteIndexError, NoteIndexPlace};
+use super::ProjectEnv;
+use super::note_repository::LogPlace;
+use ralph_search::{IndexPlace, SourceError};
 
 pub use add::KnowledgeWritten;
 pub use gate::{KnowledgeRefusal, accept_knowledge};
@@ -27,11 +28,11 @@ pub use outbox::{Outboxed, Written};
 /// The folder of knowledge entries.
 pub struct KnowledgeFolder<'a> {
     /// The folder and its index.
-    pub note_index: NoteIndexPlace<'a>,
+    pub index: IndexPlace<'a>,
     /// The location of its log; the logged file is the folder.
     pub log: LogPlace,
     pub author: Author,
-    pub project_env: &'a dyn ProjectEnv,
+    pub project_env: ProjectEnv,
     /// How long to wait for other writers.
     pub patience: Patience<'a>,
 }
@@ -40,7 +41,7 @@ impl KnowledgeFolder<'_> {
     /// The folder, which may not exist.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.note_index.knowledge
+        &self.index.knowledge
     }
 }
 
@@ -64,7 +65,7 @@ pub enum KnowledgeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    NoteIndex(#[from] NoteIndexError),
+    SearchIndex(#[from] SourceError),
     #[error("cannot change {name}: {problem}")]
     Unchangeable { name: String, problem: KnowledgeProblem },
     #[error("{name} has no such version; it has {versions}")]

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use ralph_model::{PastEnd, PastError, PastIteration, RunHistory, Signature, TaskType};
-use ralph_store::task_type_of;
+use ralph_search::task_type_of;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::clean;
@@ -170,6 +170,7 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
         errors: errors
             .map(|(text, signature)| PastError {
                 text: clean(&text, MAX_TEXT),
+                category: None,
                 signature: signature.and_then(|signature| Signature::parse(&signature)),
             })
             .collect(),

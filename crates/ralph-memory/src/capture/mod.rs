@@ -4,10 +4,12 @@
 
 mod clean;
 mod found_tags;
+mod git_head;
 mod guess;
 mod knowledge;
 mod loop_history;
 mod note_repository;
+mod project_env;
 mod report;
 mod scratchpad;
 mod sigils;
@@ -22,6 +24,7 @@ use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, reso
 
 pub use clean::{MAX_ERROR_OUTPUT, MAX_REASON, clean};
 pub use found_tags::{MAX_FOUND_TAGS, TaskTags, found_tags, is_path, is_tool};
+pub use git_head::GitHead;
 pub use guess::guess_kind;
 pub use knowledge::{
     KnowledgeError, KnowledgeFolder, KnowledgeRefusal, KnowledgeWritten, MissingKnowledge, Outboxed, Placement,
@@ -29,9 +32,10 @@ pub use knowledge::{
 };
 pub use loop_history::{LoopFiles, LoopHistoryError, LoopProgress, read_loop_history, write_loop_history};
 pub use note_repository::{
-    Draft, Findings, History, ImportedNotes, LogPlace, NoteRepository, NoteRepositoryError, ProjectEnv, Promoted,
-    Reading, Start, Stored, Vanished,
+    Draft, Findings, History, ImportedNotes, LogPlace, NoteRepository, NoteRepositoryError, Promoted, Reading, Start,
+    Stored, Vanished,
 };
+pub use project_env::{Ignores, ProjectEnv, restrict};
 pub use report::{
     WhyLines, category_of, failure_of, may_report_failure, named_files, normalised, reports_failure, signature,
     why_lines,

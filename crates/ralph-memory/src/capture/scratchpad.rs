@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use ralph_notes::{LockedFile, Patches, Patience, read_file, write_new_file};
 
-use super::note_repository::{NoteRepositoryError, ProjectEnv};
-use super::{SecretPolicy, accept, keep_backup};
+use super::note_repository::NoteRepositoryError;
+use super::{ProjectEnv, SecretPolicy, accept, keep_backup};
 
 pub struct Scratchpad<'a> {
     pub path: PathBuf,
-    pub project_env: &'a dyn ProjectEnv,
+    pub project_env: ProjectEnv,
     /// How long to wait for other writers.
     pub patience: Patience<'a>,
 }
@@ -19,7 +19,7 @@ impl Scratchpad<'_> {
     pub fn at(&self, path: PathBuf) -> Self {
         Self {
             path,
-            project_env: self.project_env,
+            project_env: self.project_env.clone(),
             patience: self.patience,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::json::{JsonObject, compact, object_of, parse};
 use super::learning::{REASON, SAMPLED, STATUS, read_learning, text_name, word_of};
-use crate::similarity::text_features;
+use ralph_search::text_features;
 
 /// A learning, with all fields of its imported original.
 #[must_use]
@@ -205,7 +205,9 @@ fn numbers(facts: &Facts) -> Vec<(&'static str, Value)> {
             ("effectiveness", (*effectiveness).into()),
             ("iterations", (*iterations).into()),
         ],
-        Facts::Antipattern { occurrences, impact } => vec![
+        Facts::Antipattern {
+            occurrences, impact, ..
+        } => vec![
             ("occurrences", (*occurrences).into()),
             ("impact", impact.as_str().into()),
         ],

@@ -10,7 +10,7 @@ use super::file::{FileKind, ForeignFile};
 use super::json::{JsonObject, compact, kind_of, parse};
 use crate::capture::{MAX_LEARNING, clean, found_tags};
 use crate::secrets::find;
-use crate::similarity::text_features;
+use ralph_search::text_features;
 
 /// The confidence and success rate of a learning that has none.
 const UNKNOWN_SHARE: f64 = 0.5;
@@ -242,6 +242,7 @@ impl Content<'_> {
             LearningKind::Antipattern => Some(Facts::Antipattern {
                 occurrences: count("occurrences")?,
                 impact: word_of(parts, "impact").unwrap_or_default(),
+                error: word_of(parts, "description").map(|text| warned_of(&text).to_owned()),
             }),
             LearningKind::Estimate => Some(Facts::Estimate {
                 avg_iteration_time: number("avgIterationTime")?,
@@ -360,6 +361,12 @@ fn may_be_kept(object: &JsonObject) -> bool {
         .all(|(name, value)| find(name).is_empty() && is_harmless(value))
 }
 
+/// What a warning of the other tool warns of; it has the form `Avoid: ERROR - REMEDY`.
+fn warned_of(text: &str) -> &str {
+    let text = text.strip_prefix("Avoid: ").unwrap_or(text);
+    text.split_once(" - ").map_or(text, |(error, _)| error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,6 +393,7 @@ mod tests {
                 Some(Facts::Antipattern {
                     occurrences: 3,
                     impact: "high".to_owned(),
+                    error: Some("haste".to_owned()),
                 }),
             ),
             (

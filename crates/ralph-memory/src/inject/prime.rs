@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 
 use ralph_model::{Budget, InjectionReason, Note, NoteFileKind, NoteOrSign, count, show_invisible};
 use ralph_notes::{entry_text_by, item_text};
-use ralph_store::index::{Age, IndexError};
+use ralph_search::{Age, IndexError};
 
 use super::origin::{Origin, Origins};
 use super::pack::{Item, Packed, Sizes, pack};
 use super::prompt::{OPENING, quote, without_controls};
 use super::seen_texts::{Fact, SeenTexts};
-use crate::note_index::NoteIndex;
-use crate::recall::{KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, recall};
+use crate::recall::{
+    KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, count_notes, recall, superseded_notes, walk_notes,
+};
+use ralph_search::SearchIndex;
 
 /// How many relevant notes precede the others.
 const MAX_RELEVANT: usize = 200;
@@ -87,8 +89,8 @@ struct Choice {
 ///
 /// # Errors
 /// If the index cannot be read.
-pub fn prime(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Primed, IndexError> {
-    Ok(select(note_index, request, Duplicates::KeepAll)?.primed)
+pub fn prime(index: &SearchIndex, request: &PrimeRequest<'_>) -> Result<Primed, IndexError> {
+    Ok(select(index, request, Duplicates::KeepAll)?.primed)
 }
 
 /// How duplicates are treated.
@@ -102,12 +104,12 @@ pub(super) enum Duplicates<'a> {
 
 /// Like [`prime`], with the decision about each note.
 pub(super) fn select(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     request: &PrimeRequest<'_>,
     duplicates: Duplicates<'_>,
 ) -> Result<Selected, IndexError> {
-    let preferred = preferred(note_index, request)?;
-    let total = note_index.count(&newest(request, None))?.max(preferred.len());
+    let preferred = preferred(index, request)?;
+    let total = count_notes(index, &newest(request, None))?.max(preferred.len());
     let mut here = SeenTexts::default();
     let (repeated, choices): (Vec<Choice>, Vec<Choice>) = preferred.into_iter().partition(|choice| {
         let Duplicates::KeepFirst(already) = duplicates else {
@@ -140,12 +142,11 @@ pub(super) fn select(
 
 /// The superseded notes of a file, newest first, up to a number.
 pub(super) fn replaced(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     request: &PrimeRequest<'_>,
     most: usize,
 ) -> Result<Vec<Decision>, IndexError> {
-    Ok(note_index
-        .replaced(request.file_kind, most)?
+    Ok(superseded_notes(index, request.file_kind, most)?
         .into_iter()
         .filter(|item| request.wanted.matches(item))
         .map(|item| Choice::of(item, Age::default(), request).decided(InjectionReason::Superseded))
@@ -212,7 +213,7 @@ fn written(choices: &[Choice], packed: &Packed, total: usize, request: &PrimeReq
 }
 
 /// The candidates in order of preference: the relevant ones, then the newest.
-fn preferred(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Vec<Choice>, IndexError> {
+fn preferred(index: &SearchIndex, request: &PrimeRequest<'_>) -> Result<Vec<Choice>, IndexError> {
     // Keyed by position too: a damaged file may contain an id twice.
     let mut taken: HashSet<(String, i64)> = HashSet::new();
     let mut choices = Vec::new();
@@ -224,7 +225,7 @@ fn preferred(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Vec<C
             wanted: request.wanted,
             reach: Reach::Best(MAX_RELEVANT),
         };
-        for hit in recall(note_index, &question)?.hits {
+        for hit in recall(index, &question)?.hits {
             taken.insert((hit.item.id().to_owned(), hit.age.place));
             let score = Some(hit.score.total());
             let item = hit.item.into_item();
@@ -238,7 +239,7 @@ fn preferred(note_index: &NoteIndex, request: &PrimeRequest<'_>) -> Result<Vec<C
     for group in groups(request.file_kind) {
         let mut room = request.budget;
         let mut beyond = 0;
-        note_index.walk(&newest(request, Some(group.kind)), |item, age| {
+        walk_notes(index, &newest(request, Some(group.kind)), |item, age| {
             if !taken.contains(&(item.id().to_owned(), age.place)) {
                 let choice = Choice::of(item, age, request);
                 if !room.take(choice.text.chars().count()) {

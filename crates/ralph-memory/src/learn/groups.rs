@@ -8,13 +8,13 @@
 //! the latest groups of each of its tags are considered, so that the cost is linear; pairs missed this way are no loss.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ralph_model::{LearningKind, LearningSource, LearningStatus, MAX_EXAMPLES, TaskId};
 use ralph_store::{MergeCandidate, MergeGroup};
 
 use crate::similarity::LearningFeatures;
-use crate::term_rarity::is_distinctive;
+use ralph_search::{is_distinctive, terms_of};
 
 /// How many groups are considered per tag of a learning.
 const MOST_LOOKED_AT: usize = 64;
@@ -26,18 +26,23 @@ const WORDS_FOR_EACH_SHARED: usize = 4;
 /// The groups of learnings to merge; candidates are ordered newest first. Learnings without tags are never grouped.
 #[must_use]
 pub fn merge_groups(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
+    let words: Vec<BTreeSet<String>> = candidates.iter().map(words_of).collect();
     let mut holding: HashMap<&str, u64> = HashMap::new();
-    for word in candidates.iter().flat_map(words_of) {
+    for word in words.iter().flatten() {
         *holding.entry(word).or_default() += 1;
     }
     let all = candidates.len() as u64;
     let is_distinctive_word = |word: &&str| holding.get(word).is_some_and(|holding| is_distinctive(*holding, all));
     let mut groups = Groups::default();
-    for candidate in candidates.iter().filter(|candidate| !candidate.tags.is_empty()) {
+    let tagged = candidates
+        .iter()
+        .zip(&words)
+        .filter(|(candidate, _)| !candidate.tags.is_empty());
+    for (candidate, words) in tagged {
         groups.add(Learning {
             candidate,
             tags: set(candidate.tags.iter().map(String::as_str)),
-            words: set(words_of(candidate).filter(is_distinctive_word)),
+            words: words.iter().map(String::as_str).filter(is_distinctive_word).collect(),
             features: OnceCell::new(),
         });
     }
@@ -50,8 +55,14 @@ pub fn merge_groups(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
         .collect()
 }
 
-fn words_of(candidate: &MergeCandidate) -> impl Iterator<Item = &str> {
-    candidate.words.split_ascii_whitespace()
+/// The words of its texts, without those of its tags.
+fn words_of(candidate: &MergeCandidate) -> BTreeSet<String> {
+    let of_tags: HashSet<String> = candidate.tags.iter().flat_map(|tag| terms_of(tag)).collect();
+    let texts = std::iter::once(&candidate.content).chain(&candidate.examples);
+    texts
+        .flat_map(|text| terms_of(text))
+        .filter(|word| !of_tags.contains(word))
+        .collect()
 }
 
 /// Sorted unique words.
@@ -151,7 +162,7 @@ impl<'c> Groups<'c> {
         let candidate = learning.candidate;
         let next = self.subjects.len();
         let subject = *self.subjects.entry(Subject::of(candidate)).or_insert(next);
-        let needs = 1 + candidate.examples as usize;
+        let needs = 1 + candidate.examples.len();
         if let Some(group) = self
             .most_alike(subject, &learning, needs)
             .and_then(|at| self.groups.get_mut(at))
@@ -166,7 +177,7 @@ impl<'c> Groups<'c> {
         self.groups.push(Group {
             newest: learning,
             others: Vec::new(),
-            room: MAX_EXAMPLES.saturating_sub(candidate.examples as usize),
+            room: MAX_EXAMPLES.saturating_sub(candidate.examples.len()),
         });
     }
 

@@ -4,7 +4,7 @@ use ralph_model::{CapturedLearning, LearningId, NewJournalRow, RunId, TaskType};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
-use crate::text_features;
+use ralph_search::text_features;
 
 struct Bench {
     _folder: tempfile::TempDir,

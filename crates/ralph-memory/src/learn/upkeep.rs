@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Learning;
 use ralph_store::{PruneRules, Store, StoreError};
+use serde::Serialize;
 
 use super::groups::merge_groups;
 
@@ -31,13 +32,14 @@ const PIECE: u32 = 200;
 /// Groups merged per batch; each has up to ten learnings.
 const GROUPS_IN_PIECE: usize = 25;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Upkeep {
     /// Learnings merged into others.
     pub merged: usize,
     pub into: usize,
     pub pruned: usize,
     /// Reports shortened.
+    #[serde(rename = "reports_shortened")]
     pub shortened: usize,
 }
 

@@ -1,7 +1,8 @@
 //! What a search can find: a note, a knowledge entry or a learning.
 
 use ralph_model::{Learning, NoteFileKind, NoteOrSign};
-use ralph_store::index::KnowledgeMetadata;
+use ralph_search::{Doc, DocKind, Index, IndexError, KnowledgeMetadata};
+use ralph_store::Store;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -68,6 +69,28 @@ impl Found {
             Self::Knowledge(_) => Self::KNOWLEDGE,
             Self::Learning(_) => "learnings",
         }
+    }
+}
+
+/// Reads a document; none if it was deleted meanwhile, or is of a kind that a search does not return.
+pub(super) fn read_found(index: &Index, store: Option<&Store>, doc: &Doc) -> Result<Option<Found>, IndexError> {
+    let note = |file_kind| {
+        let item = index.note(doc.number)?;
+        Ok(Some(Found::Note { file_kind, item }))
+    };
+    match (doc.id.kind, store) {
+        (DocKind::Memory, _) => note(NoteFileKind::Memories),
+        (DocKind::Guardrail, _) => note(NoteFileKind::Guardrails),
+        (DocKind::Knowledge, _) => {
+            let (outline, body) = index.knowledge_entry(doc.number)?;
+            let day = doc.age.created.clone();
+            Ok(Some(Found::Knowledge(Box::new(FoundKnowledge { outline, day, body }))))
+        }
+        (DocKind::Learning, Some(store)) => {
+            let learning = store.learnings_numbered(&[doc.age.place])?.pop();
+            Ok(learning.map(|learning| Found::Learning(Box::new(learning))))
+        }
+        (DocKind::Learning | DocKind::Journal, _) => Ok(None),
     }
 }
 

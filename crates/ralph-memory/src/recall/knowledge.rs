@@ -5,11 +5,11 @@
 //! entry at one hop from an entry that scored by tags gets 2, at two hops 1; only the best of these counts. So an entry
 //! without matching tags can come in by a link, but leads to no further one. Entries with a score of 0 are left out.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_store::index::{Index, IndexError, Phrase, Phrases};
+use ralph_search::{DocKind, Index, IndexError, Phrase, Phrases, SearchIndex};
 
-use crate::note_index::NoteIndex;
+const KIND: DocKind = DocKind::Knowledge;
 
 /// Score of a tag that matches the task, its feature …
 const OF_TASK: u32 = 2;
@@ -69,26 +69,25 @@ struct Scored {
     by_links: u32,
 }
 
-/// Finds the knowledge entries relevant to a task; none if the note index was opened without knowledge.
+/// Finds the knowledge entries relevant to a task; none if the index was opened without knowledge.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn relevant_knowledge<'c>(
-    note_index: &'c NoteIndex,
+    index: &'c SearchIndex,
     signals: &TaskSignals<'_>,
 ) -> Result<RelevantKnowledge<'c>, IndexError> {
     let mut relevant = RelevantKnowledge {
-        index: &note_index.index,
+        index,
         total: 0,
         waiting: BTreeMap::new(),
         next: Vec::new().into_iter(),
     };
-    if !note_index.includes_knowledge() || note_index.index.knowledge_totals()?.entries == 0 {
+    if !index.includes_knowledge() || index.totals(&[KIND])?.docs == 0 {
         return Ok(relevant);
     }
-    let notes = Notes::of(&note_index.index)?;
-    let by_tags = notes.scored_by_tags(signals)?;
-    let by_links = notes.scored_by_links(&by_tags)?;
+    let by_tags = scored_by_tags(index, signals)?;
+    let by_links = scored_by_links(index, &by_tags)?;
     let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
     relevant.total = all.len();
     for number in all {
@@ -148,88 +147,62 @@ impl Iterator for RelevantKnowledge<'_> {
     }
 }
 
-/// The knowledge entries of an index, without superseded ones.
-struct Notes<'i> {
-    index: &'i Index,
-    superseded: HashSet<i64>,
+/// The scores by tags of the entries that have any.
+fn scored_by_tags(index: &Index, signals: &TaskSignals<'_>) -> Result<BTreeMap<i64, u32>, IndexError> {
+    let paths: Vec<String> = signals.recent_files.iter().map(|path| path_words(path)).collect();
+    let signals = [
+        (OF_TASK, Phrases::of([signals.title, signals.description])),
+        (OF_FEATURE, Phrases::of(signals.feature)),
+        (OF_FILES, Phrases::of(paths.iter().map(String::as_str))),
+    ];
+    let words: BTreeSet<&str> = signals.iter().flat_map(|(_, phrases)| phrases.words()).collect();
+    // A tag may be found by more than one word; count it once.
+    let mut tagged: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+    for word in words {
+        index.tagged(KIND, word, usize::MAX, &mut |tag, note| {
+            if let Some(notes) = tagged.get_mut(tag) {
+                notes.insert(note);
+            } else {
+                tagged.insert(tag.to_owned(), BTreeSet::from([note]));
+            }
+        })?;
+    }
+    let mut scores: BTreeMap<i64, u32> = BTreeMap::new();
+    for (tag, notes) in tagged {
+        let Some(phrase) = Phrase::of(&tag) else { continue };
+        let matching = signals.iter().filter(|(_, phrases)| phrases.hold(&phrase));
+        let worth: u32 = matching.map(|(worth, _)| worth).sum();
+        if worth == 0 {
+            continue;
+        }
+        for note in notes {
+            *scores.entry(note).or_default() += worth;
+        }
+    }
+    Ok(scores)
 }
 
-impl<'i> Notes<'i> {
-    fn of(index: &'i Index) -> Result<Self, IndexError> {
-        let replaced = index.superseded()?;
-        // Ids of memories and guardrails are not file names.
-        let files = replaced.iter().filter(|id| id.ends_with(".md"));
-        let superseded = index.knowledge_numbers(files.map(String::as_str))?;
-        Ok(Self { index, superseded })
+/// The link score of the entries one or two links away from an entry that scored by tags (other than itself).
+fn scored_by_links(index: &Index, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
+    let of_scored = index.linked_knowledge(scored.keys().copied())?;
+    let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
+    for (from, to) in &of_scored {
+        let sources = reached.entry(*to).or_insert(Sources {
+            first: *from,
+            several: false,
+        });
+        sources.several |= sources.first != *from;
     }
-
-    fn is_current(&self, number: i64) -> bool {
-        !self.superseded.contains(&number)
-    }
-
-    fn scored_by_tags(&self, signals: &TaskSignals<'_>) -> Result<BTreeMap<i64, u32>, IndexError> {
-        let paths: Vec<String> = signals.recent_files.iter().map(|path| path_words(path)).collect();
-        let signals = [
-            (OF_TASK, Phrases::of([signals.title, signals.description])),
-            (OF_FEATURE, Phrases::of(signals.feature)),
-            (OF_FILES, Phrases::of(paths.iter().map(String::as_str))),
-        ];
-        let words: BTreeSet<&str> = signals.iter().flat_map(|(_, phrases)| phrases.words()).collect();
-        // A tag may be found by more than one word; count it once.
-        let mut tagged: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
-        for word in words {
-            self.index.knowledge_tags(word, &mut |tag, note| {
-                if let Some(notes) = tagged.get_mut(tag) {
-                    notes.insert(note);
-                } else {
-                    tagged.insert(tag.to_owned(), BTreeSet::from([note]));
-                }
-            })?;
+    let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
+    // The links of those that scored are already known.
+    let of_others = index.linked_knowledge(reached.keys().filter(|note| !scored.contains_key(note)).copied())?;
+    for (through, to) in of_scored.iter().chain(&of_others) {
+        let sources = reached.get(through);
+        if sources.is_some_and(|sources| sources.several || sources.first != *to) {
+            bonus.entry(*to).or_insert(TWO_HOPS);
         }
-        let mut scores: BTreeMap<i64, u32> = BTreeMap::new();
-        for (tag, notes) in tagged {
-            let Some(phrase) = Phrase::of(&tag) else { continue };
-            let matching = signals.iter().filter(|(_, phrases)| phrases.hold(&phrase));
-            let worth: u32 = matching.map(|(worth, _)| worth).sum();
-            if worth == 0 {
-                continue;
-            }
-            for note in notes.into_iter().filter(|note| self.is_current(*note)) {
-                *scores.entry(note).or_default() += worth;
-            }
-        }
-        Ok(scores)
     }
-
-    /// The link score of the entries one or two links away from an entry that scored by tags (other than itself).
-    fn scored_by_links(&self, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
-        let of_scored = self.pairs(scored.keys())?;
-        let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
-        for (from, to) in &of_scored {
-            let sources = reached.entry(*to).or_insert(Sources {
-                first: *from,
-                several: false,
-            });
-            sources.several |= sources.first != *from;
-        }
-        let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
-        // The links of those that scored are already known.
-        let of_others = self.pairs(reached.keys().filter(|note| !scored.contains_key(note)))?;
-        for (through, to) in of_scored.iter().chain(&of_others) {
-            let sources = reached.get(through);
-            if sources.is_some_and(|sources| sources.several || sources.first != *to) {
-                bonus.entry(*to).or_insert(TWO_HOPS);
-            }
-        }
-        Ok(bonus)
-    }
-
-    /// The links of these entries, in both directions, to entries that are not superseded.
-    fn pairs<'n>(&self, notes: impl Iterator<Item = &'n i64>) -> Result<Vec<(i64, i64)>, IndexError> {
-        let mut pairs = self.index.knowledge_pairs(notes.copied())?;
-        pairs.retain(|(_, to)| self.is_current(*to));
-        Ok(pairs)
-    }
+    Ok(bonus)
 }
 
 /// The tag-scored entries that are one link away from an entry: the first, and whether there are more.

@@ -1,58 +1,57 @@
-//! Learnings as a searchable corpus.
+//! Searches learnings alone.
 
-use ralph_model::{Learning, LearningStatus};
-use ralph_store::index::{Age, DocFeatures, KnownTerm, Totals};
-use ralph_store::{LearningDoc, LearningQuery, Searched, Store, StoreError};
+use ralph_model::Learning;
+use ralph_search::{Doc, DocKind, Duplicates, Index, IndexError, Limits, Reach, Searcher};
+use ralph_store::{LearningQuery, Store, StoreError};
 
-use super::corpus::{Corpus, FuzzyCorpus};
-use super::question::Terms;
+use super::found::read_found;
 use super::relevance::Support;
-use super::rows::Rows;
-use super::{Answer, Found, Hit, Reach, fitting};
+use super::{Answer, Hit};
 
-/// Learnings have no files; all of them count as one source.
-pub(super) const LEARNINGS_SOURCE: i64 = i64::MIN;
-
+pub(super) const KIND: DocKind = DocKind::Learning;
+pub(super) const KINDS: [DocKind; 1] = [KIND];
 /// A result must contain this percentage of the question's words that the best result contains.
 const MATCHING_PERCENT: usize = 70;
-
 /// Minimum number of learnings to score when only the best are wanted.
 const MAX_SCORED: usize = 128;
 
 /// Finds learnings by a question and a filter: all of them, or the best. Unlike a search over all notes, results that
-/// match much less of the question than the best one are dropped, so the rest can be sorted in any other order.
+/// match much less of the question than the best one are dropped, so the rest can be sorted in any other order; and
+/// duplicates are kept, because one of them may be the one to reject.
 ///
 /// # Errors
-/// When the database cannot be read.
-pub fn recall_learnings(store: &Store, text: &str, wanted: &LearningQuery, reach: Reach) -> Result<Answer, StoreError> {
-    let learnings = Learnings {
-        wanted: Some(wanted),
-        ..Learnings::of(store)
-    };
+/// When the index or the store cannot be read.
+pub fn recall_learnings(
+    (index, store): (&Index, &Store),
+    text: &str,
+    wanted: &LearningQuery,
+    reach: Reach,
+) -> Result<Answer, IndexError> {
     let reach = match reach {
         Reach::Best(most) => Reach::Best(most.max(MAX_SCORED)),
         Reach::All => Reach::All,
     };
-    let fitting = fitting(&learnings, &[LEARNINGS_SOURCE], reach, text)?;
-    let words = |outline: &DocFeatures| words_in(outline, &fitting.terms);
-    let most = fitting.found.iter().map(|(_, outline)| words(outline)).max();
+    let _snapshot = store.snapshot()?;
+    let searcher = Searcher::new(index, &KINDS, Limits::FACTS)?;
+    let mut accept = |doc: &Doc| -> Result<bool, IndexError> { Ok(store.matches_query(doc.age.place, wanted)?) };
+    let answer = searcher.search(text, (reach, Duplicates::Keep), &mut accept)?;
+    let words = |doc: &Doc| answer.question.shared(doc).words;
+    let most = answer.hits.iter().map(|(_, doc)| words(doc)).max();
     let mut hits = Vec::new();
-    for (score, outline) in &fitting.found {
-        if words(outline) * 100 < most.unwrap_or_default() * MATCHING_PERCENT {
+    for (score, doc) in &answer.hits {
+        if words(doc) * 100 < most.unwrap_or_default() * MATCHING_PERCENT {
             continue;
         }
-        let learning = learnings.learning(outline.number)?;
-        hits.extend(learning.map(|learning| Hit {
-            item: Found::Learning(Box::new(learning)),
-            age: outline.age.clone(),
+        hits.extend(read_found(index, Some(store), doc)?.map(|item| Hit {
+            item,
+            age: doc.age.clone(),
             score: *score,
         }));
     }
     Ok(Answer {
         hits,
-        fuzzy: fitting.fuzzy,
-        terms: fitting.terms.all(),
-        ..Answer::default()
+        terms: answer.terms(),
+        corrected: answer.corrected,
     })
 }
 
@@ -86,112 +85,4 @@ pub fn best_supported(store: &Store, wanted: &LearningQuery, reach: Reach) -> Re
     strengths.truncate(most);
     let numbers: Vec<i64> = strengths.into_iter().map(|(_, number)| number).collect();
     store.learnings_numbered(&numbers)
-}
-
-/// How many words of a question an entry contains, common ones included.
-fn words_in(outline: &DocFeatures, terms: &Terms) -> usize {
-    let holds = |number: &u32| outline.terms.contains(number) || outline.tag_terms.contains(number);
-    terms.known.iter().filter(|asked| holds(&asked.known.number)).count()
-}
-
-/// Whether a search may return a learning: active or proposed, and not superseded.
-fn may_be_found(outline: &LearningDoc) -> bool {
-    let status = match outline.status {
-        LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending => true,
-        LearningStatus::Rejected | LearningStatus::Pruned => false,
-    };
-    status && !outline.is_superseded
-}
-
-/// Outlines that cover learnings' texts only, without ids and tags.
-pub(super) fn outlines_of_texts(rows: &Rows<'_>, texts: Vec<(i64, String)>) -> Vec<DocFeatures> {
-    let outline = |(number, terms): (i64, String)| DocFeatures {
-        number,
-        source: LEARNINGS_SOURCE,
-        id: String::new(),
-        age: Age::default(),
-        terms: rows.numbers_of(&terms),
-        tag_terms: Vec::new(),
-    };
-    texts.into_iter().map(outline).collect()
-}
-
-pub(super) struct Learnings<'s> {
-    pub(super) rows: Rows<'s>,
-    wanted: Option<&'s LearningQuery>,
-}
-
-impl<'s> Learnings<'s> {
-    pub(super) fn of(store: &'s Store) -> Self {
-        Self {
-            rows: Rows::of(store, Searched::Learnings),
-            wanted: None,
-        }
-    }
-
-    fn found(&self, numbers: &[i64]) -> Result<Vec<LearningDoc>, StoreError> {
-        if let Some(wanted) = self.wanted {
-            return self.rows.store.matching_learning_docs(numbers, wanted);
-        }
-        let mut outlines = self.rows.store.learning_docs(numbers)?;
-        outlines.retain(may_be_found);
-        Ok(outlines)
-    }
-
-    pub(super) fn learning(&self, number: i64) -> Result<Option<Learning>, StoreError> {
-        Ok(self.rows.store.learnings_numbered(&[number])?.pop())
-    }
-}
-
-impl FuzzyCorpus for Learnings<'_> {
-    fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), StoreError> {
-        self.rows.plain_terms(visit)
-    }
-}
-
-impl Corpus for Learnings<'_> {
-    type Error = StoreError;
-
-    const TIE_BATCH: usize = 32;
-
-    fn totals(&self) -> Result<Totals, StoreError> {
-        self.rows.totals()
-    }
-
-    fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
-        self.rows.term(term)
-    }
-
-    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
-        self.rows.with(term, visit)
-    }
-
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, StoreError> {
-        let day = |outline: &LearningDoc| outline.created_at.strftime("%Y-%m-%d").to_string();
-        let found = self.found(numbers)?.into_iter();
-        Ok(found
-            .map(|outline| DocFeatures {
-                number: outline.number,
-                source: LEARNINGS_SOURCE,
-                id: outline.id.to_string(),
-                age: Age {
-                    created: day(&outline),
-                    second: outline.created_at.as_second(),
-                    place: outline.number,
-                },
-                terms: self.rows.numbers_of(&outline.terms),
-                tag_terms: self.rows.numbers_of(&outline.tag_terms),
-            })
-            .collect())
-    }
-
-    /// A search of learnings alone shows each: a duplicate may be the one to reject.
-    fn may_collapse(&self, _one: i64, _other: i64) -> Result<bool, StoreError> {
-        Ok(self.wanted.is_none())
-    }
-
-    fn text(&self, number: i64) -> Result<String, StoreError> {
-        let learning = self.learning(number)?;
-        Ok(learning.map(|learning| learning.content).unwrap_or_default())
-    }
 }

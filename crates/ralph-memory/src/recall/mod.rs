@@ -1,57 +1,38 @@
-//! Recall: search over notes and learnings.
-//!
-//! The index gives candidates by the question's most distinctive words, `score` ranks each against the whole question,
-//! and `choose` picks the results: near-duplicates once, and of several on one subject the newest first.
+//! Recall: what answers a question, or is relevant to a task, of each kind of memory. The search index finds and ranks;
+//! which documents may be found, and how they are read, is decided here.
 
-mod candidates;
-mod choose;
-mod corpus;
-mod everything;
 mod found;
-mod fuzzy_terms;
 mod journal;
 mod knowledge;
 mod learnings;
 mod note_filter;
 mod note_listing;
-mod notes;
-mod numbers;
 mod patterns;
-mod question;
 mod relevance;
 mod relevant_learnings;
-mod rows;
 mod run_learnings;
-mod score;
 mod warnings;
 
 use std::collections::HashSet;
 
 use ralph_model::NoteFileKind;
+use ralph_search::{Age, Doc, DocKind, Duplicates, IndexError, Limits, Score, SearchIndex, Searcher, places_in};
 use ralph_store::Store;
-use ralph_store::index::{Age, DocFeatures, IndexError, places_of};
 
 pub use found::{Found, FoundKnowledge, day_of};
 pub use journal::{related_rows, search_rows};
 pub use knowledge::{Relevant, RelevantKnowledge, TaskSignals, relevant_knowledge};
 pub use learnings::{best_supported, recall_learnings};
 pub use note_filter::{NoteFilter, first_day};
-pub use note_listing::{Newest, Superseded};
+pub use note_listing::{Newest, Superseded, count_notes, find_note, newest_notes, superseded_notes, walk_notes};
 pub use patterns::{ErrorPattern, FilePatterns, example_files};
 pub use relevance::{Relevance, Support};
 pub use relevant_learnings::{LearningSignals, RelevantLearning, relevant_learnings};
 pub use run_learnings::{RunLearning, Work, max_in_prompt, run_learnings};
-pub use score::Score;
 pub use warnings::warnings_of;
 
-use crate::note_index::NoteIndex;
-use candidates::candidates;
-use choose::{Selection, choose};
-use corpus::{Corpus, FuzzyCorpus};
-use everything::{CorpusError, Everything};
-use notes::Notes;
-use question::{CommonWords, Terms};
-use score::score;
+use found::read_found;
+pub use ralph_search::Reach;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
@@ -64,19 +45,11 @@ pub struct Question<'a> {
     pub reach: Reach,
 }
 
-/// Whether knowledge entries are searched. They are found only if the note index was opened with knowledge.
+/// Whether knowledge entries are searched. They are found only if the index was opened with knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnowledgeSearch {
     Exclude,
     Include,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// The N best results.
-    Best(usize),
-    /// Every entry that shares a distinctive word.
-    All,
 }
 
 /// Search results, best first.
@@ -84,11 +57,9 @@ pub enum Reach {
 pub struct Answer {
     pub hits: Vec<Hit>,
     /// Unknown words of the question, with the words that replaced them.
-    pub fuzzy: Vec<(String, String)>,
+    pub corrected: Vec<(String, String)>,
     /// The searched terms.
     pub terms: HashSet<String>,
-    /// Why learnings were not searched, if they should have been.
-    pub without_learnings: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +73,7 @@ impl Answer {
     /// The ranges of the searched words in a text.
     #[must_use]
     pub fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        places_of(text, |term| self.terms.contains(term))
+        places_in(text, &self.terms)
     }
 }
 
@@ -110,96 +81,50 @@ impl Answer {
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn recall(note_index: &NoteIndex, question: &Question<'_>) -> Result<Answer, IndexError> {
-    recall_with_learnings(note_index, None, question)
+pub fn recall(index: &SearchIndex, question: &Question<'_>) -> Result<Answer, IndexError> {
+    recall_with_learnings(index, None, question)
 }
 
-/// Searches notes and learnings. If learnings cannot be read, the answer has notes only and says why.
+/// Searches notes and, if there is a store, its learnings. These are found only if the index was opened with its facts.
 ///
 /// # Errors
-/// When the index cannot be read.
+/// When the index or the store cannot be read.
 pub fn recall_with_learnings(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     learnings: Option<&Store>,
     question: &Question<'_>,
 ) -> Result<Answer, IndexError> {
-    match answer(note_index, learnings, question) {
-        Ok(answer) => Ok(answer),
-        Err(CorpusError::Notes(error)) => Err(error),
-        Err(CorpusError::Learnings(error)) => Ok(Answer {
-            without_learnings: Some(error.to_string()),
-            ..recall(note_index, question)?
-        }),
+    let mut kinds: Vec<DocKind> = question.file_kinds.iter().copied().map(DocKind::of_file).collect();
+    if question.knowledge == KnowledgeSearch::Include && index.includes_knowledge() {
+        kinds.push(DocKind::Knowledge);
     }
-}
-
-fn answer(note_index: &NoteIndex, learnings: Option<&Store>, question: &Question<'_>) -> Result<Answer, CorpusError> {
-    let all = Everything::of(Notes::of(note_index, question)?, learnings, question)?;
-    if !all.has_any() {
+    if learnings.is_some() && index.includes_facts() {
+        kinds.push(DocKind::Learning);
+    }
+    let searcher = Searcher::new(index, &kinds, Limits::QUESTION)?;
+    if searcher.is_empty() {
         return Ok(Answer::default());
     }
-    let fitting = fitting(&all, &all.sources, question.reach, question.text)?;
+    let wanted = question.wanted;
+    let mut accept = |doc: &Doc| -> Result<bool, IndexError> {
+        if doc.is_superseded || wanted.is_everything() {
+            return Ok(!doc.is_superseded);
+        }
+        let found = read_found(index, learnings, doc)?;
+        Ok(found.is_some_and(|found| wanted.matches_found(&found, &doc.age)))
+    };
+    let answer = searcher.search(question.text, (question.reach, Duplicates::Drop), &mut accept)?;
     let mut hits = Vec::new();
-    for (score, outline) in fitting.found {
-        hits.extend(all.found(&outline)?.map(|item| Hit {
+    for (score, doc) in &answer.hits {
+        hits.extend(read_found(index, learnings, doc)?.map(|item| Hit {
             item,
-            age: outline.age,
-            score,
+            age: doc.age.clone(),
+            score: *score,
         }));
     }
     Ok(Answer {
         hits,
-        fuzzy: fitting.fuzzy,
-        terms: fitting.terms.all(),
-        ..Answer::default()
+        terms: answer.terms(),
+        corrected: answer.corrected,
     })
-}
-
-/// The ranked entries of one search.
-struct Fitting {
-    found: Vec<(Score, DocFeatures)>,
-    /// Unknown words of the question, with the words that replaced them.
-    fuzzy: Vec<(String, String)>,
-    /// The searched terms.
-    terms: Terms,
-}
-
-/// Searches a corpus; if nothing matches, retries with corrected typos.
-fn fitting<C: FuzzyCorpus>(corpus: &C, sources: &[i64], reach: Reach, text: &str) -> Result<Fitting, C::Error> {
-    let mut terms = Terms::of(corpus, text, CommonWords::Search)?;
-    let mut found = best(corpus, sources, reach, &terms)?;
-    let mut fuzzy = Vec::new();
-    if found.is_empty() {
-        fuzzy = fuzzy_terms::fuzzy_terms(corpus, &mut terms)?;
-        if !fuzzy.is_empty() {
-            found = best(corpus, sources, reach, &terms)?;
-        }
-    }
-    Ok(Fitting { found, fuzzy, terms })
-}
-
-/// The best entries of a corpus for a question.
-fn best<C: Corpus>(
-    corpus: &C,
-    sources: &[i64],
-    reach: Reach,
-    terms: &Terms,
-) -> Result<Vec<(Score, DocFeatures)>, C::Error> {
-    let candidates = candidates(corpus, reach, terms)?;
-    let totals = corpus.totals()?;
-    let scored = candidates
-        .into_iter()
-        .map(|outline| (score(terms, &totals, &outline), outline))
-        .filter(|(score, _)| score.total() > 0.0)
-        .collect();
-    let selection = Selection {
-        corpus,
-        terms,
-        sources,
-        most: match reach {
-            Reach::Best(most) => most,
-            Reach::All => usize::MAX,
-        },
-    };
-    choose(&selection, scored)
 }

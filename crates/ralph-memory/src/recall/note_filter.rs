@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_model::config::Filter;
 use ralph_model::{Learning, Note, NoteKind, NoteOrSign, Tags};
-use ralph_store::index::{Age, KnowledgeMetadata};
+use ralph_search::{Age, KnowledgeMetadata};
+
+use super::Found;
 
 /// A filter for notes. Empty fields match everything.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +38,14 @@ impl NoteFilter {
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.kinds.is_empty() && self.except.is_empty() && self.asks_nothing_of_dates()
+    }
+
+    pub(super) fn matches_found(&self, found: &Found, age: &Age) -> bool {
+        match found {
+            Found::Note { item, .. } => self.matches(item),
+            Found::Knowledge(entry) => self.matches_knowledge(&entry.outline, age),
+            Found::Learning(learning) => self.matches_learning(learning),
+        }
     }
 
     /// Whether an item matches. A Sign has no kind, tags or day to match.

@@ -1,18 +1,13 @@
 //! Patterns that learnings are selected by besides words: errors that occurred, and files that the work is about.
 
 use ralph_model::{Facts, Learning, LearningKind};
-use ralph_store::index::{Phrase, Phrases};
+use ralph_search::{Phrase, Phrases};
 
-use crate::failures::{AVOID, known_failure};
-use crate::text_category::Category;
+use crate::text_category::{Category, CategoryKind, category_of};
 
-/// The separator between what a warning warns of and the remedy.
-const REMEDY: &str = " - ";
 /// A text up to this many words is searched as a whole phrase; a longer one is program output and is searched for
 /// phrases.
 const LONGEST_PATTERN: usize = 8;
-/// A text up to this many words is taken for an error's name even without the prefix.
-const LONGEST_NAME: usize = 3;
 
 /// An error that occurred: a few words, or everything that was printed.
 #[derive(Debug)]
@@ -71,20 +66,21 @@ impl ErrorPattern {
         if self.phrase.as_ref().is_some_and(|phrase| said.hold(phrase)) {
             return true;
         }
-        let avoided = text.strip_prefix(AVOID);
-        let warning = avoided.unwrap_or(text);
-        let (error, _) = warning.split_once(REMEDY).unwrap_or((warning, ""));
+        let Some(Facts::Antipattern { error: Some(error), .. }) = &learning.facts else {
+            return false;
+        };
         // A single word occurs in too much output.
         let is_phrase = error.split_whitespace().nth(1).is_some();
-        if is_phrase && Phrase::of(error).is_some_and(|error| self.printed.hold(&error)) {
-            return true;
-        }
-        let names_error = avoided.is_some() || error.split_whitespace().nth(LONGEST_NAME).is_none();
-        names_error
-            && self
+        let is_printed = is_phrase && Phrase::of(error).is_some_and(|error| self.printed.hold(&error));
+        is_printed
+            || self
                 .failure
                 .is_some_and(|failure| known_failure(error) == Some(failure))
     }
+}
+
+fn known_failure(text: &str) -> Option<&'static Category> {
+    category_of(text, CategoryKind::Failure)
 }
 
 /// Patterns for file paths.
@@ -215,18 +211,13 @@ fn matches_rest(parts: &[&str], after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use ralph_model::TaskType;
-    use ralph_testkit::run_learning;
+    use ralph_testkit::{extracted_warning, run_learning};
 
     use super::*;
 
     #[test]
     fn several_descriptions_of_one_failure_count_once() {
-        let warning = run_learning(
-            1,
-            LearningKind::Antipattern,
-            TaskType::BugFix,
-            "Avoid: Timeout errors - break into smaller steps",
-        );
+        let warning = warning("Timeout errors - break into smaller steps");
         let count = |errors: &[&str]| {
             let errors: Vec<ErrorPattern> = errors.iter().filter_map(|text| ErrorPattern::of(text)).collect();
             ErrorPattern::count_in(&errors, &warning)
@@ -261,23 +252,23 @@ mod tests {
         let rows = [
             (
                 "SyntaxError: Unexpected token '}'",
-                "Avoid: Syntax errors - check code carefully before execution",
+                "Syntax errors - check code carefully before execution",
             ),
             (
                 "TypeError: Cannot read properties of undefined (reading 'id')",
-                "Avoid: Null/undefined errors - add validation checks",
+                "Null/undefined errors - add validation checks",
             ),
             (
                 "operation timed out after 30000ms",
-                "Avoid: Timeout errors - break into smaller steps",
+                "Timeout errors - break into smaller steps",
             ),
             (
                 "EACCES: permission denied, open '/etc/passwd'",
-                "Avoid: Permission errors - check file/directory permissions",
+                "Permission errors - check file/directory permissions",
             ),
             (
                 "Error: Cannot find module 'left-pad'",
-                "Avoid: Module not found - verify dependencies installed",
+                "Module not found - verify dependencies installed",
             ),
         ];
         for (printed, warning) in rows {
@@ -291,44 +282,29 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_warnings_match_in_other_words() {
-        for (warning, printed, expected) in [
-            (
-                "Avoid: missing dependency - install it first",
-                "cannot find module left-pad",
-                true,
-            ),
-            ("Timeout errors", "timed out", true),
-            (
-                "Avoid: a timeout of the suite",
-                "the request took longer than a minute",
-                true,
-            ),
-            (
-                "Avoid: access denied",
-                "EPERM: operation needs a permission that it lacks",
-                true,
-            ),
-            // Such a word used for something else is not the name of an error.
-            (
-                "Never parse HTML by hand in the importer",
-                "syntax error near line 3",
-                false,
-            ),
-            ("Avoid: large commits - split them", "timed out", false),
-            (
-                "Avoid: Timeout errors - break into smaller steps",
-                "connection refused",
-                false,
-            ),
-        ] {
-            assert_eq!(warns(warning, printed), expected, "{warning:?} and {printed:?}");
-        }
+    fn warnings_match_the_words_of_their_error() {
+        assert!(warns(
+            "connection refused",
+            "dial tcp 127.0.0.1:5432: connection refused, after 3 attempts of 10"
+        ));
+        assert!(!warns("connection refused", "timed out"));
+        assert!(!warns(
+            "Timeout errors - break into smaller steps",
+            "connection refused"
+        ));
+        let by_hand = Learning {
+            facts: None,
+            ..warning("parse HTML by hand")
+        };
+        assert!(!ErrorPattern::of("syntax error near line 3").unwrap().is_in(&by_hand));
     }
 
-    fn warns(warning: &str, printed: &str) -> bool {
-        let learning = run_learning(1, LearningKind::Antipattern, TaskType::BugFix, warning);
-        ErrorPattern::of(printed).unwrap().is_in(&learning)
+    fn warning(error: &str) -> Learning {
+        extracted_warning(1, TaskType::BugFix, &format!("Avoid: {error}"))
+    }
+
+    fn warns(error: &str, printed: &str) -> bool {
+        ErrorPattern::of(printed).unwrap().is_in(&warning(error))
     }
 
     #[track_caller]

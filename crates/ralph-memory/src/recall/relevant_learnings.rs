@@ -4,17 +4,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ralph_model::{ErrorCategory, Learning, TaskId};
-use ralph_store::index::{DocFeatures, KnownTerm, Phrase, Phrases, Totals};
-use ralph_store::{Searched, Store, StoreError};
+use ralph_search::{
+    CommonWords, Doc, Index, IndexError, Limits, Phrase, Phrases, Question, Reach, Searcher, fact_number, row_of_fact,
+};
+use ralph_store::{Store, StoreError};
 
-use super::Reach;
-use super::candidates::candidates;
-use super::corpus::Corpus;
-use super::learnings::outlines_of_texts;
-use super::numbers::NumberMap;
-use super::question::{CommonWords, Terms};
-use super::rows::Rows;
-use super::score::score;
+use super::learnings::{KIND, KINDS};
 use crate::similarity::LearningFeatures;
 
 /// Limits per word that may be a tag, and for all words together. Tags of more learnings are not distinctive; the
@@ -108,44 +103,47 @@ struct KeptBack {
 /// ones and a few irrelevant ones. A learning proposed for the task itself is always relevant.
 ///
 /// # Errors
-/// When the database cannot be read.
+/// When the index or the store cannot be read.
 pub fn relevant_learnings(
-    store: &Store,
+    (index, store): (&Index, &Store),
     signals: &LearningSignals<'_>,
     most: usize,
-) -> Result<Vec<RelevantLearning>, StoreError> {
-    let rows = Rows::of(store, Searched::Learnings);
-    let totals = rows.totals()?;
-    if totals.entries == 0 {
+) -> Result<Vec<RelevantLearning>, IndexError> {
+    let _snapshot = store.snapshot()?;
+    let searcher = Searcher::new(index, &KINDS, Limits::PROMPT)?;
+    if searcher.is_empty() {
         return Ok(Vec::new());
     }
-    let eligible = EligibleLearnings {
-        waiting: store.proposed_learnings_at(signals.task, MOST_WAITING)?,
-        rows,
-        totals,
-    };
-    let tagged = Tagged::by(store, signals, &eligible.waiting)?;
+    let waiting = store.proposed_learnings_at(signals.task, MOST_WAITING)?;
+    let tagged = Tagged::by((index, store), signals, &waiting)?;
     let parent = signals.parent.map(|(title, _)| title).unwrap_or_default();
     let text = format!("{}\n{}\n{parent}", signals.title, signals.description);
-    let terms = Terms::of(&eligible, &text, CommonWords::Ignore)?;
+    let question = searcher.question(&text, CommonWords::Ignore)?;
     let mut scored: Vec<(f64, i64)> = Vec::new();
     let mut seen: HashSet<i64> = HashSet::new();
     let mut others: Vec<i64> = Vec::new();
-    for outline in candidates(&eligible, Reach::Best(most), &terms)? {
-        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, &outline));
-        seen.insert(number);
+    let mut accept = |doc: &Doc| -> Result<bool, IndexError> {
+        let row = doc.age.place;
+        Ok(waiting.contains(&row) || store.is_active_report(row)?)
+    };
+    for doc in searcher.candidates(&question, Reach::Best(most), &mut accept)? {
+        let row = doc.age.place;
+        let fit = fit_of_text(&searcher, &question, doc);
+        seen.insert(row);
         // A single word shared with a longer tag means nothing.
-        if fit > 0.0 || tagged.matching.contains_key(&number) || eligible.waiting.contains(&number) {
-            scored.push((tagged.worth(number, fit), number));
+        if fit > 0.0 || tagged.matching.contains_key(&row) || waiting.contains(&row) {
+            scored.push((tagged.worth(row, fit), row));
         } else {
-            others.push(number);
+            others.push(row);
         }
     }
-    let rest = tagged.best().into_iter().chain(eligible.waiting.iter().copied());
-    let rest: Vec<i64> = rest.filter(|number| seen.insert(*number)).collect();
-    for outline in eligible.outlines(&rest)? {
-        let fit = fit_of_text(&terms, &totals, &outline);
-        scored.push((tagged.worth(outline.number, fit), outline.number));
+    let rest = tagged.best().into_iter().chain(waiting.iter().copied());
+    let rest = rest.filter(|row| seen.insert(*row)).map(|row| fact_number(KIND, row));
+    for doc in index.docs(rest)? {
+        if accept(&doc)? {
+            let row = doc.age.place;
+            scored.push((tagged.worth(row, fit_of_text(&searcher, &question, doc)), row));
+        }
     }
     scored.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
     let (mut found, mut skipped) = distinct(store, scored, most)?;
@@ -197,75 +195,38 @@ fn distinct(
     Ok((found, skipped))
 }
 
-/// The learnings eligible for the prompt of a task: reported by agents or users, and either active or proposed at this
-/// task.
-struct EligibleLearnings<'s> {
-    rows: Rows<'s>,
-    totals: Totals,
-    waiting: Vec<i64>,
-}
-
-impl Corpus for EligibleLearnings<'_> {
-    type Error = StoreError;
-
-    const TIE_BATCH: usize = 32;
-    /// Runs in every iteration, before its agent can start.
-    const MAX_POSTINGS: u64 = 2_000;
-    const MAX_CANDIDATES: usize = 32;
-
-    fn totals(&self) -> Result<Totals, StoreError> {
-        Ok(self.totals)
-    }
-
-    fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
-        self.rows.term(term)
-    }
-
-    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
-        self.rows.with(term, visit)
-    }
-
-    /// Outlines of texts only; tags are matched separately.
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, StoreError> {
-        let texts = self.rows.store.eligible_texts(numbers, &self.waiting)?;
-        Ok(outlines_of_texts(&self.rows, texts))
-    }
-
-    fn text(&self, number: i64) -> Result<String, StoreError> {
-        let learning = self.rows.store.learnings_numbered(&[number])?.pop();
-        Ok(learning.map(|learning| learning.content).unwrap_or_default())
-    }
-}
-
 /// The text relevance of a learning; 0 if it shares only common words or a single one: among few learnings every word
-/// is rare, and the end of a line has nothing to do with the end of a day. A name is enough on its own.
-pub(super) fn fit_of_text(terms: &Terms, totals: &Totals, outline: &DocFeatures) -> f64 {
-    let asked = |number: &u32| terms.by_number.get(number).and_then(|at| terms.known.get(*at));
-    let distinctive = outline.terms.iter().filter_map(asked).filter(|asked| asked.distinctive);
-    let has_name = distinctive.clone().any(|asked| asked.is_name);
-    let words: HashSet<u32> = distinctive.map(|asked| asked.known.number).collect();
-    if !has_name && words.len() < 2 {
+/// is rare, and the end of a line has nothing to do with the end of a day. A name is enough on its own. Tags are
+/// matched separately.
+pub(super) fn fit_of_text(searcher: &Searcher<'_>, question: &Question, mut doc: Doc) -> f64 {
+    doc.ignore_tags();
+    let shared = question.shared(&doc);
+    if !shared.has_name && shared.distinctive < 2 {
         return 0.0;
     }
-    score(terms, totals, outline).total()
+    searcher.score(question, &doc).total()
 }
 
 /// The number of matching tags by learning number.
 #[derive(Default)]
 struct Tagged {
-    matching: NumberMap<i64, u32>,
+    matching: HashMap<i64, u32>,
 }
 
 impl Tagged {
-    fn by(store: &Store, signals: &LearningSignals<'_>, waiting: &[i64]) -> Result<Self, StoreError> {
+    fn by(
+        (index, store): (&Index, &Store),
+        signals: &LearningSignals<'_>,
+        waiting: &[i64],
+    ) -> Result<Self, IndexError> {
         let mut tags: HashMap<String, Vec<i64>> = HashMap::new();
         let mut note = |tag: &str, learning: i64| match tags.get_mut(tag) {
             Some(known) => known.push(learning),
             None => drop(tags.insert(tag.to_owned(), vec![learning])),
         };
-        for learning in waiting {
-            for tag in store.tags_of_learning(*learning)? {
-                note(&tag, *learning);
+        for (row, learning) in waiting.iter().zip(store.learnings_numbered(waiting)?) {
+            for tag in &learning.tags {
+                note(tag, *row);
             }
         }
         let mut phrases = Phrases::default();
@@ -279,7 +240,9 @@ impl Tagged {
                     break;
                 }
                 words_left -= 1;
-                looked_at += store.learnings_tagged(word, MOST_OF_WORD, &mut note)?;
+                looked_at += index.tagged(KIND, word, MOST_OF_WORD, &mut |tag, number| {
+                    note(tag, row_of_fact(number));
+                })?;
             }
             phrases.append(of_text);
         }

@@ -8,18 +8,13 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, Signature, TaskType};
-use ralph_store::index::{DocFeatures, KnownTerm, Totals};
-use ralph_store::{Searched, Store, StoreError};
+use ralph_search::{CommonWords, Doc, Index, IndexError, Limits, Reach, Searcher, fact_number};
+use ralph_store::{Store, StoreError};
 
-use super::Reach;
-use super::candidates::candidates;
-use super::corpus::Corpus;
-use super::learnings::outlines_of_texts;
+use super::learnings::{KIND, KINDS};
 use super::patterns::{ErrorPattern, FilePatterns};
-use super::question::{CommonWords, Terms};
 use super::relevance::Relevance;
 use super::relevant_learnings::fit_of_text;
-use super::rows::Rows;
 
 /// How many learnings of a kind are scored: those with the highest confidence. No other term makes up for a low one.
 const MAX_SCORED: usize = 48;
@@ -32,6 +27,12 @@ const MOST_BY_WORDS: usize = 16;
 /// Up to this many learnings are prefetched as a set of numbers; beyond that, each candidate is read to check it. A few
 /// among very many would otherwise cost mostly useless reads.
 const FEW: usize = 2_000;
+/// The search runs in every iteration, before its agent can start.
+const LIMITS: Limits = Limits {
+    postings: 1_000,
+    candidates: MOST_BY_WORDS,
+    ..Limits::PROMPT
+};
 /// How many irrelevant learnings that share words with the work are reported.
 const MOST_IRRELEVANT: usize = 3;
 /// Spare learnings of each kind beyond the prompt's limit: some may be in the prompt already.
@@ -97,8 +98,13 @@ fn least_confidence(kind: LearningKind) -> f64 {
 /// prompt's limit. They are followed by a few that are not eligible or not relevant.
 ///
 /// # Errors
-/// When the database cannot be read.
-pub fn run_learnings(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<Vec<RunLearning>, StoreError> {
+/// When the index or the store cannot be read.
+pub fn run_learnings(
+    (index, store): (&Index, &Store),
+    work: &Work<'_>,
+    now: Timestamp,
+) -> Result<Vec<RunLearning>, IndexError> {
+    let _snapshot = store.snapshot()?;
     let mut found = Found::default();
     for kind in LearningKind::ALL.iter().copied() {
         let of_type = store.run_learnings(kind, Some(work.task_type), least_confidence(kind), MAX_SCORED)?;
@@ -112,8 +118,8 @@ pub fn run_learnings(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
     if let Some(failure) = work.failure {
         found.add_warnings_of(store, failure)?;
     }
-    found.add_for_errors(store, work)?;
-    found.add_other_work(store, work)?;
+    found.add_for_errors((index, store), work)?;
+    found.add_other_work((index, store), work)?;
     let failing = std::mem::take(&mut found.failing).into_iter();
     let failing: Vec<RunLearning> = failing.map(|learning| found.scored(learning, work, now)).collect();
     let learnings = std::mem::take(&mut found.learnings).into_iter();
@@ -168,17 +174,19 @@ impl Found {
     }
 
     /// Adds warnings of the errors that occurred, even if their confidence is low compared with others.
-    fn add_for_errors(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
+    fn add_for_errors(&mut self, (index, store): (&Index, &Store), work: &Work<'_>) -> Result<(), IndexError> {
         if work.errors.is_empty() {
             return Ok(());
         }
-        let warnings = Texts::of(store, SearchScope::Warnings)?;
+        let few = few(store.few_warnings(FEW)?);
+        let searcher = Searcher::new(index, &KINDS, LIMITS)?.among(few.as_ref());
+        let mut accept = |doc: &Doc| -> Result<bool, IndexError> { Ok(store.is_run_warning(doc.age.place)?) };
         let asked = |error| ErrorPattern::asked(error).into_iter().map(move |text| (error, text));
         for (error, text) in work.errors.iter().flat_map(asked) {
-            let terms = Terms::of(&warnings, &text, CommonWords::Search)?;
-            let alike = candidates(&warnings, Reach::Best(MOST_BY_WORDS), &terms)?;
-            let numbers: Vec<i64> = alike.into_iter().map(|outline| outline.number).collect();
-            let mut learnings = store.learnings_numbered(&numbers)?;
+            let question = searcher.question(&text, CommonWords::Search)?;
+            let alike = searcher.candidates(&question, Reach::Best(MOST_BY_WORDS), &mut accept)?;
+            let rows: Vec<i64> = alike.into_iter().map(|doc| doc.age.place).collect();
+            let mut learnings = store.learnings_numbered(&rows)?;
             learnings.retain(|learning| error.is_in(learning));
             self.add(learnings);
         }
@@ -201,7 +209,7 @@ impl Found {
         }
     }
 
-    fn add_other_work(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
+    fn add_other_work(&mut self, (index, store): (&Index, &Store), work: &Work<'_>) -> Result<(), IndexError> {
         if !store.has_learnings_of_other_work(work.task_type)? {
             return Ok(());
         }
@@ -215,18 +223,22 @@ impl Found {
                 self.add(learnings);
             }
         }
-        self.add_by_words(store, work)
+        self.add_by_words((index, store), work)
     }
 
-    fn add_by_words(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
-        let other = Texts::of(store, SearchScope::OtherWork(work.task_type))?;
-        let terms = Terms::of(&other, work.text, CommonWords::Ignore)?;
+    fn add_by_words(&mut self, (index, store): (&Index, &Store), work: &Work<'_>) -> Result<(), IndexError> {
+        let few = few(store.few_of_other_work(work.task_type, FEW)?);
+        let searcher = Searcher::new(index, &KINDS, LIMITS)?.among(few.as_ref());
+        let mut accept =
+            |doc: &Doc| -> Result<bool, IndexError> { Ok(store.is_of_other_work(doc.age.place, work.task_type)?) };
+        let question = searcher.question(work.text, CommonWords::Ignore)?;
         let mut fitting: Vec<(f64, i64)> = Vec::new();
         let mut irrelevant: Vec<i64> = Vec::new();
-        for outline in candidates(&other, Reach::Best(MOST_BY_WORDS), &terms)? {
-            match fit_of_text(&terms, &other.totals, &outline) {
-                fit if fit > 0.0 => fitting.push((fit, outline.number)),
-                _ => irrelevant.push(outline.number),
+        for doc in searcher.candidates(&question, Reach::Best(MOST_BY_WORDS), &mut accept)? {
+            let row = doc.age.place;
+            match fit_of_text(&searcher, &question, doc) {
+                fit if fit > 0.0 => fitting.push((fit, row)),
+                _ => irrelevant.push(row),
             }
         }
         fitting.sort_by(|(fit, number), (worse, later)| worse.total_cmp(fit).then(later.cmp(number)));
@@ -248,71 +260,7 @@ impl Found {
     }
 }
 
-/// Which learnings are searched by their texts.
-#[derive(Clone, Copy)]
-enum SearchScope {
-    /// Extracted warnings and conventions of other kinds of work.
-    OtherWork(TaskType),
-    /// All extracted warnings.
-    Warnings,
-}
-
-struct Texts<'s> {
-    rows: Rows<'s>,
-    totals: Totals,
-    scope: SearchScope,
-    few: Option<HashSet<i64>>,
-}
-
-impl<'s> Texts<'s> {
-    fn of(store: &'s Store, scope: SearchScope) -> Result<Self, StoreError> {
-        let rows = Rows::of(store, Searched::Learnings);
-        Ok(Self {
-            totals: rows.totals()?,
-            few: match scope {
-                SearchScope::OtherWork(task_type) => store.few_of_other_work(task_type, FEW)?,
-                SearchScope::Warnings => store.few_warnings(FEW)?,
-            },
-            rows,
-            scope,
-        })
-    }
-}
-
-impl Corpus for Texts<'_> {
-    type Error = StoreError;
-
-    const TIE_BATCH: usize = 32;
-    /// Runs in every iteration, before its agent can start.
-    const MAX_POSTINGS: u64 = 1_000;
-    const MAX_CANDIDATES: usize = MOST_BY_WORDS;
-
-    fn totals(&self) -> Result<Totals, StoreError> {
-        Ok(self.totals)
-    }
-
-    fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
-        self.rows.term(term)
-    }
-
-    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
-        self.rows.with(term, &mut |number| {
-            if self.few.as_ref().is_none_or(|few| few.contains(&number)) {
-                visit(number);
-            }
-        })
-    }
-
-    fn outlines(&self, numbers: &[i64]) -> Result<Vec<DocFeatures>, StoreError> {
-        let texts = match self.scope {
-            SearchScope::OtherWork(task_type) => self.rows.store.texts_of_other_work(numbers, task_type)?,
-            SearchScope::Warnings => self.rows.store.texts_of_warnings(numbers)?,
-        };
-        Ok(outlines_of_texts(&self.rows, texts))
-    }
-
-    fn text(&self, number: i64) -> Result<String, StoreError> {
-        let learning = self.rows.store.learnings_numbered(&[number])?.pop();
-        Ok(learning.map(|learning| learning.content).unwrap_or_default())
-    }
+/// The numbers of the documents of these learnings.
+fn few(rows: Option<HashSet<i64>>) -> Option<HashSet<i64>> {
+    rows.map(|rows| rows.into_iter().map(|row| fact_number(KIND, row)).collect())
 }

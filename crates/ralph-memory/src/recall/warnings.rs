@@ -1,15 +1,14 @@
 //! Finds anti-patterns that warn of an error. Candidates are picked by shared words and support, and only as many are
 //! read as are wanted.
 
-use ralph_model::Learning;
-use ralph_store::{LearningQuery, Store, StoreError};
+use std::collections::HashMap;
 
-use super::Reach;
-use super::candidates::sharing;
-use super::learnings::Learnings;
-use super::numbers::NumberMap;
+use ralph_model::Learning;
+use ralph_search::{CommonWords, Index, IndexError, Limits, Reach, Searcher, row_of_fact};
+use ralph_store::{LearningQuery, Store};
+
+use super::learnings::KINDS;
 use super::patterns::ErrorPattern;
-use super::question::{CommonWords, Terms};
 use super::relevance::Support;
 
 /// How many candidates are read when only the best are wanted: those that share most.
@@ -26,14 +25,14 @@ struct Sharing {
 /// The learnings that match the filter and warn of one of these errors, best supported first; ties go to the newest.
 ///
 /// # Errors
-/// When the database cannot be read.
+/// When the index or the store cannot be read.
 pub fn warnings_of(
-    store: &Store,
+    (index, store): (&Index, &Store),
     errors: &[ErrorPattern],
     wanted: &LearningQuery,
     reach: Reach,
-) -> Result<Vec<Learning>, StoreError> {
-    let mut sharing = sharing_words(store, errors, wanted, reach)?;
+) -> Result<Vec<Learning>, IndexError> {
+    let mut sharing = sharing_words((index, store), errors, wanted, reach)?;
     let most = match reach {
         Reach::Best(most) => {
             sharing.sort_unstable_by(|one, other| other.share.total_cmp(&one.share).then(by_support(one, other)));
@@ -68,19 +67,19 @@ fn by_support(one: &Sharing, other: &Sharing) -> std::cmp::Ordering {
 
 /// The matching learnings that share words with one of the errors, unordered.
 fn sharing_words(
-    store: &Store,
+    (index, store): (&Index, &Store),
     errors: &[ErrorPattern],
     wanted: &LearningQuery,
     reach: Reach,
-) -> Result<Vec<Sharing>, StoreError> {
-    let learnings = Learnings::of(store);
-    let mut shares: NumberMap<i64, f64> = NumberMap::default();
+) -> Result<Vec<Sharing>, IndexError> {
+    let searcher = Searcher::new(index, &KINDS, Limits::FACTS)?;
+    let mut shares: HashMap<i64, f64> = HashMap::new();
     for text in errors.iter().flat_map(ErrorPattern::asked) {
-        let terms = Terms::of(&learnings, &text, CommonWords::Search)?;
-        let shared = sharing(&learnings, reach, &terms)?;
-        let all = shared.values().copied().fold(0.0, f64::max);
+        let question = searcher.question(&text, CommonWords::Search)?;
+        let shared = searcher.sharing(&question, reach)?;
+        let all = shared.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
         for (number, weight) in shared {
-            let share = shares.entry(number).or_default();
+            let share = shares.entry(row_of_fact(number)).or_default();
             *share = share.max(weight / all);
         }
     }
@@ -100,8 +99,9 @@ fn sharing_words(
 #[cfg(test)]
 mod tests {
     use ralph_model::{LearningKind, TaskType};
-    use ralph_store::{LearningFilter, journal_terms};
-    use ralph_testkit::{put_learnings, run_learning};
+    use ralph_search::SearchIndex;
+    use ralph_store::LearningFilter;
+    use ralph_testkit::{extracted_warning, put_learnings, run_learning};
 
     use super::*;
 
@@ -119,11 +119,13 @@ mod tests {
                 .zip(warnings)
                 .map(|(number, (content, confidence))| Learning {
                     confidence: *confidence,
-                    ..run_learning(number, LearningKind::Antipattern, TaskType::BugFix, content)
+                    ..match content.starts_with("Avoid: ") {
+                        true => extracted_warning(number, TaskType::BugFix, content),
+                        false => run_learning(number, LearningKind::Antipattern, TaskType::BugFix, content),
+                    }
                 })
                 .collect();
-            let terms = |learning: &Learning| journal_terms(&learning.content);
-            put_learnings(&database, learnings.iter().map(|learning| (learning, terms(learning))));
+            put_learnings(&database, learnings.iter());
             Self { _folder: folder, store }
         }
 
@@ -136,7 +138,8 @@ mod tests {
                 },
                 ..LearningQuery::default()
             };
-            let found = warnings_of(&self.store, &errors, &wanted, reach).unwrap();
+            let index = SearchIndex::of_facts(&self.store).unwrap();
+            let found = warnings_of((&index, &self.store), &errors, &wanted, reach).unwrap();
             found.into_iter().map(|learning| learning.content).collect()
         }
     }

@@ -23,13 +23,18 @@ fn check(operations: &[Operation]) {
     let files = Files::with_index();
     for (step, operation) in operations.iter().enumerate() {
         operation.apply(&files);
-        let kept = View::of(&files.note_index());
+        let kept = View::of(&files.search_index());
         let made = View::of(&files.new_index());
         let after = || format!("after step {step} of {operations:#?}");
         for (kept, made) in kept.parts().zip(made.parts()) {
             assert_eq!(kept, made, "{}", after());
         }
-        assert_eq!(Counts::of(&files.index()), Counts::from_scratch(&files), "{}", after());
+        assert_eq!(
+            Counts::of(&files.index(), &files),
+            Counts::from_scratch(&files),
+            "{}",
+            after()
+        );
     }
 }
 

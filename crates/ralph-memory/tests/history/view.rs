@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ralph_memory::inject::{Origins, PrimeFormat, PrimeRequest, prime};
-use ralph_memory::note_index::{NoteIndex, Problems};
-use ralph_memory::recall::{self, Answer, KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, recall};
+use ralph_memory::recall::{
+    self, Answer, KnowledgeSearch, Newest, NoteFilter, Question, Reach, Superseded, count_notes, find_note,
+    newest_notes, recall,
+};
 use ralph_model::{Budget, NoteFileKind, NoteKind, NoteOrSign, Tags, Tokens};
 use ralph_notes::Document;
-use ralph_store::index::{Index, TermScope, Totals, terms_of};
+use ralph_search::{DocKind, Index, Problems, SearchIndex, Totals, terms_of};
 
 use super::super::support::Files;
 
@@ -63,7 +65,7 @@ impl View {
         file_kinds.chain(answers).chain(self.primed.iter().cloned())
     }
 
-    pub(crate) fn of(note_index: &NoteIndex) -> Self {
+    pub(crate) fn of(search_index: &SearchIndex) -> Self {
         let tagged = NoteFilter {
             tags: Tags::parse("tag-1, db").unwrap(),
             ..NoteFilter::default()
@@ -83,28 +85,28 @@ impl View {
                         wanted,
                         reach,
                     };
-                    let answer = recall(note_index, &question).unwrap();
+                    let answer = recall(search_index, &question).unwrap();
                     let name = format!("{text} {reach:?} {} {}", file_kinds.len(), wanted.tags);
-                    answers.push((name, found(&answer), answer.fuzzy));
+                    answers.push((name, found(&answer), answer.corrected));
                 }
             }
         }
         Self {
             file_kinds: NOTE_FILE_KINDS
-                .map(|file_kind| NoteFileView::of(note_index, file_kind, &tagged))
+                .map(|file_kind| NoteFileView::of(search_index, file_kind, &tagged))
                 .into_iter()
                 .collect(),
             answers,
             primed: NOTE_FILE_KINDS
                 .iter()
-                .flat_map(|file_kind| primed(note_index, *file_kind, &tagged))
+                .flat_map(|file_kind| primed(search_index, *file_kind, &tagged))
                 .collect(),
         }
     }
 }
 
 impl NoteFileView {
-    fn of(note_index: &NoteIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Self {
+    fn of(search_index: &SearchIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Self {
         let everything = NoteFilter::default();
         let all = Newest {
             file_kind,
@@ -121,19 +123,21 @@ impl NoteFileView {
             ..standing
         };
         let tagged = Newest { wanted: tagged, ..all };
-        let list = |newest: &Newest<'_>| note_index.newest(newest, usize::MAX).unwrap();
+        let list = |newest: &Newest<'_>| newest_notes(search_index, newest, usize::MAX).unwrap();
         let listed = list(&all);
         let selectors = listed.iter().flat_map(|item| [item.id(), short(item.id())]);
         Self {
-            found: selectors.map(|id| note_index.find(file_kind, id).unwrap()).collect(),
+            found: selectors
+                .map(|id| find_note(search_index, file_kind, id).unwrap())
+                .collect(),
             standing: list(&standing),
             fixes: list(&fixes),
             tagged: list(&tagged),
             counts: [all, standing, fixes, tagged]
                 .iter()
-                .map(|newest| note_index.count(newest).unwrap())
+                .map(|newest| count_notes(search_index, newest).unwrap())
                 .collect(),
-            problems: note_index
+            problems: search_index
                 .file_kind(file_kind)
                 .map(|state| state.problems.clone())
                 .unwrap_or_default(),
@@ -155,7 +159,7 @@ fn found(answer: &Answer) -> Vec<Found> {
     .collect()
 }
 
-fn primed(note_index: &NoteIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Vec<String> {
+fn primed(search_index: &SearchIndex, file_kind: NoteFileKind, tagged: &NoteFilter) -> Vec<String> {
     let mut texts = Vec::new();
     for (about, tokens, wanted) in [
         (None, 0, &NoteFilter::default()),
@@ -170,48 +174,40 @@ fn primed(note_index: &NoteIndex, file_kind: NoteFileKind, tagged: &NoteFilter) 
             format: PrimeFormat::Markdown,
             origins: &Origins::default(),
         };
-        texts.push(prime(note_index, &occasion).unwrap().text);
+        texts.push(prime(search_index, &occasion).unwrap().text);
     }
     texts
 }
 
+/// The number of documents and words, and of the documents with each word by its count and by its list.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Counts {
     totals: Totals,
-    terms: BTreeMap<String, u64>,
-    listed: BTreeMap<String, usize>,
+    terms: BTreeMap<String, (u64, u64)>,
 }
 
 impl Counts {
-    /// The counts of an index on disk.
-    pub(crate) fn of(path: &Path) -> Self {
+    /// The counts of an index on disk, for the words of the files.
+    pub(crate) fn of(path: &Path, files: &Files) -> Self {
+        const KINDS: [DocKind; 2] = [DocKind::Memory, DocKind::Guardrail];
         let index = Index::open(path).unwrap();
-        let mut terms = BTreeMap::new();
-        let mut listed = BTreeMap::new();
-        index
-            .all_terms(TermScope::NoteFiles, &mut |known| {
-                terms.insert(known.term.clone(), known.entries);
-                listed.insert(known.term, known.number);
-            })
-            .unwrap();
-        let listed = listed.into_iter().map(|(term, number)| {
-            let mut entries = 0;
-            index.entries_with(number, &mut |_| entries += 1).unwrap();
-            (term, entries)
-        });
+        let counts = |term: &String| {
+            let known = index.term(term, &KINDS).unwrap()?;
+            let mut listed = 0;
+            index.docs_with(&known, &KINDS, &mut |_| listed += 1).unwrap();
+            Some((term.clone(), (known.docs, listed)))
+        };
         Self {
-            totals: index.totals().unwrap(),
-            listed: listed.collect(),
-            terms,
+            totals: index.totals(&KINDS).unwrap(),
+            terms: Self::from_scratch(files).terms.keys().filter_map(counts).collect(),
         }
     }
 
     /// The counts computed from the files.
     pub(crate) fn from_scratch(files: &Files) -> Self {
         let mut counts = Self {
-            totals: Totals { entries: 0, terms: 0 },
+            totals: Totals::default(),
             terms: BTreeMap::new(),
-            listed: BTreeMap::new(),
         };
         for file_kind in NOTE_FILE_KINDS {
             let bytes = std::fs::read(files.path(file_kind)).unwrap_or_default();
@@ -220,13 +216,14 @@ impl Counts {
                 if let Some(note) = item.note() {
                     terms.extend(terms_of(&note.tags.to_string()));
                 }
-                counts.totals.entries += 1;
+                counts.totals.docs += 1;
                 counts.totals.terms += terms.len() as u64;
                 terms.sort();
                 terms.dedup();
                 for term in terms {
-                    *counts.listed.entry(term.clone()).or_default() += 1;
-                    *counts.terms.entry(term).or_default() += 1;
+                    let (count, listed) = counts.terms.entry(term).or_default();
+                    *count += 1;
+                    *listed += 1;
                 }
             }
         }

@@ -11,9 +11,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use ralph_memory::note_index::{NoteIndex, Verified};
 use ralph_memory::recall::{Answer, Found, KnowledgeSearch, NoteFilter, Question, Reach, recall};
 use ralph_model::{NoteFileKind, Tags};
+use ralph_search::{IndexPlace, SearchIndex, Sources};
 use support::Files;
 
 const NOTE_FILE_KINDS: [NoteFileKind; 2] = [NoteFileKind::Memories, NoteFileKind::Guardrails];
@@ -36,10 +36,17 @@ fn put(files: &Files, name: &str, text: impl AsRef<[u8]>) {
 /// The titles in the index on disk, after comparing it with a new index.
 #[track_caller]
 fn titles(files: &Files) -> Vec<String> {
-    let read = |note_index: &NoteIndex| note_index.all_knowledge_metadata();
-    let outlines = NoteIndex::ask_knowledge(&files.place(), &[], read).unwrap();
+    let read = |search_index: &SearchIndex| search_index.all_knowledge();
+    let outlines = SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), read).unwrap();
     if files.index().exists() {
-        assert_eq!(NoteIndex::verify(&files.place()).unwrap(), Verified::Same);
+        // Built again from the files, it is the same.
+        let place = IndexPlace {
+            database: files.folder().join("nowhere/index.db"),
+            may_create: false,
+            ..files.place()
+        };
+        let built = SearchIndex::ask(&place, (&[], Sources::KNOWLEDGE), read).unwrap();
+        assert_eq!(built, outlines);
     }
     outlines
         .iter()
@@ -48,7 +55,12 @@ fn titles(files: &Files) -> Vec<String> {
 }
 
 fn problems(files: &Files) -> Vec<(String, String)> {
-    NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::knowledge_problems).unwrap()
+    SearchIndex::ask(
+        &files.place(),
+        (&[], Sources::KNOWLEDGE),
+        SearchIndex::knowledge_problems,
+    )
+    .unwrap()
 }
 
 fn ask(files: &Files, text: &str, file_kinds: &[NoteFileKind]) -> Answer {
@@ -59,7 +71,10 @@ fn ask(files: &Files, text: &str, file_kinds: &[NoteFileKind]) -> Answer {
         wanted: &NoteFilter::default(),
         reach: Reach::Best(10),
     };
-    NoteIndex::ask_knowledge(&files.place(), file_kinds, |note_index| recall(note_index, &question)).unwrap()
+    SearchIndex::ask(&files.place(), (file_kinds, Sources::KNOWLEDGE), |search_index| {
+        recall(search_index, &question)
+    })
+    .unwrap()
 }
 
 fn ids(answer: &Answer) -> Vec<&str> {
@@ -79,7 +94,7 @@ fn index_follows_the_folder() {
         assert_eq!(titles(&files), ["a.md Aunt, longer", "c.md Bee"]);
         fs::remove_file(folder(&files).join("a.md")).unwrap();
         assert_eq!(titles(&files), ["c.md Bee"]);
-        let outlines = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata);
+        let outlines = SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |index| index.all_knowledge());
         let outline = outlines.unwrap().remove(0);
         assert_eq!(outline.links, ["Ant", "Cow"]);
         assert_eq!(outline.created_at.as_deref(), Some("2026-02-17T12:00:00Z"));
@@ -104,29 +119,6 @@ fn change_with_equal_times_is_detected() {
     assert_eq!(titles(&files), ["a.md Two"]);
 }
 
-/// The combined stamp of all files: while one of the times is racy, it could miss a change.
-#[test]
-fn folder_stamp_requires_trusted_times() {
-    let sum = |files: &Files| {
-        ralph_store::index::Index::open(&files.index())
-            .unwrap()
-            .knowledge_sum()
-            .unwrap()
-    };
-    let young = Files::with_index();
-    put(&young, "a.md", note("One", "x", "b"));
-    assert_eq!(titles(&young), ["a.md One"]);
-    assert_eq!(sum(&young), None);
-    let old = Files::with_index().trusting_times();
-    put(&old, "a.md", note("One", "x", "b"));
-    assert_eq!(titles(&old), ["a.md One"]);
-    let of_one = sum(&old);
-    assert!(of_one.is_some());
-    put(&old, "b.md", note("Two", "x", "b"));
-    assert_eq!(titles(&old), ["a.md One", "b.md Two"]);
-    assert!(sum(&old).is_some_and(|of_two| Some(of_two) != of_one));
-}
-
 #[test]
 fn knowledge_is_only_read_on_request() {
     let files = Files::with_index().trusting_times();
@@ -136,11 +128,11 @@ fn knowledge_is_only_read_on_request() {
     let (folder, away) = (folder(&files), files.folder().join("away"));
     fs::rename(&folder, &away).unwrap();
     symlink(&folder, &folder).unwrap();
-    let nothing = NoteIndex::ask(&files.place(), &NOTE_FILE_KINDS, |note_index| {
-        Ok((note_index.all_knowledge_metadata()?, note_index.knowledge_problems()?))
+    let nothing = SearchIndex::ask(&files.place(), (&NOTE_FILE_KINDS, Sources::NOTES), |search_index| {
+        Ok((search_index.all_knowledge()?, search_index.knowledge_problems()?))
     });
     assert_eq!(nothing.unwrap(), (Vec::new(), Vec::new()));
-    let refused = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata);
+    let refused = SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |index| index.all_knowledge());
     let refused = refused.unwrap_err().to_string();
     assert!(
         refused.contains("knowledge: Too many levels of symbolic links"),
@@ -213,7 +205,8 @@ fn folder_may_be_a_link_but_not_a_file() {
     fs::remove_file(files.folder().join("knowledge")).unwrap();
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
     fs::write(files.folder().join("knowledge"), "").unwrap();
-    let refused = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata).unwrap_err();
+    let refused =
+        SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |index| index.all_knowledge()).unwrap_err();
     assert!(refused.to_string().contains("Not a directory"), "{refused}");
 }
 
@@ -296,8 +289,8 @@ fn knowledge_is_found_together_with_notes() {
             wanted,
             reach: Reach::All,
         };
-        let answer = NoteIndex::ask_knowledge(&files.place(), &NOTE_FILE_KINDS, |note_index| {
-            recall(note_index, &question)
+        let answer = SearchIndex::ask(&files.place(), (&NOTE_FILE_KINDS, Sources::KNOWLEDGE), |search_index| {
+            recall(search_index, &question)
         });
         answer.unwrap().hits.len()
     };
@@ -335,8 +328,8 @@ fn note_scores_do_not_depend_on_knowledge() {
             wanted: &NoteFilter::default(),
             reach: Reach::All,
         };
-        let answer = NoteIndex::ask(&files.place(), &NOTE_FILE_KINDS, |note_index| {
-            recall(note_index, &question)
+        let answer = SearchIndex::ask(&files.place(), (&NOTE_FILE_KINDS, Sources::NOTES), |search_index| {
+            recall(search_index, &question)
         })
         .unwrap();
         answer.hits
@@ -399,7 +392,8 @@ fn only_changed_entries_are_read_again() {
     let all = NOTES * body.len() as u64;
     let ask = || {
         let before = bytes_read();
-        let outlines = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata).unwrap();
+        let outlines =
+            SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |index| index.all_knowledge()).unwrap();
         assert_eq!(outlines.len() as u64, NOTES);
         bytes_read() - before
     };

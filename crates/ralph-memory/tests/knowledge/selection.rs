@@ -26,8 +26,8 @@ fn chosen(notes: &[(&str, &str, &str)], signals: &TaskSignals<'_>) -> Vec<String
 }
 
 fn ranked(files: &Files, signals: &TaskSignals<'_>) -> Vec<String> {
-    let note_index = files.note_index_with_knowledge();
-    let relevant = relevant_knowledge(&note_index, signals).unwrap();
+    let search_index = files.note_index_with_knowledge();
+    let relevant = relevant_knowledge(&search_index, signals).unwrap();
     let total = relevant.total();
     let ranked: Vec<String> = relevant
         .map(|note| note.unwrap())
@@ -238,7 +238,7 @@ fn superseded_entry_is_ignored() {
 fn knowledge_is_empty_without_a_request() {
     let files = Files::new();
     put(&files, "a.md", note("a", "database", ""));
-    assert_eq!(relevant_knowledge(&files.note_index(), &TASK).unwrap().count(), 0);
+    assert_eq!(relevant_knowledge(&files.search_index(), &TASK).unwrap().count(), 0);
 }
 
 proptest! {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{MemoryShare, Prompt, PromptRequest, is_in_prompt};
-use ralph_memory::note_index::NoteIndex;
 use ralph_memory::recall::{KnowledgeSearch, NoteFilter, Question, Reach, recall};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, InjectionReason, Task, Tokens};
+use ralph_search::{SearchIndex, Sources};
 
 use super::support::Files;
 use super::{MEMORIES, between, composed, decisions, project, request, row, task};
@@ -48,11 +48,14 @@ fn relevant_entries_are_found_among_thousands() {
             wanted: &NoteFilter::default(),
             reach: Reach::Best(10),
         };
-        let answer = NoteIndex::ask_knowledge(&files.place(), &[], |note_index| recall(note_index, &question)).unwrap();
+        let answer = SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |search_index| {
+            recall(search_index, &question)
+        })
+        .unwrap();
         let first = answer.hits.first().map(|hit| hit.item.id());
         assert_eq!(first, Some(format!("note-{number}.md").as_str()));
     }
-    let listed = NoteIndex::ask_knowledge(&files.place(), &[], NoteIndex::all_knowledge_metadata).unwrap();
+    let listed = SearchIndex::ask(&files.place(), (&[], Sources::KNOWLEDGE), |index| index.all_knowledge()).unwrap();
     assert_eq!(listed.len(), NOTES);
     let (task, config) = (task(0xabc, "Open the part-1234", ""), Config::default());
     let prompt = composed(&files, &request(&task, &config));

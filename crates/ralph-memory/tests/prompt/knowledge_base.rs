@@ -7,8 +7,9 @@ use ralph_model::{
     ErrorCategory, Facts, FailureReport, InjectionReason, Learning, LearningKind, LearningSource, LearningStatus,
     NewJournalRow, Outcome, ReportOrigin, RunId, Task, TaskId, TaskType, Tokens,
 };
-use ralph_store::{Settlement, Store, journal_terms};
-use ralph_testkit::{journal_row, put_learnings, run_learning};
+use ralph_search::SearchIndex;
+use ralph_store::{Settlement, Store};
+use ralph_testkit::{extracted_warning, journal_row, put_learnings, run_learning};
 
 use crate::support::Files;
 use crate::{composed, moment, project, task};
@@ -49,10 +50,12 @@ impl Taught {
         change: impl FnOnce(&mut Learning),
     ) -> Self {
         self.learnings += 1;
-        let mut learning = run_learning(self.learnings, kind, task_type, content);
+        let mut learning = match content.starts_with("Avoid: ") {
+            true => extracted_warning(self.learnings, task_type, content),
+            false => run_learning(self.learnings, kind, task_type, content),
+        };
         change(&mut learning);
-        let terms = journal_terms(&learning.content);
-        put_learnings(&self.folder.path().join("progress.db"), [(&learning, terms)]);
+        put_learnings(&self.folder.path().join("progress.db"), [&learning]);
         self
     }
 
@@ -74,7 +77,13 @@ impl Taught {
     }
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
+        let materials = Materials::gather(
+            (&SearchIndex::of_facts(&self.store).unwrap(), &self.store),
+            task,
+            Some(&RunId::new(1)),
+            moment(),
+        )
+        .unwrap();
         let request = materials.request(&PromptContext {
             iteration_info: None,
             feature: None,

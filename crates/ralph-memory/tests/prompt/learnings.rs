@@ -9,7 +9,8 @@ use ralph_model::{
     CapturedLearning, EntryKind, ErrorCategory, Injection, InjectionReason, Learning, LearningId, LearningKind,
     LearningSource, NewJournalRow, NewTask, Outcome, RunId, SplitMix64, Task, TaskId, TaskType, Tokens,
 };
-use ralph_store::{Settlement, Store, journal_terms};
+use ralph_search::SearchIndex;
+use ralph_store::{Settlement, Store};
 use ralph_testkit::{journal_row, put_learnings, run_learning};
 
 use crate::support::Files;
@@ -81,8 +82,7 @@ impl Learnings {
             success_rate,
             ..run_learning(self.ids, LearningKind::Strategy, task_type, content)
         };
-        let terms = journal_terms(&learning.content);
-        put_learnings(&self.folder.path().join("progress.db"), [(&learning, terms)]);
+        put_learnings(&self.folder.path().join("progress.db"), [&learning]);
         self
     }
 
@@ -91,7 +91,13 @@ impl Learnings {
     }
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
+        let materials = Materials::gather(
+            (&SearchIndex::of_facts(&self.store).unwrap(), &self.store),
+            task,
+            Some(&RunId::new(1)),
+            moment(),
+        )
+        .unwrap();
         let request = materials.request(&PromptContext {
             iteration_info: None,
             feature: None,

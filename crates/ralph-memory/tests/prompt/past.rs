@@ -7,6 +7,7 @@ use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
 use ralph_memory::recall::{Relevance, RunLearning};
 use ralph_model::config::{Config, Inject};
 use ralph_model::{NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, TaskStatus, Tokens, TrackRecord};
+use ralph_search::SearchIndex;
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
@@ -51,7 +52,13 @@ impl Past {
     }
 
     fn prompt(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
+        let materials = Materials::gather(
+            (&SearchIndex::of_facts(&self.store).unwrap(), &self.store),
+            task,
+            Some(&RunId::new(1)),
+            moment(),
+        )
+        .unwrap();
         let config = Config::default();
         let request = materials.request(&PromptContext {
             iteration_info: None,
@@ -162,7 +169,13 @@ fn attempt_number_continues_after_a_reset() {
         let claimed = u32::from(status == TaskStatus::InProgress);
         (task.status, task.retries_used) = (status, retries_used);
         task.attempts = u32::try_from(outcomes.len()).unwrap() + claimed;
-        let materials = Materials::gather(&past.store, task, Some(&RunId::new(1)), moment()).unwrap();
+        let materials = Materials::gather(
+            (&SearchIndex::of_facts(&past.store).unwrap(), &past.store),
+            task,
+            Some(&RunId::new(1)),
+            moment(),
+        )
+        .unwrap();
         assert_eq!(materials.attempt(&Config::default()).to_string(), expected);
     };
     check(&[Failed], (TaskStatus::InProgress, 1), "2 of 4");

@@ -359,7 +359,7 @@ fn notes_over_the_budget() {
     ## Decisions
 
     ### mem-1737309003-0009
-    > decision 3: dates are parsed with care, said at some length
+    > decision 3: dates are parsed with zone, said at some length
     <!-- tags:  | created: 2025-01-04 | by: human -->
 
     ### mem-1737309039-0009
@@ -373,7 +373,7 @@ fn notes_over_the_budget() {
     ## Fixes
 
     ### mem-1737305003-0005
-    > fix 3: dates are parsed with care, said at some length
+    > fix 3: dates are parsed with test, said at some length
     <!-- tags:  | created: 2025-01-04 | by: human -->
 
     ### mem-1737305059-0005
@@ -383,7 +383,7 @@ fn notes_over_the_budget() {
     ## Context
 
     ### mem-1737307003-0007
-    > context 3: dates are parsed with care, said at some length
+    > context 3: dates are parsed with loop, said at some length
     <!-- tags:  | created: 2025-01-04 | by: human -->
 
     ### mem-1737307059-0007

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{LogPlace, NoteRepository, ProjectEnv};
-use ralph_memory::note_index::{NoteIndex, NoteIndexHome, NoteIndexPlace};
 use ralph_model::{Clock, NoteFileKind};
-use ralph_notes::Patience;
+use ralph_notes::{Boundary, Patience};
+use ralph_search::{IndexPlace, SearchIndex, Sources};
 use ralph_store::{DatabasePlace, NoteFile};
 
 /// A fixed clock.
@@ -23,14 +23,17 @@ impl Clock for Fixed {
 /// Note files in a temporary folder, which is deleted on drop.
 pub(crate) struct Files {
     folder: tempfile::TempDir,
+    boundary: Boundary,
     clock: Fixed,
 }
 
 impl Files {
     /// No files, and an index in memory.
     pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
         Self {
-            folder: tempfile::tempdir().unwrap(),
+            boundary: Boundary::new(folder.path(), &[]),
+            folder,
             // Long after all files are written, so that their times can be trusted.
             clock: Fixed("2100-01-01T00:00:00Z".parse().unwrap()),
         }
@@ -70,8 +73,8 @@ impl Files {
                     path: file_kind.file_name().to_owned(),
                 },
             },
-            note_index: self.place(),
-            project_env: self,
+            index: self.place(),
+            project_env: ProjectEnv::default(),
             clock: &self.clock,
             patience: Patience {
                 notice_after: Duration::from_secs(60),
@@ -82,13 +85,13 @@ impl Files {
     }
 
     /// A new index in memory, built from the current files.
-    pub(crate) fn new_index(&self) -> NoteIndex {
-        let place = NoteIndexPlace {
+    pub(crate) fn new_index(&self) -> SearchIndex {
+        let place = IndexPlace {
             database: self.folder.path().join("nowhere/index.db"),
-            home: &Nowhere,
+            may_create: false,
             ..self.place()
         };
-        NoteIndex::open(&place).unwrap()
+        SearchIndex::open(&place, Sources::NOTES).unwrap()
     }
 
     pub(crate) fn path(&self, file_kind: NoteFileKind) -> PathBuf {
@@ -105,25 +108,26 @@ impl Files {
         self.folder.path()
     }
 
-    pub(crate) fn place(&self) -> NoteIndexPlace<'_> {
-        NoteIndexPlace {
+    pub(crate) fn place(&self) -> IndexPlace<'_> {
+        IndexPlace {
             database: self.index(),
             file_kinds: [NoteFileKind::Memories, NoteFileKind::Guardrails]
                 .map(|file_kind| (file_kind, self.path(file_kind)))
                 .to_vec(),
             knowledge: self.folder.path().join("knowledge"),
-            home: self,
+            may_create: self.folder.path().join("ralph").is_dir(),
+            boundary: &self.boundary,
             file_clock: &self.clock,
         }
     }
 
-    pub(crate) fn note_index(&self) -> NoteIndex {
-        NoteIndex::open(&self.place()).unwrap()
+    pub(crate) fn search_index(&self) -> SearchIndex {
+        SearchIndex::open(&self.place(), Sources::NOTES).unwrap()
     }
 
     /// The same with knowledge entries.
-    pub(crate) fn note_index_with_knowledge(&self) -> NoteIndex {
-        NoteIndex::open_with_knowledge(&self.place()).unwrap()
+    pub(crate) fn note_index_with_knowledge(&self) -> SearchIndex {
+        SearchIndex::open(&self.place(), Sources::KNOWLEDGE).unwrap()
     }
 
     /// Writes a knowledge file.
@@ -133,22 +137,5 @@ impl Files {
         #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
         std::fs::write(folder.join(name), bytes).unwrap();
         self
-    }
-}
-
-impl NoteIndexHome for Files {
-    fn prepare_index(&self) -> bool {
-        self.folder.path().join("ralph").is_dir()
-    }
-}
-
-impl ProjectEnv for Files {}
-
-/// A project that must not have an index.
-struct Nowhere;
-
-impl NoteIndexHome for Nowhere {
-    fn prepare_index(&self) -> bool {
-        false
     }
 }

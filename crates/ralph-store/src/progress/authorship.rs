@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, RunId};
 use rusqlite::{Connection, Row, params};
+use serde::{Serialize, Serializer};
 
 use super::Store;
 use super::claims::RunProcess;
@@ -27,18 +28,24 @@ pub struct LoggedChange {
 }
 
 /// A note that an agent stored or changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentNote {
     /// The id, or the file name of a knowledge entry.
     pub id: String,
     /// The last action.
+    #[serde(serialize_with = "serialize_action")]
     pub action: NoteAction,
     /// Agent, or unknown if its file was edited directly.
     pub author: AuthorKind,
     /// The iteration, if known.
     pub iteration: Option<u32>,
     /// The note's text, or its last text.
+    #[serde(skip)]
     pub text: String,
+}
+
+fn serialize_action<S: Serializer>(action: &NoteAction, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(action.word())
 }
 
 impl AgentNote {
@@ -129,13 +136,9 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn author_of_found(
-        &self,
-        worktree: &str,
-        is_alive: &dyn Fn(&RunProcess) -> bool,
-    ) -> Result<Author, StoreError> {
+    pub fn author_of_found(&self, worktree: &str) -> Result<Author, StoreError> {
         let open = self.open_iterations()?.into_iter();
-        let mut here = open.filter(|open| open.worktree == worktree && is_alive(&open.process));
+        let mut here = open.filter(|open| open.worktree == worktree && open.process.is_alive() != Some(false));
         let found = here.find_map(|open| Some((open.run, open.iteration?)));
         Ok(found.map_or(Author::UNKNOWN, |(run, iteration)| {
             Author::in_iteration(AuthorKind::Unknown, run, iteration)

@@ -144,6 +144,12 @@ pub struct RunProcess {
 }
 
 impl RunProcess {
+    /// `None` for a process of another host or PID namespace, whose pid means nothing here.
+    #[must_use]
+    pub fn is_alive(&self) -> Option<bool> {
+        (self.host == ralph_process::host()).then(|| ralph_process::is_alive(self.pid, self.started))
+    }
+
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             host: row.get("host")?,

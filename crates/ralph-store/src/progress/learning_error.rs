@@ -36,11 +36,6 @@ pub enum LearningError {
         is: LearningKind,
         wanted: LearningKind,
     },
-    /// The figures in the text of an estimate are unreadable, or differ from the ones at its end.
-    #[error(
-        "{id} is an estimate whose figures cannot be read: end the text as in \": {figures}\", without other figures in it"
-    )]
-    UnreadFigures { id: LearningId, figures: String },
     #[error("{id} is of kind {kind} and has no figures to change")]
     NoFigures { id: LearningId, kind: LearningKind },
     #[error("{id} cannot conflict with itself")]

@@ -1,12 +1,11 @@
 //! Queries for a few of many learnings: filters are applied before a row is read whole.
 
 use ralph_model::{LearningKind, TaskType};
-use rusqlite::{OptionalExtension, ToSql};
+use rusqlite::ToSql;
 
 use super::Store;
 use super::columns::{parsed, to_json};
 use super::learning_lists::LearningFilter;
-use super::learning_search::{LearningDoc, read_doc};
 use crate::StoreError;
 
 /// Filter for learnings that are active or proposed.
@@ -63,32 +62,16 @@ impl Store {
         self.sql(walked)
     }
 
-    /// Returns the features of those of the given learnings that match, in the order of `numbers`.
+    /// Whether a learning matches.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn matching_learning_docs(
-        &self,
-        numbers: &[i64],
-        query: &LearningQuery,
-    ) -> Result<Vec<LearningDoc>, StoreError> {
-        let docs = (|| {
-            let asked = QueryCondition::of(query)?;
-            // One transaction, since each query would take the database lock separately.
-            let moment = self.begin_read()?;
-            let mut statement = moment.prepare_cached(&format!(
-                "SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = :number AND {}",
-                asked.condition
-            ))?;
-            let mut docs = Vec::new();
-            for number in numbers {
-                let mut parameters = asked.parameters();
-                parameters.push((":number", number));
-                docs.extend(statement.query_row(parameters.as_slice(), read_doc).optional()?);
-            }
-            Ok(docs)
-        })();
-        self.sql(docs)
+    pub fn matches_query(&self, number: i64, query: &LearningQuery) -> Result<bool, StoreError> {
+        let asked = self.sql(QueryCondition::of(query))?;
+        let question = format!("SELECT 1 FROM learnings WHERE seq = :number AND {}", asked.condition);
+        let mut parameters = asked.parameters();
+        parameters.push((":number", &number));
+        self.learning_exists(&question, parameters.as_slice())
     }
 }
 

@@ -5,7 +5,6 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::Store;
 use super::columns::{count_at, from_json, time_at, time_in, word_at, word_in};
-use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
 impl Store {
@@ -37,11 +36,6 @@ impl Store {
 fn facts(row: &Row<'_>) -> rusqlite::Result<Option<Facts>> {
     let json: Option<String> = row.get("facts")?;
     Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
-}
-
-/// The terms of its text, separated by spaces.
-pub(super) fn read_text(row: &Row<'_>) -> rusqlite::Result<String> {
-    Ok(text_and_tags(row.get_ref("terms")?.as_str()?).0.to_owned())
 }
 
 pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {

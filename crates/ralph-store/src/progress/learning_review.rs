@@ -29,8 +29,8 @@ impl Store {
     /// Judges a learning as the user has seen it. If its text or status has changed since, nothing is decided.
     ///
     /// # Errors
-    /// When it is missing, another learning has the new words, an empty one would be promoted, the figures
-    /// of an estimate cannot be read, or the database cannot be written.
+    /// When it is missing, another learning has the new words, an empty one would be promoted, or the
+    /// database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -46,7 +46,7 @@ impl Store {
                 Verdict::Promote => (current, (LearningStatus::Promoted, None)),
                 Verdict::Reject(reason) => (current, (LearningStatus::Rejected, Some(reason))),
                 Verdict::Reword(words, features) => {
-                    let reworded = reworded(&current, words)?;
+                    let reworded = reworded(&current, words);
                     change_words(transaction, &current, &reworded, features, now)?;
                     (reworded, (LearningStatus::Promoted, None))
                 }

@@ -42,6 +42,7 @@ mod tests {
         let antipattern = Facts::Antipattern {
             occurrences: 9,
             impact: "high".to_owned(),
+            error: None,
         };
         for (facts, confidence, expected) in [
             (Some(&strategy), 0.9, 0.9),

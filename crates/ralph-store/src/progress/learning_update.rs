@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, TextFeatures, read_estimate,
-    serialize_timestamp, with_figures,
+    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, TextFeatures, serialize_timestamp,
+    with_figures,
 };
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
@@ -23,7 +23,7 @@ const BEFORE_EVERYTHING: i64 = -1;
 /// Changes of a learning; unset fields stay.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningUpdate {
-    /// The text; that of an estimate includes its figures, which are parsed from it.
+    /// The text; that of an estimate is without its figures.
     pub content: Option<String>,
     /// Those of the new content.
     pub features: TextFeatures,
@@ -54,7 +54,7 @@ pub struct LearningVersion {
 impl LearningUpdate {
     fn of(&self, old: &Learning) -> Result<Learning, LearningError> {
         let mut new = match &self.content {
-            Some(words) => reworded(old, words)?,
+            Some(words) => reworded(old, words),
             None => old.clone(),
         };
         if self.figures != EstimateFigures::default() {
@@ -92,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// When the learning is missing, another learning has the new words, its facts belong to another kind,
-    /// the figures of an estimate cannot be read, or the database cannot be written.
+    /// or the database cannot be written.
     pub fn update_learning(
         &mut self,
         id: &LearningId,
@@ -129,19 +129,12 @@ impl Store {
     }
 }
 
-/// Replaces the text. That of an estimate has its figures, or none.
-pub(super) fn reworded(old: &Learning, words: &str) -> Result<Learning, LearningError> {
-    let mut new = old.clone();
-    match old.facts.as_ref().and_then(|facts| Some((facts, facts.figures()?))) {
-        Some((facts, figures)) => {
-            let id = old.id.clone();
-            let read = read_estimate(words, (&old.content, facts));
-            let (content, facts) = read.ok_or(LearningError::UnreadFigures { id, figures })?;
-            (new.content, new.facts) = (content, Some(facts));
-        }
-        None => words.clone_into(&mut new.content),
+/// Replaces the text.
+pub(super) fn reworded(old: &Learning, words: &str) -> Learning {
+    Learning {
+        content: words.to_owned(),
+        ..old.clone()
     }
-    Ok(new)
 }
 
 /// Stores the new version, with the features of its text if that is new, and keeps the old one. No other learning may

@@ -11,8 +11,8 @@ use rusqlite::{Transaction, params};
 use super::columns::{moment, to_json};
 use super::learning_changes::fetch;
 use super::learning_strength::FIRST_CONFIDENCE;
+use super::normalized;
 use super::same_learning::{self, Likeness};
-use super::{learning_terms, normalized, tag_terms};
 
 /// Maximum number of tags. Reports and merges add tags, and a learning with every tag would match every task.
 const MOST_TAGS: usize = 40;
@@ -198,9 +198,9 @@ pub(super) fn save(
             "INSERT INTO learnings (id, kind, category, task_type, content, tags, confidence, success_rate,
                  first_success_rate, use_count, first_use_count, successes, source, source_loops, task, journal, status,
                  reason, superseded_by, examples, facts, foreign_id, last_used_at, created_at, updated_at, normalized,
-                 features, terms, tag_terms)
+                 features)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                 ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+                 ?23, ?24, ?25, ?26, ?27)
              ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, category = excluded.category,
                  task_type = excluded.task_type, content = excluded.content, tags = excluded.tags,
                  confidence = excluded.confidence, success_rate = excluded.success_rate,
@@ -210,8 +210,7 @@ pub(super) fn save(
                  superseded_by = excluded.superseded_by, examples = excluded.examples, facts = excluded.facts,
                  foreign_id = excluded.foreign_id, last_used_at = excluded.last_used_at,
                  updated_at = excluded.updated_at, normalized = excluded.normalized,
-                 features = coalesce(excluded.features, features), terms = excluded.terms,
-                 tag_terms = excluded.tag_terms,
+                 features = coalesce(excluded.features, features),
                  pruned_from = CASE WHEN excluded.status = 'pruned' THEN pruned_from END",
         )?
         .execute(params![
@@ -242,17 +241,8 @@ pub(super) fn save(
             moment(learning.updated_at),
             normalized(&learning.content),
             features.map(TextFeatures::to_bytes),
-            terms(learning),
-            to_json(&tag_terms(&learning.tags))?,
         ])?;
     features.map_or(Ok(()), |features| save_prefixes(transaction, &learning.id, features))
-}
-
-/// The words that find a learning, including those of learnings merged into it.
-fn terms(learning: &Learning) -> String {
-    let texts = std::iter::once(&learning.content).chain(&learning.examples);
-    let texts: Vec<&str> = texts.map(String::as_str).collect();
-    learning_terms(&texts.join("\n"), &learning.tags)
 }
 
 fn save_prefixes(transaction: &Transaction<'_>, id: &LearningId, features: &TextFeatures) -> rusqlite::Result<()> {

@@ -7,9 +7,8 @@ use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningSt
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
-use super::columns::{count_at, from_json, moment, word_at, word_in};
+use super::columns::{from_json, moment, word_at, word_in};
 use super::learning_reading::read_learning;
-use super::learning_terms::words_beside;
 use super::learning_warnings::take_warnings;
 use super::learning_writer::{save, unite, unite_tags};
 use crate::StoreError;
@@ -44,11 +43,9 @@ pub struct MergeCandidate {
     /// The task in which it was first learned.
     pub task: Option<TaskId>,
     pub tags: Vec<String>,
-    /// Stems of its text and of the learnings merged into it, without those of its tags, separated by spaces.
-    pub words: String,
     pub content: String,
-    /// Number of learnings that were merged into it.
-    pub examples: u32,
+    /// The texts of the learnings that were merged into it.
+    pub examples: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +115,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn merge_candidates(&self, most: u32) -> Result<Vec<MergeCandidate>, StoreError> {
         let sql = format!(
-            "SELECT id, kind, category, status, source, task, tags, terms, content, json_array_length(examples) AS examples
+            "SELECT id, kind, category, status, source, task, tags, content, examples
              FROM learnings WHERE {MERGEABLE}
              ORDER BY created_at DESC, seq DESC LIMIT ?1"
         );
@@ -176,7 +173,6 @@ impl Store {
 }
 
 fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
-    let tags: Vec<String> = from_json(&row.get::<_, String>("tags")?, "tags")?;
     Ok(MergeCandidate {
         id: word_at(row, "id", LearningId::parse)?,
         kind: word_at(row, "kind", LearningKind::parse)?,
@@ -184,10 +180,9 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
         status: word_at(row, "status", LearningStatus::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,
         task: word_in(row, "task", TaskId::parse)?,
-        words: words_beside(&row.get::<_, String>("terms")?, &tags),
-        tags,
+        tags: from_json(&row.get::<_, String>("tags")?, "tags")?,
         content: row.get("content")?,
-        examples: count_at(row, "examples")?,
+        examples: from_json(&row.get::<_, String>("examples")?, "examples")?,
     })
 }
 

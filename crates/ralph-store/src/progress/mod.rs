@@ -12,6 +12,7 @@ mod denials;
 mod dependency_cycles;
 mod evidence_changes;
 mod extracted_learnings;
+mod fact_changes;
 mod feature_error;
 mod features;
 mod foreign_learnings;
@@ -21,8 +22,6 @@ mod id_prefix;
 mod import;
 mod iterations;
 mod journal;
-mod journal_search;
-mod journal_terms;
 mod knowledge_log;
 mod learning;
 mod learning_changes;
@@ -38,7 +37,6 @@ mod learning_review;
 mod learning_search;
 mod learning_stats;
 mod learning_strength;
-mod learning_terms;
 mod learning_update;
 mod learning_validate;
 mod learning_verify;
@@ -69,10 +67,8 @@ mod task_proposals;
 mod task_reading;
 mod task_rows;
 mod task_steps;
-mod task_type;
 mod tasks;
 mod transitions;
-mod word_search;
 
 use std::path::{Path, PathBuf};
 
@@ -90,6 +86,7 @@ pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, ScopeCount
 pub use deleted_tasks::DeletedTask;
 pub use evidence_changes::EvidenceChange;
 pub use extracted_learnings::Taught;
+pub use fact_changes::{ChangedFact, FactKind, Revision, SearchText};
 pub use feature_error::FeatureError;
 pub use features::{DeletedFeature, TasksOfFeature};
 pub use foreign_learnings::{ForeignLearning, ForeignLearningStatus, ImportOutcome, ImportedLearning};
@@ -98,8 +95,6 @@ pub use health::{Health, RecordCounts};
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
-pub use journal_search::JournalDoc;
-pub use journal_terms::{encode_term, journal_terms};
 pub use knowledge_log::{KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion};
 pub use learning::normalized;
 pub use learning_changes::{JudgedLearnings, Judgement};
@@ -110,9 +105,7 @@ pub use learning_prune::PruneFilter;
 pub use learning_query::{LearningQuery, LearningStrength};
 pub use learning_removal::{Cleared, Clearing, DeletedLearnings};
 pub use learning_review::{Judged, Verdict};
-pub use learning_search::LearningDoc;
 pub use learning_stats::LearningStats;
-pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use learning_update::{LearningUpdate, LearningVersion};
 pub use learning_verify::LearningFault;
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
@@ -129,7 +122,7 @@ pub use rollback::{
     TaskCommit, TaskStep,
 };
 pub use run_learnings::RunLearnings;
-pub use runs::{NewRun, OpenRun, Run};
+pub use runs::{NewRun, OpenRun, RecordedEnd, Run};
 pub use scratchpad_log::ScratchpadChange;
 pub use settle::{Settled, Settlement, TaskChange};
 pub use stats::{
@@ -137,13 +130,11 @@ pub use stats::{
 };
 pub use takeover::{
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask,
-    ImportedFeature, ImportedHistory, Remark, Tally,
+    ImportedFeature, ImportedHistory, Remark, Tally, TaskTypeOf,
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
-pub use task_type::task_type_of;
 pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
-pub use word_search::Searched;
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

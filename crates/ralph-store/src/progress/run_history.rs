@@ -10,7 +10,6 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, number_at, word_at, word_in};
-use super::settle::quoted_text;
 use crate::StoreError;
 
 impl Store {
@@ -51,7 +50,7 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
         .optional()?;
     let mut iterations: Vec<PastIteration> = connection
         .prepare_cached(
-            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, evidence, unverified,
+            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, quoted, changed_nothing, evidence, unverified,
                     duration_ms, notes, files_modified, why_failed, error_output, category, origin, signature
              FROM journal LEFT JOIN failure_reports ON failure_reports.journal = journal.id
              WHERE run_id = ?1 ORDER BY iteration",
@@ -128,7 +127,7 @@ fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
     let category = word_at(row, "category", ErrorCategory::parse)?;
     let text = match (origin, printed) {
         (ReportOrigin::Ralph, Some(printed)) => printed,
-        (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => match own_reason(row, &why)? {
+        (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => match own_reason(row)? {
             Some(reason) => reason,
             // An agent that ended without a report leaves nothing to learn from.
             None => return Ok(None),
@@ -137,12 +136,16 @@ fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
         (_, None) => why,
     };
     let signature = word_in(row, "signature", Signature::parse)?;
-    Ok(Some(PastError { text, signature }))
+    Ok(Some(PastError {
+        text,
+        category: Some(category),
+        signature,
+    }))
 }
 
-/// The agent's own reason for giving up, without ralph's sentence around it.
-fn own_reason(row: &Row<'_>, why: &str) -> rusqlite::Result<Option<String>> {
+/// The agent's own reason for giving up.
+fn own_reason(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     let stop = word_at(row, "stop_reason", StopReason::parse)?;
-    let reason = quoted_text(why).trim();
-    Ok((stop == StopReason::TaskFailed && !reason.is_empty()).then(|| reason.to_owned()))
+    let reason: String = row.get("quoted")?;
+    Ok((stop == StopReason::TaskFailed && !reason.trim().is_empty()).then_some(reason))
 }

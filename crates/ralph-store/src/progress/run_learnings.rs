@@ -7,7 +7,7 @@ use ralph_model::{EligibilityRule, Learning, LearningKind, Signature, TaskType};
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
-use super::learning_reading::{read_learning, read_text};
+use super::learning_reading::read_learning;
 use crate::StoreError;
 
 /// Maximum number of ineligible learnings to return.
@@ -175,47 +175,25 @@ impl Store {
         Ok(Some(self.sql(found)?).filter(|found| found.len() <= most))
     }
 
-    /// Returns the terms of those of the given learnings that are warnings or conventions from runs for other task
-    /// types, separated by spaces.
+    /// Whether a learning is a warning or convention from runs for another task type.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn texts_of_other_work(&self, numbers: &[i64], task_type: TaskType) -> Result<Vec<(i64, String)>, StoreError> {
+    pub fn is_of_other_work(&self, number: i64, task_type: TaskType) -> Result<bool, StoreError> {
         let question = known!(
-            "SELECT terms, id FROM learnings WHERE",
+            "SELECT 1 FROM learnings WHERE",
             "AND seq = ?1 AND task_type IS NOT ?2 AND kind IN ('antipattern', 'convention')"
         );
-        self.texts_of(question, numbers, Some(task_type))
+        self.learning_exists(question, params![number, task_type.word()])
     }
 
-    /// Like [`texts_of_other_work`](Self::texts_of_other_work), for warnings of every task type.
+    /// Whether a learning is a warning from runs.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn texts_of_warnings(&self, numbers: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let question = known!(
-            "SELECT terms, id FROM learnings WHERE",
-            "AND seq = ?1 AND kind = 'antipattern' AND ?2 IS NULL"
-        );
-        self.texts_of(question, numbers, None)
-    }
-
-    fn texts_of(
-        &self,
-        question: &str,
-        numbers: &[i64],
-        task_type: Option<TaskType>,
-    ) -> Result<Vec<(i64, String)>, StoreError> {
-        let moment = self.sql(self.begin_read())?;
-        let texts = moment.prepare_cached(question).and_then(|mut statement| {
-            let mut texts = Vec::new();
-            for number in numbers {
-                let found = statement.query_row(params![number, task_type.map(TaskType::word)], read_text);
-                texts.extend(found.optional()?.map(|text| (*number, text)));
-            }
-            Ok(texts)
-        });
-        self.sql(texts)
+    pub fn is_run_warning(&self, number: i64) -> Result<bool, StoreError> {
+        let question = known!("SELECT 1 FROM learnings WHERE", "AND seq = ?1 AND kind = 'antipattern'");
+        self.learning_exists(question, [number])
     }
 
     /// Returns up to `most` learnings from runs that warn of a failure, newest first.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::RunId;
+use ralph_model::{EndKind, RunId};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::Store;
@@ -36,10 +36,17 @@ pub struct Run {
     pub heartbeat: Timestamp,
     /// The question at its terminal that it waits for, if any. A killed run no longer asks, whatever is stored here.
     pub asks: Option<String>,
-    /// When and how it ended, as a sentence; none while it is running or if it was killed.
-    pub ended: Option<(Timestamp, String)>,
-    /// Its exit code; none while it is running or if it was killed.
-    pub end_code: Option<u8>,
+    /// None while it is running.
+    pub ended: Option<RecordedEnd>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedEnd {
+    pub at: Timestamp,
+    pub kind: EndKind,
+    /// The end as a sentence, for people.
+    pub sentence: String,
 }
 
 /// A run without a recorded end.
@@ -157,14 +164,21 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn end_run(&mut self, run: &RunId, reason: &str, code: u8, now: Timestamp) -> Result<(), StoreError> {
+    pub fn end_run(
+        &mut self,
+        run: &RunId,
+        (kind, code): (EndKind, u8),
+        sentence: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.write(|transaction| {
             transaction
                 .prepare_cached(
-                    "UPDATE runs SET ended_at = ?2, end_reason = ?3, end_code = ?4, heartbeat = ?2, asks = NULL
+                    "UPDATE runs SET ended_at = ?2, end_kind = ?3, end_reason = ?4, end_code = ?5, heartbeat = ?2,
+                                     asks = NULL
                      WHERE id = ?1",
                 )?
-                .execute(params![run.as_str(), moment(now), reason, code])
+                .execute(params![run.as_str(), moment(now), kind.word(), sentence, code])
                 .map(drop)
         })
     }
@@ -196,7 +210,8 @@ impl Store {
             for run in dead {
                 transaction
                     .prepare_cached(
-                        "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.', asks = NULL
+                        "UPDATE runs SET ended_at = heartbeat, end_kind = 'killed', end_reason = 'It was killed.',
+                                         asks = NULL
                          WHERE id = ?1",
                     )?
                     .execute([run.begun.id.as_str()])?;
@@ -292,7 +307,11 @@ pub(super) fn one_row(rows: usize, what: impl FnOnce() -> String) -> rusqlite::R
 
 pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
     let ended = match time_in(row, "ended_at")? {
-        Some(at) => Some((at, row.get::<_, Option<String>>("end_reason")?.unwrap_or_default())),
+        Some(at) => Some(RecordedEnd {
+            at,
+            kind: word_at(row, "end_kind", EndKind::parse)?,
+            sentence: row.get("end_reason")?,
+        }),
         None => None,
     };
     Ok(Run {
@@ -309,6 +328,5 @@ pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
         heartbeat: time_at(row, "heartbeat")?,
         asks: row.get("asks")?,
         ended,
-        end_code: row.get("end_code")?,
     })
 }

@@ -22,7 +22,7 @@ use super::runs::set_baseline;
 use crate::StoreError;
 
 pub(super) use feedback::IS_COUNTED;
-pub(super) use journal::{put as put_journal_row, quoted_text};
+pub(super) use journal::put as put_journal_row;
 pub(super) use task::{release, to_review};
 
 /// How a settlement changes the task.
@@ -62,6 +62,8 @@ pub struct Settlement {
     pub evidence_changes: Vec<EvidenceChange>,
     /// A person's guidance on stopping the turn.
     pub guidance: Option<String>,
+    /// The words of an agent or a program that the entry's reason quotes.
+    pub quoted: String,
     /// How it failed.
     pub report: Option<FailureReport>,
     /// Equal for failures that are the same.
@@ -98,6 +100,7 @@ impl Settlement {
             task: TaskChange::Again,
             evidence_changes: Vec::new(),
             guidance: None,
+            quoted: String::new(),
             report: None,
             signature: None,
             suggestion: None,

@@ -2,9 +2,9 @@
 
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedLearning, Complexity, ErrorCategory, Evidence, ExtractedLearning, Extraction, Facts, FailureReport,
-    Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError,
-    ReportOrigin, RunId, Signature, StopReason, TaskType, TextFeatures, estimate_of,
+    CapturedLearning, Complexity, EndKind, ErrorCategory, Evidence, ExtractedLearning, Extraction, Facts,
+    FailureReport, Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd,
+    PastError, ReportOrigin, RunId, Signature, StopReason, TaskType, TextFeatures, estimate_of,
 };
 use ralph_store::{Judgement, LearningUpdate, NewRun, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
@@ -33,6 +33,7 @@ fn antipattern(content: &str, occurrences: u32) -> ExtractedLearning {
     let facts = Facts::Antipattern {
         occurrences,
         impact: Facts::impact_of(occurrences).to_owned(),
+        error: None,
     };
     ExtractedLearning {
         kind: LearningKind::Antipattern,
@@ -375,6 +376,44 @@ fn run_history_includes_learnings_and_notes() {
     );
 }
 
+/// A failed iteration; of the sixth the agent says why.
+fn failure(
+    run: &RunId,
+    iteration: u32,
+    outcome: Outcome,
+    (origin, category, error_output): (ReportOrigin, ErrorCategory, Option<&str>),
+) -> Settlement {
+    let report = FailureReport {
+        what_tried: "This.".to_owned(),
+        why_failed: "It broke.".to_owned(),
+        category,
+        relevant_files: Vec::new(),
+        error_output: error_output.map(str::to_owned),
+        origin,
+        gate: None,
+    };
+    Settlement {
+        report: Some(report),
+        quoted: if iteration == 6 {
+            "the page is still wrong".to_owned()
+        } else {
+            String::new()
+        },
+        signature: Some(Signature::new(u64::from(iteration))),
+        ..Settlement::new(
+            NewJournalRow {
+                stop: if iteration == 6 {
+                    StopReason::TaskFailed
+                } else {
+                    StopReason::NoSigil
+                },
+                ..row(run, iteration, outcome)
+            },
+            0,
+        )
+    }
+}
+
 #[test]
 fn run_history_includes_errors() {
     let mut bench = Bench::new();
@@ -393,41 +432,16 @@ fn run_history_includes_errors() {
         (4, Outcome::Failed, ralph, ErrorCategory::Timeout, None),
         (6, Outcome::Failed, ralph, ErrorCategory::Unknown, None),
     ] {
-        let report = FailureReport {
-            what_tried: "This.".to_owned(),
-            why_failed: match iteration {
-                6 => "The agent said that it cannot be done: the page is still wrong".to_owned(),
-                _ => "It broke.".to_owned(),
-            },
-            category,
-            relevant_files: Vec::new(),
-            error_output: error_output.map(str::to_owned),
-            origin,
-            gate: None,
-        };
-        let failed = Settlement {
-            report: Some(report),
-            signature: Some(Signature::new(u64::from(iteration))),
-            ..Settlement::new(
-                NewJournalRow {
-                    stop: if iteration == 6 {
-                        StopReason::TaskFailed
-                    } else {
-                        StopReason::NoSigil
-                    },
-                    ..row(&run, iteration, outcome)
-                },
-                0,
-            )
-        };
+        let failed = failure(&run, iteration, outcome, (origin, category, error_output));
         bench.store.settle(&failed).unwrap();
     }
     let interrupted = Settlement::new(row(&run, 5, Outcome::Interrupted), 0);
     bench.store.settle(&interrupted).unwrap();
     let history = bench.store.run_history(&run).unwrap();
-    let error = |text: &str, signature: u64| {
+    let error = |category, text: &str, signature: u64| {
         vec![PastError {
             text: text.to_owned(),
+            category: Some(category),
             signature: Some(Signature::new(signature)),
         }]
     };
@@ -439,13 +453,19 @@ fn run_history_includes_errors() {
     assert_eq!(
         read,
         [
-            (PastEnd::Failed, error("It broke.\nsyntax error", 1)),
-            (PastEnd::Failed, error("1 of 2 failed", 2)),
+            (
+                PastEnd::Failed,
+                error(ErrorCategory::Unknown, "It broke.\nsyntax error", 1)
+            ),
+            (PastEnd::Failed, error(ErrorCategory::TestFailure, "1 of 2 failed", 2)),
             (PastEnd::Failed, vec![]),
-            (PastEnd::Failed, error("It broke.", 4)),
+            (PastEnd::Failed, error(ErrorCategory::Timeout, "It broke.", 4)),
             (PastEnd::Other, vec![]),
             // The reason that the agent gave, without the sentence around it.
-            (PastEnd::Failed, error("the page is still wrong", 6)),
+            (
+                PastEnd::Failed,
+                error(ErrorCategory::Unknown, "the page is still wrong", 6)
+            ),
         ]
     );
 }
@@ -628,7 +648,10 @@ fn runs_await_extraction_until_it_is_recorded() {
     let mut bench = Bench::new();
     let [one, two, _going] = [1, 2, 3].map(|id| bench.run(id));
     for run in [&one, &two] {
-        bench.store.end_run(run, "Done.", 0, day(2)).unwrap();
+        bench
+            .store
+            .end_run(run, (EndKind::Complete, 0), "Done.", day(2))
+            .unwrap();
     }
     assert_eq!(
         bench.store.runs_without_extraction(9, None).unwrap(),

@@ -1,15 +1,14 @@
 //! Tests of learnings from runs and of queries that select a few of many.
 
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, LearningStatus, Signature, TaskType};
-use ralph_store::{LearningFilter, LearningQuery, journal_terms};
+use ralph_store::{LearningFilter, LearningQuery};
 use ralph_testkit::{put_learnings, run_learning};
 
 use super::Bench;
 
 impl Bench {
     pub(super) fn with_known(self, learnings: &[Learning]) -> Self {
-        let terms = |learning: &Learning| journal_terms(&learning.content);
-        let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+        let learnings = learnings.iter();
         put_learnings(&self.folder.path().join("progress.db"), learnings);
         self
     }
@@ -20,12 +19,10 @@ impl Bench {
             .learning_strengths(query, &mut |strength| numbers.push(strength.number))
             .unwrap();
         numbers.sort_unstable();
-        let outlines = self
-            .store
-            .matching_learning_docs(&[1, 2, 3, 4, 5, 6, 7, 8, 9], query)
-            .unwrap();
-        let doc_ids: Vec<i64> = outlines.into_iter().map(|outline| outline.number).collect();
-        assert_eq!(numbers, doc_ids, "both queries match");
+        let matching: Vec<i64> = (1..10)
+            .filter(|number| self.store.matches_query(*number, query).unwrap())
+            .collect();
+        assert_eq!(numbers, matching, "both queries match");
         numbers
     }
 }

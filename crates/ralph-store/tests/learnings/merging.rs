@@ -61,11 +61,7 @@ fn merge_unites_the_evidence_of_all() {
         .collect();
     assert_eq!(taught, [1, 2]);
     let [candidate] = bench.store.merge_candidates(9).unwrap().try_into().unwrap();
-    assert_eq!(
-        (candidate.id, candidate.words.as_str()),
-        (third, "third second first"),
-        "its terms without those of its tags"
-    );
+    assert_eq!((candidate.id, candidate.examples.len()), (third, 2));
 }
 
 #[test]

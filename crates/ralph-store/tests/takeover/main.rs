@@ -10,8 +10,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_model::{Outcome, TaskId, TaskStatus};
-use ralph_store::{ForeignDatabase, ForeignHistory, ImportedHistory, JournalFilter, Store, Tally, TaskFilter, Which};
+use ralph_model::{Outcome, TaskId, TaskStatus, TaskType};
+use ralph_store::{
+    FactKind, ForeignDatabase, ForeignHistory, ImportedHistory, JournalFilter, Store, Tally, TaskFilter, Which,
+};
 use rusqlite::Connection;
 
 const FORMAT_3: &str = include_str!("refound_3.sql");
@@ -20,6 +22,10 @@ const FORMAT_5: &str = include_str!("refound_5.sql");
 const ROWS: &str = include_str!("refound_rows.sql");
 
 /// A folder with the other tool's database and ours.
+fn general(_: &str, _: &str) -> TaskType {
+    TaskType::General
+}
+
 struct Scene {
     folder: tempfile::TempDir,
 }
@@ -68,7 +74,7 @@ impl Scene {
     }
 
     fn import(&self) -> ImportedHistory {
-        self.store().import_history(&self.read(), now()).unwrap()
+        self.store().import_history(&self.read(), general, now()).unwrap()
     }
 
     fn store(&self) -> Store {
@@ -265,6 +271,7 @@ fn journal_fields_are_kept_and_searchable() {
             ("run-5e6f7a8b", 1, Outcome::Blocked, 1),
         ]
     );
+    let first_id = rows.first().unwrap().id;
     let first = &rows.first().unwrap().row;
     assert_eq!(first.model.as_deref(), Some("sonnet"));
     assert_eq!((first.duration_ms, first.usage.cost_usd), (12500, 0.0042));
@@ -272,16 +279,8 @@ fn journal_fields_are_kept_and_searchable() {
     assert_eq!(first.notes.as_deref(), Some("The tokenizer splits at dashes."));
     assert_eq!(first.task_title, "Cut words");
     assert_eq!(first.created_at.to_string(), "2026-02-18T09:15:00Z");
-    let terms = ralph_store::journal_terms("dashes");
-    let database = connect(&scene.ours());
-    let found: i64 = database
-        .query_row(
-            "SELECT count(*) FROM journal_fts WHERE journal_fts MATCH ?1",
-            [terms],
-            |row| row.get(0),
-        )
-        .unwrap();
-    assert_eq!(found, 1);
+    let texts = scene.store().search_texts(FactKind::Journal, &[first_id]).unwrap();
+    assert!(texts[0].text.contains("splits at dashes"), "{texts:?}");
 }
 
 #[test]
@@ -387,7 +386,7 @@ fn write_ahead_log_is_read_and_unchanged() {
 fn closing_into_one_file_is_complete() {
     let scene = Scene::new(5);
     let mut store = scene.store();
-    store.import_history(&scene.read(), now()).unwrap();
+    store.import_history(&scene.read(), general, now()).unwrap();
     store.close_into_one_file().unwrap();
     let names: Vec<_> = scene.files().into_iter().map(|(path, _)| path).collect();
     assert_eq!(names, [scene.ours(), scene.theirs()]);
@@ -405,7 +404,7 @@ fn copy_to_try_is_complete_and_independent() {
     assert_eq!(
         Store::copy_to_try(&scene.ours(), &copy)
             .unwrap()
-            .import_history(&scene.read(), now())
+            .import_history(&scene.read(), general, now())
             .unwrap()
             .tasks,
         tally(5, 0)
@@ -415,6 +414,9 @@ fn copy_to_try_is_complete_and_independent() {
     scene.import();
     let before = fs::read(scene.ours()).unwrap();
     let mut tried = Store::copy_to_try(&scene.ours(), &copy).unwrap();
-    assert_eq!(tried.import_history(&scene.read(), now()).unwrap().tasks, tally(0, 5));
+    assert_eq!(
+        tried.import_history(&scene.read(), general, now()).unwrap().tasks,
+        tally(0, 5)
+    );
     assert_eq!(fs::read(scene.ours()).unwrap(), before);
 }

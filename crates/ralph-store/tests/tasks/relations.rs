@@ -27,8 +27,8 @@ fn ids_of_deleted_tasks_are_not_reused() {
     tasks.execute(
         "INSERT INTO journal (run_id, iteration, task_id, task_title, attempt, outcome, stop_reason, reason,
              model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified, changed_nothing,
-             malformed_sigils, created_at, terms)
-         VALUES ('run-1', 1, 't-000001', 'x', 1, 'failed', 'crash', '', '', 1, 0, 0, 0, '[]', 0, 0, '', '')",
+             malformed_sigils, created_at)
+         VALUES ('run-1', 1, 't-000001', 'x', 1, 'failed', 'crash', '', '', 1, 0, 0, 0, '[]', 0, 0, '')",
     );
     let first = TaskId::new(1);
     tasks.store.delete_task(&first, now(1)).unwrap();

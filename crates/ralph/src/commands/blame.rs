@@ -9,7 +9,7 @@ use super::knowledge;
 use super::rollback::note_repositories;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 
 /// Show who changed a note, task or learning
 ///
@@ -30,26 +30,11 @@ pub(crate) struct BlameArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "WHEN",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "AUTHOR",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "RUN",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "ITERATION",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WHAT",
-        fit: Fit::Cut,
-    },
+    Column::whole("WHEN"),
+    Column::whole("AUTHOR"),
+    Column::whole("RUN"),
+    Column::whole("ITERATION"),
+    Column::cut("WHAT"),
 ];
 
 pub(crate) fn cmd_blame(context: &Context<'_>, args: &BlameArgs) -> Result<(), CommandError> {

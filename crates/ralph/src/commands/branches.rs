@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::git::Worktree;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 
 /// List branches with work that has not landed
 ///
@@ -28,22 +28,10 @@ pub(crate) struct BranchesArgs {
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "BRANCH",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "AGE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TASK",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "NEXT",
-        fit: Fit::Cut,
-    },
+    Column::whole("BRANCH"),
+    Column::whole("AGE"),
+    Column::whole("TASK"),
+    Column::cut("NEXT"),
 ];
 
 #[derive(Debug, Serialize)]

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
 use crate::settings;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::showing;
 
 /// Show or change the configuration
@@ -71,20 +71,7 @@ struct Row {
     source: String,
 }
 
-const COLUMNS: [Column; 3] = [
-    Column {
-        title: "KEY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "VALUE",
-        fit: Fit::Cut,
-    },
-    Column {
-        title: "SOURCE",
-        fit: Fit::Whole,
-    },
-];
+const COLUMNS: [Column; 3] = [Column::whole("KEY"), Column::cut("VALUE"), Column::whole("SOURCE")];
 
 pub(crate) fn cmd_config(context: &Context<'_>, args: &ConfigArgs) -> Result<(), CommandError> {
     if let Some(ConfigCommand::Set(set)) = &args.command {

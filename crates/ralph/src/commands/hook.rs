@@ -3,6 +3,7 @@
 //! A hook must never disturb the session that runs it. If anything goes wrong, it prints nothing, exits successfully,
 //! and leaves a record that `ralph doctor` can show.
 
+mod session_start;
 pub(crate) mod trouble;
 
 use std::io::{self, IsTerminal};
@@ -14,9 +15,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ralph_memory::inject::{PrimeFormat, PrimeRequest, prime};
-use ralph_memory::note_index::NoteIndex;
 use ralph_model::{Actor, NoteFileKind};
-use ralph_serve::hooks::session_start::{self, ContextInputs, SessionStart};
+use ralph_search::{SearchIndex, Sources};
 
 use crate::actor;
 use crate::cli::Global;
@@ -25,6 +25,8 @@ use crate::env;
 use crate::error::CommandError;
 use crate::paths::{self, Project, Spelling};
 use crate::ui::Ui;
+
+use session_start::ContextInputs;
 
 /// How long to wait for the agent's input.
 const INPUT_WAIT: Duration = Duration::from_secs(2);
@@ -69,7 +71,7 @@ fn cmd_session_start(global: &Global) {
     }
     let ui = Ui::silent();
     let input = guarded(read_input);
-    let cwd = input.as_ref().ok().and_then(|input| input.cwd.clone());
+    let cwd = input.clone().ok().flatten();
     // Without a project there is no place for a record either.
     let Ok(project) = guarded(|| find_project(global, || folder_of_session(cwd))) else {
         return;
@@ -98,19 +100,19 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, CommandError>) -> Resu
     }
 }
 
-/// Reads the agent's input on a separate thread, so that an agent that neither writes nor closes its end does not
+/// Reads the folder from the agent's input on a separate thread, so that an agent that neither writes nor closes its end does not
 /// block. A terminal is not read.
-fn read_input() -> Result<SessionStart, CommandError> {
+fn read_input() -> Result<Option<PathBuf>, CommandError> {
     if io::stdin().is_terminal() {
-        return Ok(SessionStart::default());
+        return Ok(None);
     }
     let (sender, receiver) = channel();
     std::thread::Builder::new()
         .name("input".to_owned())
-        .spawn(move || drop(sender.send(SessionStart::read(io::stdin()))))?;
+        .spawn(move || drop(sender.send(session_start::read_folder(io::stdin()))))?;
     match receiver.recv_timeout(INPUT_WAIT) {
-        Ok(input) => input.map_err(|error| CommandError::new(error.to_string())),
-        Err(RecvTimeoutError::Timeout) => Ok(SessionStart::default()),
+        Ok(folder) => folder,
+        Err(RecvTimeoutError::Timeout) => Ok(None),
         Err(RecvTimeoutError::Disconnected) => Err(CommandError::new("cannot read the input of the hook")),
     }
 }
@@ -143,7 +145,7 @@ fn print_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), Command
     .filter_map(|(kind, enabled)| enabled.then_some(kind))
     .collect();
     let origins = context.origins();
-    let text = NoteIndex::ask(&context.note_index(Spelling::Own), &kinds, |note_index| {
+    let text = SearchIndex::ask(&context.index(Spelling::Own), (&kinds, Sources::NOTES), |index| {
         session_start::context(&situation, |kind, wanted, budget| {
             let occasion = PrimeRequest {
                 file_kind: kind,
@@ -153,7 +155,7 @@ fn print_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), Command
                 format: PrimeFormat::Markdown,
                 origins: &origins,
             };
-            prime(note_index, &occasion)
+            prime(index, &occasion)
         })
     })?;
     match text {
@@ -164,7 +166,7 @@ fn print_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), Command
 
 /// Returns true if ralph is used in this project.
 fn is_used(context: &Context<'_>) -> bool {
-    let mut files = context.note_index(Spelling::Own).file_kinds.into_iter();
+    let mut files = context.index(Spelling::Own).file_kinds.into_iter();
     context.project.root.join(paths::CONFIG).exists() || files.any(|(_, notes)| notes.exists())
 }
 

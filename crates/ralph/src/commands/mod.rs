@@ -67,7 +67,6 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Doctor(args)) => return doctor::cmd_doctor(ui, global, &args),
         Some(Command::Run(args)) => return run::cmd_run(ui, project(), &args),
         Some(Command::Demo(args)) => return demo::cmd_demo(ui, &args),
-        Some(Command::DemoAgent(args)) => demo::cmd_demo_agent(ui, &args)?,
         Some(Command::Man(args)) => man::cmd_man(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::MergeDriver(args)) => return Ok(merge_driver::cmd_merge_driver(ui, global, &args)),

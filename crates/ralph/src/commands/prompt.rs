@@ -5,6 +5,7 @@ use ralph_loop::strategy::{Chosen, Rule, choose_first};
 use ralph_memory::inject::prompt::{IterationInfo, Materials, MemoryShare, Prompt, PromptContext, compose};
 use ralph_model::config::Config;
 use ralph_model::{NoteFileKind, Task, TaskStatus, Tokens};
+use ralph_search::Sources;
 use ralph_store::{Store, TaskError};
 
 use super::run::models_of_agent;
@@ -43,7 +44,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     let mut config = context.configured.clone();
     config.agent.models = models_of_agent(context, &config);
     let chosen = choose_first(Rule::of(&config, None), Some(&store), Some(&task))?;
-    let prompt = prompt_for(context, Some(&store), task, (&config, &chosen))?;
+    let prompt = prompt_for(context, Some(&store), &task, (&config, &chosen))?;
     let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
     let width = longest.unwrap_or_default().max(17) + 1;
     for part in &prompt.parts {
@@ -77,38 +78,44 @@ fn ended(task: &Task) -> Option<String> {
 pub(crate) fn prompt_for(
     context: &Context<'_>,
     store: Option<&Store>,
-    task: Task,
+    task: &Task,
     (config, chosen): (&Config, &Chosen),
 ) -> Result<Prompt, CommandError> {
-    let materials = match store {
-        Some(store) => Materials::gather(store, task, None, context.clock().now())?,
-        None => Materials::of_new(task),
-    };
     let scratchpad = context.scratchpad().read()?;
-    let feature = materials
-        .feature()
-        .map(|feature| context.features().read(&feature.name));
-    for problem in feature.iter().flat_map(|feature| &feature.problems) {
-        context.ui.warning(problem);
-    }
-    let request = materials.request(&PromptContext {
-        iteration_info: Some(IterationInfo {
-            iteration: FIRST,
-            of: config.limits.iterations,
-            model: chosen.model.as_deref(),
-            rationale: &chosen.rationale,
-        }),
-        feature: feature.as_ref(),
-        red_gates: &[],
-        broken_gates: &[],
-        in_checkout: false,
-        scratchpad: &scratchpad,
-        config,
-        today: context.today(),
-        share: MemoryShare::Whole,
-    });
+    let now = context.clock().now();
     // Kinds of notes that are switched off are not read, so an unreadable file does not matter.
     let kinds = NoteFileKind::injected(config).into_iter();
     let note_repositories: Vec<_> = kinds.map(|kind| context.note_repository(kind, Spelling::Own)).collect();
-    context.ask_knowledge(&note_repositories, |note_index| compose(note_index, &request))
+    let sources = Sources::KNOWLEDGE.and_facts(store);
+    let (prompt, problems) = context.ask_about((&note_repositories, sources), |index| {
+        let materials = match store {
+            Some(store) => Materials::gather((index, store), task.clone(), None, now)?,
+            None => Materials::of_new(task.clone()),
+        };
+        let feature = materials
+            .feature()
+            .map(|feature| context.features().read(&feature.name));
+        let request = materials.request(&PromptContext {
+            iteration_info: Some(IterationInfo {
+                iteration: FIRST,
+                of: config.limits.iterations,
+                model: chosen.model.as_deref(),
+                rationale: &chosen.rationale,
+            }),
+            feature: feature.as_ref(),
+            red_gates: &[],
+            broken_gates: &[],
+            in_checkout: false,
+            scratchpad: &scratchpad,
+            config,
+            today: context.today(),
+            share: MemoryShare::Whole,
+        });
+        let prompt = compose(index, &request)?;
+        Ok((prompt, feature.map(|feature| feature.problems).unwrap_or_default()))
+    })?;
+    for problem in &problems {
+        context.ui.warning(problem);
+    }
+    Ok(prompt)
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use ralph_memory::recall::{KnowledgeSearch, Question, recall_with_learnings};
 use ralph_model::NoteFileKind;
+use ralph_search::{IndexError, SourceError, Sources};
 use ralph_store::{Store, StoreError, Wait};
 
 use super::notes::found::{FoundArgs, MoreWords, Nouns};
@@ -59,12 +60,19 @@ pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(),
     };
     let repositories = NOTE_FILES.map(|file_kind| context.note_repository(file_kind, Spelling::Own));
     let learnings = learnings(context);
-    let answer = context.ask_knowledge(&repositories, |note_index| {
-        recall_with_learnings(note_index, learnings.as_ref(), &question)
-    })?;
-    if let Some(reason) = &answer.without_learnings {
-        warn_without_learnings(context, reason);
-    }
+    let ask = |learnings: Option<&Store>| {
+        let sources = Sources::KNOWLEDGE.and_facts(learnings);
+        context.ask_about((&repositories, sources), |index| {
+            recall_with_learnings(index, learnings, &question)
+        })
+    };
+    let answer = match ask(learnings.as_ref()) {
+        Err(SourceError::Index(IndexError::Facts(error))) => {
+            warn_without_learnings(context, &error.to_string());
+            ask(None)
+        }
+        answer => answer,
+    }?;
     args.found.show(context, &answer, NOTES)
 }
 

@@ -3,7 +3,6 @@
 mod change;
 pub(crate) mod claude;
 mod diff;
-mod jsonc;
 
 use std::process::ExitCode;
 

@@ -63,7 +63,13 @@ struct Status {
     prompts: Vec<String>,
     /// Targets of interrupted rollbacks, with the commands that finish them.
     interrupted_rollbacks: Vec<(String, String)>,
-    next: String,
+    next: Next,
+}
+
+/// The suggested command, and what it does.
+struct Next {
+    command: &'static str,
+    does: &'static str,
 }
 
 pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(), CommandError> {
@@ -92,7 +98,10 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     let status = Status {
         conflicts,
         next: match database {
-            Database::AnotherTools => "ralph import refound --dry-run    # preview what can be imported".to_owned(),
+            Database::AnotherTools => Next {
+                command: "ralph import refound --dry-run",
+                does: "preview what can be imported",
+            },
             Database::OursOrNone => next(context, &notes, overview.as_ref(), conflicts),
         },
         notes,
@@ -167,33 +176,34 @@ fn conflict_count(store: &Store) -> Result<Option<usize>, CommandError> {
     }
 }
 
-fn next(context: &Context<'_>, notes: &NoteCounts, overview: Option<&Overview>, conflicts: Option<usize>) -> String {
+fn next(context: &Context<'_>, notes: &NoteCounts, overview: Option<&Overview>, conflicts: Option<usize>) -> Next {
     let waiting_learnings = overview.map_or(0, |overview| overview.waiting_learnings);
     let proposals = overview.map_or(0, |overview| overview.proposals);
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
     let exists = |state: RunState| state.exists(overview, worktree, context.clock().now());
-    if overview.is_some_and(|overview| !overview.waiting.is_empty()) {
-        "ralph review    # see why it failed and what helps".to_owned()
+    let (command, does) = if overview.is_some_and(|overview| !overview.waiting.is_empty()) {
+        ("ralph review", "see why it failed and what helps")
     } else if overview.is_some_and(|overview| !overview.unverified.is_empty()) {
-        "ralph review    # accept or reopen unverified tasks".to_owned()
+        ("ralph review", "accept or reopen unverified tasks")
     } else if exists(RunState::Live) {
-        "ralph journal list    # see what the run has done so far".to_owned()
+        ("ralph journal list", "see what the run has done so far")
     } else if exists(RunState::Killed) {
-        "ralph run    # resume the killed run".to_owned()
+        ("ralph run", "resume the killed run")
     } else if open_tasks {
-        "ralph run    # continue with the open tasks".to_owned()
+        ("ralph run", "continue with the open tasks")
     } else if overview.is_some_and(|overview| overview.to_review > 0) {
-        "ralph review    # review the code of finished tasks".to_owned()
+        ("ralph review", "review the code of finished tasks")
     } else if waiting_learnings > 0 || proposals > 0 || conflicts.is_some_and(|pairs| pairs > 0) {
-        "ralph review    # decide what needs review".to_owned()
+        ("ralph review", "decide what needs review")
     } else if !context.project.root.join(paths::CONFIG).exists() {
-        "ralph init    # set up this project".to_owned()
+        ("ralph init", "set up this project")
     } else if notes.counted.is_empty() {
-        "ralph remember \"TEXT\"    # save your first note".to_owned()
+        ("ralph remember \"TEXT\"", "save your first note")
     } else {
-        "ralph recall \"TEXT\"    # search memory".to_owned()
-    }
+        ("ralph recall \"TEXT\"", "search memory")
+    };
+    Next { command, does }
 }
 
 /// Prefix of branches with work that could not land on the user's branch.
@@ -254,7 +264,8 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     let notes = status.notes.counted.iter().cloned().chain(none_yet);
     lines.extend(titled("Notes", notes));
     lines.extend(status.notes.missing.iter().map(|missing| ("Missing", missing.clone())));
-    lines.push(("Next", status.next.clone()));
+    let Next { command, does } = status.next;
+    lines.push(("Next", format!("{command}    # {does}")));
     lines
 }
 
@@ -309,6 +320,6 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "interrupted_rollbacks": status.interrupted_rollbacks.iter().map(|(_, command)| command).collect::<Vec<_>>(),
         "features": status.features,
         "notes": notes,
-        "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),
+        "next": status.next.command,
     })
 }

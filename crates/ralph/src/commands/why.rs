@@ -16,7 +16,7 @@ use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::recorded_prompt::{RecordedPrompt, read_prompt};
-use crate::table::{self, Column, Fit};
+use crate::table::{self, Column};
 use crate::ui::{Line, Style};
 use budget::{had_budget, over_budget};
 use conflicts::Conflicts;
@@ -222,38 +222,14 @@ impl Entry {
 }
 
 const COLUMNS: [Column; 8] = [
-    Column {
-        title: "SECTION",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "ENTRY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "IN PROMPT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "RANK",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TOKENS",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "SCORE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHAT",
-        fit: Fit::Cut,
-    },
+    Column::optional("SECTION"),
+    Column::whole("ENTRY"),
+    Column::whole("IN PROMPT"),
+    Column::whole("WHY"),
+    Column::optional("RANK"),
+    Column::optional("TOKENS"),
+    Column::optional("SCORE"),
+    Column::cut("WHAT"),
 ];
 
 fn print(

@@ -14,7 +14,7 @@ use ralph_testkit::{Finished, Invocation, TestEnv};
 use crate::{DATABASE, GUARDRAILS, MEMORIES, add, changes, env, foreign_database};
 
 const INDEX: &str = ".ralph/index.db";
-const SEAL: &str = ".ralph/index.db.seal";
+const STAMP: &str = ".ralph/index.db.stamp";
 
 /// A project after `init`, in a git repository.
 fn healthy() -> TestEnv {
@@ -226,7 +226,7 @@ fn the_claude_setup_and_hook_failures_are_reported() {
       warning  .ralph/hook-trouble.json: the hook failed 3 times, last at 2025-01-20T11:20:00Z: no [31m notes
                → fix that; this record is removed when the hook works again (`ralph hook session-start < /dev/null`)
       note     .claude/skills/ralph/SKILL.md: the skill was written or changed by hand, so ralph does not touch it
-      error    .claude/settings.json:1: Claude Code does not accept comments or trailing commas in its settings, so the hook does not run
+      error    .claude/settings.json: Claude Code does not accept comments or trailing commas in its settings, so the hook does not run
                → remove them; nothing else in the file has to change
       warning  .claude/skills/ralph/SKILL.md: it does not start with frontmatter between `---` lines
                → start it with the lines `---`, `name: ralph`, `description: WHAT IT DOES` and `---`
@@ -237,7 +237,7 @@ fn the_claude_setup_and_hook_failures_are_reported() {
     exit 1
       note     .ralph/hook-trouble.json: the record of hook failures cannot be read
                → remove it
-      error    .claude/settings.json:1:2: it is not JSON: a bracket is not closed
+      error    .claude/settings.json:1:1: it is not JSON: Unterminated object
                → fix the file; Claude Code cannot read it either
       warning  .claude/skills/ralph/SKILL.md: it does not start with frontmatter between `---` lines
                → start it with the lines `---`, `name: ralph`, `description: WHAT IT DOES` and `---`
@@ -340,7 +340,7 @@ fn everything_is_reported_when_all_is_broken() {
 #[test]
 fn json_has_every_key() {
     let env = used();
-    env.write(SEAL, "another seal");
+    env.write(STAMP, "another stamp");
     let json = doctor(&env, ["--json", "--fix"]).run();
     assert_snapshot!(json, @r#"
     exit 0

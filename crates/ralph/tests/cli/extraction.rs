@@ -1,7 +1,7 @@
 //! `ralph learnings extract` and `ralph journal export`.
 
 use insta::assert_snapshot;
-use ralph_model::{Captured, CapturedLearning, ErrorCategory, FailureReport, Outcome, ReportOrigin, RunId};
+use ralph_model::{Captured, CapturedLearning, EndKind, ErrorCategory, FailureReport, Outcome, ReportOrigin, RunId};
 use ralph_store::{Store, Wait};
 use ralph_testkit::TestEnv;
 use serde_json::Value;
@@ -78,7 +78,9 @@ fn past() -> TestEnv {
         &[refused("leap fails at line 4"), refused("leap fails at line 9"), fixed],
     );
     let now = "2025-01-25T10:00:00Z".parse().unwrap();
-    store.end_run(&RunId::new(1), "Everything is done.", 0, now).unwrap();
+    store
+        .end_run(&RunId::new(1), (EndKind::Complete, 0), "Everything is done.", now)
+        .unwrap();
     let tea = task(&env, "Make tea");
     work(
         &env,
@@ -342,20 +344,17 @@ fn exported_run_gives_the_same_learnings() {
 
 #[test]
 fn stopped_run_is_not_exported_as_completed() {
-    for (reason, code) in [
-        ("The limit of 1 iteration is reached.", 4),
-        ("Stopped as requested. 2 tasks remain.", 0),
-    ] {
+    for (kind, code) in [(EndKind::Stopped, 4), (EndKind::Stopped, 0), (EndKind::Killed, 1)] {
         let env = past();
         let mut store = Store::open_existing(&env.path(DATABASE), Wait::Long).unwrap().unwrap();
         let now = "2025-01-25T11:00:00Z".parse().unwrap();
-        store.end_run(&RunId::new(2), reason, code, now).unwrap();
+        store.end_run(&RunId::new(2), (kind, code), "It ended.", now).unwrap();
         env.ok(["journal", "export", "run-00000002", "--to", "out"]);
         let state: Value = serde_json::from_str(&env.read("out/state.json")).unwrap();
         assert_eq!(
             (&state["status"], &state["iterations"][0]["status"]),
             (&"interrupted".into(), &"completed".into()),
-            "{reason}"
+            "{kind}"
         );
     }
 }

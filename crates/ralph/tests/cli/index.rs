@@ -8,7 +8,7 @@ use ralph_testkit::{Finished, TestEnv};
 use crate::{DATABASE, GUARDRAILS, MEMORIES, foreign_database, sample};
 
 const INDEX: &str = ".ralph/index.db";
-const SEAL: &str = ".ralph/index.db.seal";
+const STAMP: &str = ".ralph/index.db.stamp";
 const LOCK: &str = ".ralph/index.db.lock";
 const SIGN: &str = "### Sign: Database\n- **Trigger**: the database is down\n- **Instruction**: start docker\n";
 
@@ -31,7 +31,7 @@ fn indexed() -> TestEnv {
     env.write(GUARDRAILS, SIGN);
     env.ok(["memory", "add", "the database needs docker", "--tags", "docker"]);
     env.ok(["recall", "database"]);
-    assert!(env.path(INDEX).is_file() && env.path(SEAL).is_file());
+    assert!(env.path(INDEX).is_file() && env.path(STAMP).is_file());
     env
 }
 
@@ -95,10 +95,12 @@ fn damaged_files_do_not_change_answers() {
     type Damage = fn(&TestEnv);
     let damages: [(&str, Damage); 8] = [
         ("deleted", remove_index),
-        ("no seal", |env| std::fs::remove_file(env.path(SEAL)).unwrap()),
-        ("an empty seal", |env| env.write(SEAL, "")),
-        ("a strange seal", |env| env.write(SEAL, b"\xff\xfe 1 2 3")),
-        ("an older seal", |env| env.write(SEAL, format!("0{}", env.read(SEAL)))),
+        ("no stamp", |env| std::fs::remove_file(env.path(STAMP)).unwrap()),
+        ("an empty stamp", |env| env.write(STAMP, "")),
+        ("a strange stamp", |env| env.write(STAMP, b"\xff\xfe 1 2 3")),
+        ("an older stamp", |env| {
+            env.write(STAMP, format!("0{}", env.read(STAMP)));
+        }),
         ("a link to nowhere", |env| {
             std::fs::remove_file(env.path(INDEX)).unwrap();
             symlink("/nowhere/at/all", env.path(INDEX)).unwrap();
@@ -106,7 +108,7 @@ fn damaged_files_do_not_change_answers() {
         ("text", |env| env.write(INDEX, "not a database")),
         ("a lock that cannot be opened", |env| {
             std::fs::remove_file(env.path(LOCK)).unwrap();
-            std::fs::remove_file(env.path(SEAL)).unwrap();
+            std::fs::remove_file(env.path(STAMP)).unwrap();
             symlink("/nowhere/at/all", env.path(LOCK)).unwrap();
         }),
     ];
@@ -140,7 +142,7 @@ fn a_read_only_project_works_without_an_index() {
     let expected = ask_all(&env);
     for damaged in [false, true] {
         if damaged {
-            env.write(SEAL, "");
+            env.write(STAMP, "");
         }
         let modes = [(".ralph", 0o555), (".agent", 0o555), (".", 0o555)];
         for (folder, mode) in modes {

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use ralph_model::{Facts, Learning, LearningKind, LearningSource, TaskType};
-use ralph_store::{Store, journal_terms};
-use ralph_testkit::{Finished, TestEnv, put_learnings, run_learning};
+use ralph_store::Store;
+use ralph_testkit::{Finished, TestEnv, extracted_warning, put_learnings, run_learning};
 use serde_json::json;
 
 use crate::{DATABASE, env};
@@ -62,8 +62,7 @@ fn taught() -> TestEnv {
             it.facts = Some(Facts::Convention { examples });
         }),
     ];
-    let terms = |learning: &Learning| journal_terms(&learning.content);
-    let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+    let learnings = learnings.iter();
     put_learnings(&env.path(DATABASE), learnings);
     env
 }
@@ -239,13 +238,9 @@ fn antipatterns_match_printed_errors() {
     ];
     let learnings: Vec<Learning> = (1..)
         .zip(rows)
-        .map(|(number, (_, warning))| run_learning(number, Antipattern, TestFix, warning))
+        .map(|(number, (_, warning))| extracted_warning(number, TestFix, warning))
         .collect();
-    let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_learnings(
-        &env.path(DATABASE),
-        learnings.iter().map(|learning| (learning, terms(learning))),
-    );
+    put_learnings(&env.path(DATABASE), learnings.iter());
     for (number, (printed, _)) in (1..).zip(rows) {
         let expected = [number.to_string()];
         assert_eq!(ids(&env, &["--error", printed]), expected, "{printed}");
@@ -271,14 +266,10 @@ fn duplicates_are_all_listed() {
         changed(1, Strategy, migrations, |_| ()),
         changed(2, Strategy, migrations, |it| it.task_type = Some(BugFix)),
         changed(3, Strategy, "Before the integration tests, run the migrations", |_| ()),
-        changed(4, Antipattern, timeouts, |_| ()),
-        changed(5, Antipattern, timeouts, |it| it.task_type = Some(BugFix)),
+        extracted_warning(4, TestFix, timeouts),
+        extracted_warning(5, BugFix, timeouts),
     ];
-    let terms = |learning: &Learning| journal_terms(&learning.content);
-    put_learnings(
-        &env.path(DATABASE),
-        learnings.iter().map(|learning| (learning, terms(learning))),
-    );
+    put_learnings(&env.path(DATABASE), learnings.iter());
     let question = "before the integration tests run the migrations";
     for limit in ["0", "10"] {
         assert_eq!(ids(&env, &[question, "--limit", limit]), ["3", "2", "1"]);

@@ -12,7 +12,6 @@ fn every_command_has_a_page() {
     assert!(env.ok(["man"]).contains("ralph\\-task(1)"));
     env.ok(["man", "--folder", "."]);
     assert!(env.path("ralph-task-restore.1").exists() && env.path("ralph.1").exists());
-    assert!(!env.path("ralph-demo-agent.1").exists());
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn symlinked_index_is_not_used() {
         env.ok(["task", "add", "hello"]);
         let entry = "# Memories\n\n## Patterns\n\n### mem-1737372000-a1b2\n> green hello\n";
         env.write(MEMORIES, entry);
-        for name in ["index.db", "index.db.lock", "index.db.seal"] {
+        for name in ["index.db", "index.db.lock", "index.db.stamp"] {
             drop(std::fs::remove_file(env.path(&format!(".ralph/{name}"))));
         }
         symlink(env.path(target), env.path(link)).unwrap();

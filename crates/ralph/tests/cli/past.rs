@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{Captured, Difficulty, Injection, LearningId, NewJournalRow, Outcome, RunId, Signature, Usage};
-use ralph_store::{
-    Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange, task_type_of,
-};
+use ralph_search::task_type_of;
+use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
 use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;
@@ -156,6 +155,11 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
                 max_retries: worked.max_retries,
             },
         },
+        quoted: worked
+            .reason
+            .split_once('\n')
+            .map_or("", |(_, output)| output)
+            .to_owned(),
         report: worked.captured.failure.clone(),
         signature: worked.signature.map(Signature::new),
         suggestion: worked.captured.retry_suggestion.clone(),

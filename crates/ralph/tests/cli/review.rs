@@ -306,10 +306,7 @@ fn status_skips_conflicts_among_very_many_learnings() {
             )
         };
         let many: Vec<Learning> = (from..from + 1000).map(learning).collect();
-        put_learnings(
-            &env.path(DATABASE),
-            many.iter().map(|learning| (learning, String::new())),
-        );
+        put_learnings(&env.path(DATABASE), many.iter());
         env.ok(["status"])
     };
     let status = put(1, LearningStatus::Pruned);

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use ralph_model::{Facts, Learning, LearningKind, TaskType};
-use ralph_store::{Store, journal_terms};
+use ralph_store::Store;
 use ralph_testkit::{TestEnv, put_learnings, run_learning};
 
 use crate::terminal::on_screen;
@@ -138,8 +138,7 @@ fn taught() -> TestEnv {
             &|_| (),
         ),
     ];
-    let terms = |learning: &Learning| journal_terms(&learning.content);
-    let learnings = learnings.iter().map(|learning| (learning, terms(learning)));
+    let learnings = learnings.iter();
     put_learnings(&env.path(DATABASE), learnings);
     env
 }
@@ -249,10 +248,7 @@ fn uses_elsewhere_are_separate_and_rates_round_consistently() {
         learning(3, 3, 0, 2),
         learning(4, 0, 0, 0),
     ];
-    put_learnings(
-        &env.path(DATABASE),
-        learnings.iter().map(|learning| (learning, String::new())),
-    );
+    put_learnings(&env.path(DATABASE), learnings.iter());
     assert_snapshot!(env.ok(["learnings", "list"]), @"
     ID              STATUS         CATEGORY  CONFIDENCE  SHOWN           TAGS  LEARNING
     learn-00000004  promoted, out  strategy  0.80        0/0                   Step 4

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use jiff::Timestamp;
-use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Outcome, RunId};
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, EndKind, Outcome, RunId};
 use ralph_testkit::TestEnv;
 
 use crate::past::{Worked, begin, task, work};
@@ -57,7 +57,9 @@ fn night(done: &[&str], failed: &[&str]) -> TestEnv {
     });
     let mut store = work(&env, RUN, &done.chain(failed).collect::<Vec<_>>());
     let why = "The limit of 2 iterations was reached.";
-    store.end_run(&RunId::new(RUN), why, 4, before(7000)).unwrap();
+    store
+        .end_run(&RunId::new(RUN), (EndKind::Stopped, 4), why, before(7000))
+        .unwrap();
     env
 }
 

@@ -23,7 +23,7 @@ fn project() -> TestEnv {
 }
 
 fn remove_index(env: &TestEnv) {
-    for ending in ["", ".seal", ".lock"] {
+    for ending in ["", ".stamp", ".lock"] {
         let path = env.path(&format!(".ralph/index.db{ending}"));
         if path.exists() {
             std::fs::remove_file(path).unwrap();

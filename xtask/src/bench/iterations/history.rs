@@ -7,10 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_memory::capture::signature;
 use ralph_model::config::Promote;
 use ralph_model::{
-    CapturedLearning, Difficulty, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
+    CapturedLearning, Difficulty, EndKind, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
     ReportOrigin, RunId, SplitMix64, StopReason, TaskId, Usage,
 };
-use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, Taught, task_type_of};
+use ralph_search::task_type_of;
+use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, Taught};
 use ralph_testkit::journal_row;
 
 use crate::bench::corpus;
@@ -69,7 +70,9 @@ pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Res
             store.settle(&settlement).map_err(failed)?;
         }
         let end = timestamp(first + run_length)?;
-        store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
+        store
+            .end_run(&run, (EndKind::Complete, 0), "Everything is done.", end)
+            .map_err(failed)?;
         if memory != Memory::OneRun {
             // Otherwise every measured run would start by extracting the learnings of all these runs.
             let nothing = Taught {
@@ -250,12 +253,13 @@ mod tests {
         write_journal(&database, 100, Memory::None).unwrap();
         add_tasks(&database, 5).unwrap();
         let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
-        assert_eq!(store.totals_of(ralph_store::Searched::Journal).unwrap().entries, 100);
+        assert_eq!(store.facts_changed_after(0, 1_000).unwrap().len(), 100);
         assert_eq!(store.recent_runs(10).unwrap().len(), 5);
         let next = store.next_task(&Scope::All, "", &std::collections::BTreeSet::new());
         let task = next.unwrap().unwrap();
         let about = ralph_memory::inject::prompt::about(&task);
-        let related = ralph_memory::recall::related_rows(&store, &about, None, 5).unwrap();
+        let index = ralph_search::SearchIndex::of_facts(&store).unwrap();
+        let related = ralph_memory::recall::related_rows((&index, &store), &about, None, 5).unwrap();
         assert_eq!(related.len(), 5, "{about}");
     }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{Draft, LogPlace, NoteRepository, ProjectEnv, SecretPolicy};
-use ralph_memory::note_index::{NoteIndex, NoteIndexHome, NoteIndexPlace};
 use ralph_memory::recall::{KnowledgeSearch, NoteFilter, Question, Reach, recall};
 use ralph_model::{Clock, Extra, NoteFileKind, NoteKind, SplitMix64, Tags};
-use ralph_notes::Patience;
+use ralph_notes::{Boundary, Patience};
+use ralph_search::{IndexPlace, SearchIndex, Sources};
 use ralph_store::{DatabasePlace, NoteFile};
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A project with memories and an index.
 struct Ours {
-    note_index: NoteIndex,
+    index: SearchIndex,
     /// The document index of each memory id.
     places: HashMap<String, usize>,
     /// The memory id of each document index.
@@ -37,13 +37,14 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
         .prefix("ralph-recall-")
         .tempdir()
         .map_err(|error| format!("cannot create a project: {error}"))?;
-    let environment = TestProject(
-        documents
+    let environment = TestProject {
+        now: documents
             .iter()
             .map(|document| document.created)
             .max()
             .unwrap_or_default(),
-    );
+        boundary: Boundary::new(folder.path(), &[]),
+    };
     let note_repository = note_repository(folder.path(), &environment);
     // A memory must not be blank, and a blank document is never found.
     let (filled, drafts): (Vec<usize>, Vec<Draft>) = documents
@@ -58,7 +59,7 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
         .map_err(failed)?;
     let ids: Vec<String> = added.notes.iter().map(|note| note.id.to_string()).collect();
     Ok(Box::new(Ours {
-        note_index: NoteIndex::open(&note_repository.note_index).map_err(|error| error.to_string())?,
+        index: SearchIndex::open(&note_repository.index, Sources::NOTES).map_err(|error| error.to_string())?,
         places: ids.iter().cloned().zip(filled.iter().copied()).collect(),
         ids: filled.into_iter().zip(ids).collect(),
         _folder: folder,
@@ -93,14 +94,15 @@ fn note_repository<'a>(folder: &Path, environment: &'a TestProject) -> NoteRepos
                 path: file.to_owned(),
             },
         },
-        note_index: NoteIndexPlace {
+        index: IndexPlace {
             database: folder.join("index.db"),
             file_kinds: vec![(NoteFileKind::Memories, folder.join(file))],
             knowledge: folder.join("knowledge"),
-            home: environment,
+            may_create: true,
+            boundary: &environment.boundary,
             file_clock: environment,
         },
-        project_env: environment,
+        project_env: ProjectEnv::default(),
         clock: environment,
         patience: Patience {
             notice_after: PATIENCE,
@@ -111,19 +113,14 @@ fn note_repository<'a>(folder: &Path, environment: &'a TestProject) -> NoteRepos
 }
 
 /// A project without git, at the time of its last document.
-struct TestProject(Timestamp);
+struct TestProject {
+    now: Timestamp,
+    boundary: Boundary,
+}
 
 impl Clock for TestProject {
     fn now(&self) -> Timestamp {
-        self.0
-    }
-}
-
-impl ProjectEnv for TestProject {}
-
-impl NoteIndexHome for TestProject {
-    fn prepare_index(&self) -> bool {
-        true
+        self.now
     }
 }
 
@@ -142,7 +139,7 @@ impl System for Ours {
             wanted: &wanted,
             reach: Reach::Best(limit),
         };
-        let found = recall(&self.note_index, &question).map_err(|error| error.to_string())?;
+        let found = recall(&self.index, &question).map_err(|error| error.to_string())?;
         let places = found.hits.iter().filter_map(|hit| self.places.get(hit.item.id()));
         Ok(places.copied().collect())
     }

@@ -6,7 +6,7 @@ use ralph_notes::title_key;
 use ralph_store::NoteAction;
 use std::collections::HashSet;
 
-use crate::note_index::{KnowledgeMetadata, NoteIndex};
+use ralph_search::{KnowledgeMetadata, SearchIndex, Sources};
 
 use super::super::note_repository::History;
 use super::{KnowledgeError, KnowledgeFolder, Placement, RestoreOutcome};
@@ -42,7 +42,7 @@ impl KnowledgeFolder<'_> {
     /// If the folder cannot be read.
     pub fn named(&self, names: &[String]) -> Result<Vec<String>, KnowledgeError> {
         let names: HashSet<String> = names.iter().map(|name| title_key(name)).collect();
-        let outlines = NoteIndex::ask_knowledge(&self.note_index, &[], NoteIndex::all_knowledge_metadata)?;
+        let outlines = SearchIndex::ask(&self.index, (&[], Sources::KNOWLEDGE), |index| index.all_knowledge())?;
         let is_named = |note: &KnowledgeMetadata| {
             let file = title_key(&note.file);
             let stem = file.strip_suffix(".md").unwrap_or(&file);

@@ -8,13 +8,12 @@ use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, FileStamp};
 use ralph_notes::{FileText, LockedFolder, MAX_KNOWLEDGE_BYTES, PlaceOutcome};
 use ralph_store::{
-    KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, NoteAction, Presence, RunProcess, Store,
-    StoreError, Wait,
+    KnowledgeChange, KnowledgeRecord, KnowledgeState, KnowledgeVersion, NoteAction, Presence, Store, StoreError, Wait,
 };
 
 use super::{KnowledgeError, KnowledgeFolder};
-use crate::note_index::{NoteIndexError, knowledge_stamps};
 use crate::secrets::mask;
+use ralph_search::{SourceError, knowledge_stamps};
 
 /// The temporary name during a restore. The folder is locked, so one is enough.
 const STAGED: &str = ".ralph-restored";
@@ -260,7 +259,7 @@ impl KnowledgeFolder<'_> {
 
     /// Opens the log for a change; creates it if it is missing.
     pub(super) fn open_log(&self) -> Result<Store, StoreError> {
-        self.log.open_or_create(self.project_env)
+        self.log.open_or_create(&self.project_env)
     }
 
     /// The differences between the folder and the log.
@@ -272,7 +271,7 @@ impl KnowledgeFolder<'_> {
             .collect();
         let head = self.project_env.head();
         let mut found = Found::default();
-        let stamps = knowledge_stamps(&self.note_index).map_err(|source| NoteIndexError::Folder {
+        let stamps = knowledge_stamps(&self.index).map_err(|source| SourceError::Folder {
             path: self.path().to_owned(),
             source,
         })?;
@@ -331,8 +330,7 @@ impl KnowledgeFolder<'_> {
     }
 
     fn unknown(&self, store: &Store) -> Result<Author, KnowledgeError> {
-        let is_alive = |process: &RunProcess| self.project_env.is_alive(process);
-        Ok(store.author_of_found(&self.log.file.worktree, &is_alive)?)
+        Ok(store.author_of_found(&self.log.file.worktree)?)
     }
 }
 

@@ -6,7 +6,7 @@ use ralph_notes::{FileError, FileText, Knowledge, LockedFolder, capped_to_words,
 use super::KnowledgeError;
 use super::history::Log;
 use super::same_note::{Outline, same_note};
-use crate::note_index::{NoteIndex, NoteIndexError, NoteIndexPlace};
+use ralph_search::{IndexPlace, SearchIndex, SourceError, Sources};
 
 /// How a new entry relates to the existing ones.
 pub(super) enum Match {
@@ -22,8 +22,8 @@ pub(super) struct Known(Vec<Outline>);
 
 impl Known {
     /// Reads from the index, which only parses files that have changed. Files without valid frontmatter are ignored.
-    pub(super) fn read(place: &NoteIndexPlace<'_>) -> Result<Self, NoteIndexError> {
-        let outlines = NoteIndex::ask_knowledge(place, &[], NoteIndex::all_knowledge_metadata)?;
+    pub(super) fn read(place: &IndexPlace<'_>) -> Result<Self, SourceError> {
+        let outlines = SearchIndex::ask(place, (&[], Sources::KNOWLEDGE), |index| index.all_knowledge())?;
         let known = outlines
             .iter()
             .map(|note| Outline::new(&note.file, &note.title, &note.tags));

@@ -36,7 +36,7 @@ impl<'a> KnowledgeFolder<'a> {
         let locked = self.lock()?;
         Ok(OpenFolder {
             path: self.path().to_owned(),
-            known: Known::read(&self.note_index)?,
+            known: Known::read(&self.index)?,
             locked,
         })
     }

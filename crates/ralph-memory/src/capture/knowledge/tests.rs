@@ -2,25 +2,19 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{Author, AuthorKind, CapturedKnowledge, Clock, NewJournalRow, RunId};
+use ralph_notes::Boundary;
 use ralph_store::{DatabasePlace, KnowledgeChange, KnowledgeVersion, NoteAction, NoteFile, Settlement, Store, Wait};
 use ralph_testkit::journal_row;
 
 use super::*;
-use crate::note_index::NoteIndexHome;
 
-struct NoProject;
-
-impl ProjectEnv for NoProject {}
-
-impl NoteIndexHome for NoProject {
-    fn prepare_index(&self) -> bool {
-        true
-    }
-}
+/// Every path is inside it.
+static ANYWHERE: LazyLock<Boundary> = LazyLock::new(Boundary::default);
 
 /// A clock that makes every file time untrustworthy.
 #[derive(Debug)]
@@ -340,11 +334,12 @@ fn failed_entry_waits_without_blocking_others() {
 
 fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
     KnowledgeFolder {
-        note_index: NoteIndexPlace {
+        index: IndexPlace {
             database: path.with_extension("index.db"),
             file_kinds: Vec::new(),
             knowledge: path.to_owned(),
-            home: &NoProject,
+            may_create: true,
+            boundary: &ANYWHERE,
             file_clock: &LongAgo,
         },
         log: LogPlace {
@@ -358,7 +353,7 @@ fn knowledge_in(path: &Path) -> KnowledgeFolder<'static> {
             },
         },
         author: Author::HUMAN,
-        project_env: &NoProject,
+        project_env: ProjectEnv::default(),
         patience: Patience {
             notice_after: Duration::from_secs(10),
             limit: Duration::from_secs(20),

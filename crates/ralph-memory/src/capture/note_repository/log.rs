@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ralph_model::{FileStamp, Note};
 use ralph_notes::{Document, LockedFile, Patches, Updated, read_file, read_mark, resolve};
-use ralph_store::index::Change;
-use ralph_store::{FileRecord, NoteAction, NoteChange, RunProcess, Store, StoreError, Wait};
+use ralph_search::Change;
+use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
 
 use super::compare::{Head, compare};
-use crate::note_index::{FileChange, follow};
+use ralph_search::{FileChange, follow};
 
 use super::{Findings, History, NoteRepository, NoteRepositoryError, Stored};
 
@@ -157,7 +157,7 @@ impl NoteRepository<'_> {
         })?;
         let made = last.unwrap_or_default();
         let recorded = log
-            .and_then(|log| log.map_or_else(|| self.log.open_or_create(self.project_env), Ok))
+            .and_then(|log| log.map_or_else(|| self.log.open_or_create(&self.project_env), Ok))
             .and_then(|mut store| self.record(&mut store, &updated, &made));
         let (history, findings) = match recorded {
             Ok((findings, current_record)) => {
@@ -179,7 +179,7 @@ impl NoteRepository<'_> {
     fn update_index(&self, updated: &Updated, made: &Edit) {
         let Some(written) = updated.written else { return };
         follow(
-            &self.note_index,
+            &self.index,
             &FileChange {
                 file_kind: self.file_kind,
                 read: updated.read.filter(|_| !updated.overtaken),
@@ -261,8 +261,7 @@ impl NoteRepository<'_> {
             Some(record) if record.head.as_deref() != head => Head::Moved,
             Some(_) | None => Head::Same,
         };
-        let is_alive = |process: &RunProcess| self.project_env.is_alive(process);
-        let author = store.author_of_found(&self.log.file.worktree, &is_alive)?;
+        let author = store.author_of_found(&self.log.file.worktree)?;
         Ok(compare(store.known_notes(&self.log.file)?, document, head, &author))
     }
 }

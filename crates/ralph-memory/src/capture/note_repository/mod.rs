@@ -11,20 +11,20 @@ mod promote;
 mod restore;
 mod take_in;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use ralph_model::{Author, Clock, Extra, FileStamp, Note, NoteFileKind, NoteKind, Tags};
-use ralph_notes::{Document, Entry, FileError, Lookup, Patience, Sign, create_folder, read_file};
-use ralph_store::{DatabasePlace, NoteFile, RunProcess, Store, StoreError};
+use ralph_notes::{Document, Entry, Lookup, Patience, Sign, read_file};
+use ralph_store::{DatabasePlace, NoteFile, Store, StoreError};
 
 pub use error::NoteRepositoryError;
 pub use operations::Start;
 pub use promote::Promoted;
 pub use take_in::ImportedNotes;
 
-use crate::capture::SecretPolicy;
-use crate::note_index::NoteIndexPlace;
+use crate::capture::{ProjectEnv, SecretPolicy};
+use ralph_search::IndexPlace;
 
 /// Where the log of a file is stored.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct LogPlace {
 
 impl LogPlace {
     /// Opens the database for a change; creates it if it is missing.
-    pub(in crate::capture) fn open_or_create(&self, project_env: &dyn ProjectEnv) -> Result<Store, StoreError> {
+    pub(in crate::capture) fn open_or_create(&self, project_env: &ProjectEnv) -> Result<Store, StoreError> {
         if let Some(folder) = self.database.path.parent() {
             let made = project_env.prepare_database_folder(folder);
             made.map_err(|error| StoreError::Sql {
@@ -48,43 +48,6 @@ impl LogPlace {
     }
 }
 
-/// What a note repository needs to know about the project. The defaults assume no git, and create folders as named.
-pub trait ProjectEnv {
-    /// The checked-out commit; `None` without git.
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    /// Whether the process of a run is alive, as far as known.
-    fn is_alive(&self, _process: &RunProcess) -> bool {
-        true
-    }
-
-    /// Creates the folder of a note file that is about to be locked.
-    ///
-    /// # Errors
-    /// If it cannot be created.
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        file.parent().map_or(Ok(()), create_folder)
-    }
-
-    /// Creates the folder of a new database.
-    ///
-    /// # Errors
-    /// If it cannot be created.
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-
-    /// Creates the folder of knowledge entries, which is about to be locked.
-    ///
-    /// # Errors
-    /// If it cannot be created.
-    fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-}
-
 /// A note file with its log.
 pub struct NoteRepository<'a> {
     pub file_kind: NoteFileKind,
@@ -92,8 +55,8 @@ pub struct NoteRepository<'a> {
     pub log: LogPlace,
     pub author: Author,
     /// The index that is updated with each change.
-    pub note_index: NoteIndexPlace<'a>,
-    pub project_env: &'a dyn ProjectEnv,
+    pub index: IndexPlace<'a>,
+    pub project_env: ProjectEnv,
     pub clock: &'a dyn Clock,
     /// How long to wait for other writers.
     pub patience: Patience<'a>,

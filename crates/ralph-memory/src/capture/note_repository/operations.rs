@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_model::{Entropy, Extra, Note, NoteId};
 use ralph_notes::{Document, Entry, Gap, Lookup, Patches, link_beside, resolve};
-use ralph_store::index::{Change, Neighbours};
+use ralph_search::{Change, Neighbours};
 use ralph_store::{NoteAction, Store, Wait};
 
 use super::log::Edit;

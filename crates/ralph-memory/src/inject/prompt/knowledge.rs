@@ -1,7 +1,7 @@
 //! `## Project Knowledge`: knowledge entries relevant to the task by tags and links.
 
 use ralph_model::{EntryKind, InjectionReason};
-use ralph_store::index::IndexError;
+use ralph_search::IndexError;
 
 use super::markdown::{below_heading, one_line, quote, title};
 use super::section::{Considered, MAX_LEFT_OUT, Section, visible};
@@ -11,8 +11,8 @@ use crate::inject::origin::{Origin, Origins};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::seen_texts::{Fact, SeenTexts};
-use crate::note_index::{KnowledgeMetadata, NoteIndex};
 use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
+use ralph_search::{KnowledgeMetadata, SearchIndex};
 
 const HEADING: &str = "Project Knowledge";
 /// After this many entries that do not fit, the rest only counts as left out.
@@ -30,7 +30,7 @@ struct Choice {
 
 /// The section. An entry whose text is already in the prompt is omitted.
 pub(super) fn section(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     request: &PromptRequest<'_>,
     room: &mut SectionBudgets,
     seen: &mut SeenTexts,
@@ -39,7 +39,7 @@ pub(super) fn section(
         heading: HEADING,
         ..Section::default()
     };
-    let mut relevant = relevant_knowledge(note_index, &signals(request))?;
+    let mut relevant = relevant_knowledge(index, &signals(request))?;
     if relevant.total() == 0 {
         return Ok(section);
     }
@@ -51,7 +51,7 @@ pub(super) fn section(
     while skipped < MAX_SKIPPED
         && let Some(note) = relevant.next().transpose()?
     {
-        if let Some(size) = tried.add((note_index, request.origins), note, seen)?
+        if let Some(size) = tried.add((index, request.origins), note, seen)?
             && !room_left.take(size)
         {
             skipped += 1;
@@ -122,11 +122,11 @@ impl Tried {
     /// Reads an entry and returns its size; `None` if it is a duplicate.
     fn add(
         &mut self,
-        (note_index, origins): (&NoteIndex, &Origins),
+        (index, origins): (&SearchIndex, &Origins),
         note: Relevant,
         seen: &SeenTexts,
     ) -> Result<Option<usize>, IndexError> {
-        let (outline, body) = note_index.index.knowledge_note(note.number)?;
+        let (outline, body) = index.knowledge_entry(note.number)?;
         let text = visible(&entry(&outline, &body, origins.of(&note.file)));
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
         let is_new = !seen.contains(fact) && !self.seen.contains(fact);

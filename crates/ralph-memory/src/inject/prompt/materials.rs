@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
 use ralph_model::{FailedAttempts, Feature, JournalRow, LearningId, RunId, Suggestion, Task, TaskStatus, TrackRecord};
-use ralph_store::{Store, StoreError};
+use ralph_search::{Index, IndexError};
+use ralph_store::Store;
 
 use super::signals::PromptSignals;
 use super::{
@@ -71,12 +72,17 @@ impl Materials {
         self.parent.as_ref()
     }
 
-    /// Gathers what is known about a task; `run` is the current run, if there is one. Recent learnings weigh more than
-    /// old ones.
+    /// Gathers what is known about a task; `run` is the current run, if there is one. The index must include the facts
+    /// of the store. Recent learnings weigh more than old ones.
     ///
     /// # Errors
-    /// If the database cannot be read.
-    pub fn gather(store: &Store, task: Task, run: Option<&RunId>, now: Timestamp) -> Result<Self, StoreError> {
+    /// If the index or the database cannot be read.
+    pub fn gather(
+        (index, store): (&Index, &Store),
+        task: Task,
+        run: Option<&RunId>,
+        now: Timestamp,
+    ) -> Result<Self, IndexError> {
         // One consistent snapshot, with a single lock.
         let _one_look = store.snapshot()?;
         let parent = match &task.parent {
@@ -94,8 +100,8 @@ impl Materials {
         let failed = store.last_failed_attempts(&task.id, MAX_ATTEMPTS)?;
         let signals = PromptSignals::of(&task, parent.as_ref(), &failed.attempts);
         Ok(Self {
-            learnings: signals.learnings(store)?,
-            known: signals.run_learnings(store, now)?,
+            learnings: signals.learnings((index, store))?,
+            known: signals.run_learnings((index, store), now)?,
             settled: store.settled_conflicts()?,
             parent,
             prerequisites,
@@ -109,7 +115,7 @@ impl Materials {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
                 None => Vec::new(),
             },
-            related: related_rows(store, &about(&task), run, RELATED_ROWS)?,
+            related: related_rows((index, store), &about(&task), run, RELATED_ROWS)?,
             recent_files: store
                 .journal_last()?
                 .map(|last| last.row.files_modified)

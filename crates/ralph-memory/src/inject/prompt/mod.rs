@@ -27,7 +27,7 @@ use std::fmt;
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens, TrackRecord};
-use ralph_store::index::IndexError;
+use ralph_search::IndexError;
 
 pub use feature::feature_cut_to;
 pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary, learning_item};
@@ -42,8 +42,8 @@ use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::origin::Origins;
 use super::seen_texts::SeenTexts;
-use crate::note_index::NoteIndex;
 use crate::recall::{RelevantLearning, RunLearning};
+use ralph_search::SearchIndex;
 
 use attempts::PreviousAttempts;
 use section::{Section, visible};
@@ -201,7 +201,7 @@ pub struct Part {
 ///
 /// # Errors
 /// If the index cannot be read.
-pub fn compose(note_index: &NoteIndex, request: &PromptRequest<'_>) -> Result<Prompt, IndexError> {
+pub fn compose(index: &SearchIndex, request: &PromptRequest<'_>) -> Result<Prompt, IndexError> {
     let mut room = SectionBudgets::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut seen = SeenTexts::default();
@@ -212,11 +212,11 @@ pub fn compose(note_index: &NoteIndex, request: &PromptRequest<'_>) -> Result<Pr
         covered,
     } = attempts::section(request, &mut room);
     let status = status::section(request, &mut room);
-    let guardrails = notes::guardrails(note_index, request, &about, &mut room, &mut seen)?;
+    let guardrails = notes::guardrails(index, request, &about, &mut room, &mut seen)?;
     let reserved = scratchpad::reserve(request, &mut room);
-    let memories = notes::memories(note_index, request, &about, &mut room, &mut seen)?;
+    let memories = notes::memories(index, request, &about, &mut room, &mut seen)?;
     let learnings = learnings::section(request, &mut room, &mut seen, &mut claims);
-    let knowledge = knowledge::section(note_index, request, &mut room, &mut seen)?;
+    let knowledge = knowledge::section(index, request, &mut room, &mut seen)?;
     let journal = journal::section(request, &mut room, &covered);
     let known = knowledge_base::section(request, &mut room, &seen, claims);
     let scratchpad = scratchpad::section(request, &mut room, reserved);

@@ -3,7 +3,7 @@
 
 use ralph_model::config::Inject;
 use ralph_model::{EntryKind, InjectionReason, NoteFileKind, Tokens};
-use ralph_store::index::IndexError;
+use ralph_search::IndexError;
 
 use super::section::{Considered, MAX_LEFT_OUT, Section};
 use super::section_budgets::SectionBudgets;
@@ -11,11 +11,11 @@ use super::{OPENING, PromptRequest};
 use crate::inject::origin::Origins;
 use crate::inject::prime::{Decision, Duplicates, PrimeFormat, PrimeRequest, replaced, select};
 use crate::inject::seen_texts::{Fact, SeenTexts};
-use crate::note_index::NoteIndex;
 use crate::recall::NoteFilter;
+use ralph_search::SearchIndex;
 
 pub(super) fn memories(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     request: &PromptRequest<'_>,
     about: &str,
     room: &mut SectionBudgets,
@@ -32,11 +32,11 @@ pub(super) fn memories(
         about,
         origins: request.origins,
     };
-    selection.section(note_index, room, seen)
+    selection.section(index, room, seen)
 }
 
 pub(super) fn guardrails(
-    note_index: &NoteIndex,
+    index: &SearchIndex,
     request: &PromptRequest<'_>,
     about: &str,
     room: &mut SectionBudgets,
@@ -53,7 +53,7 @@ pub(super) fn guardrails(
         about,
         origins: request.origins,
     };
-    selection.section(note_index, room, seen)
+    selection.section(index, room, seen)
 }
 
 /// The selection from a note file.
@@ -68,7 +68,7 @@ struct NoteSelection<'a> {
 impl NoteSelection<'_> {
     fn section(
         &self,
-        note_index: &NoteIndex,
+        index: &SearchIndex,
         room: &mut SectionBudgets,
         seen: &mut SeenTexts,
     ) -> Result<Section, IndexError> {
@@ -80,8 +80,8 @@ impl NoteSelection<'_> {
             format: PrimeFormat::Section,
             origins: self.origins,
         };
-        let selected = select(note_index, &occasion, Duplicates::KeepFirst(seen))?;
-        let replaced = replaced(note_index, &occasion, MAX_LEFT_OUT)?;
+        let selected = select(index, &occasion, Duplicates::KeepFirst(seen))?;
+        let replaced = replaced(index, &occasion, MAX_LEFT_OUT)?;
         let mut section = Section {
             heading: self.file_kind.title(),
             ..Section::default()

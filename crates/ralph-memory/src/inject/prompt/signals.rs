@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use ralph_model::{Attempt, ErrorCategory, Task};
-use ralph_store::{Store, StoreError, task_type_of};
+use ralph_search::{Index, IndexError, task_type_of};
+use ralph_store::Store;
 
 use crate::recall::{
     ErrorPattern, FilePatterns, LearningSignals, RelevantLearning, RunLearning, Work, relevant_learnings, run_learnings,
@@ -50,7 +51,7 @@ impl<'a> PromptSignals<'a> {
     }
 
     /// The relevant learnings of iterations.
-    pub(super) fn learnings(&self, store: &Store) -> Result<Vec<RelevantLearning>, StoreError> {
+    pub(super) fn learnings(&self, sources: (&Index, &Store)) -> Result<Vec<RelevantLearning>, IndexError> {
         let signals = LearningSignals {
             task: &self.task.id,
             title: &self.task.title,
@@ -61,11 +62,15 @@ impl<'a> PromptSignals<'a> {
             files: &self.files,
             category: self.category(),
         };
-        relevant_learnings(store, &signals, MAX_CONSIDERED)
+        relevant_learnings(sources, &signals, MAX_CONSIDERED)
     }
 
     /// The relevant learnings of earlier runs.
-    pub(super) fn run_learnings(&self, store: &Store, now: Timestamp) -> Result<Vec<RunLearning>, StoreError> {
+    pub(super) fn run_learnings(
+        &self,
+        sources: (&Index, &Store),
+        now: Timestamp,
+    ) -> Result<Vec<RunLearning>, IndexError> {
         let Task { title, description, .. } = self.task;
         let parent = self.parent.map(|parent| parent.title.as_str()).unwrap_or_default();
         let report = self.last.and_then(|last| last.report.as_ref());
@@ -87,7 +92,7 @@ impl<'a> PromptSignals<'a> {
             errors: errors.filter_map(ErrorPattern::of).collect(),
             failure: report.and_then(|kept| kept.signature.as_ref()),
         };
-        run_learnings(store, &work, now)
+        run_learnings(sources, &work, now)
     }
 }
 

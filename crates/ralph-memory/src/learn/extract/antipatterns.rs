@@ -3,13 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ralph_model::{
-    ExtractedLearning, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType, first_line,
+    ErrorCategory, ExtractedLearning, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType,
+    first_line,
 };
 use ralph_store::normalized;
 
-use crate::failures::{AVOID, known_failure};
-use crate::text_category::leading_text;
+use crate::text_category::{Category, CategoryKind, category_of, leading_text};
 
+/// How an extracted warning begins.
+const AVOID: &str = "Avoid: ";
 /// Fewer occurrences may be chance.
 const LEAST_OCCURRENCES: u32 = 2;
 
@@ -64,6 +66,7 @@ impl Failure {
         let facts = Facts::Antipattern {
             occurrences: self.occurrences,
             impact: Facts::impact_of(self.occurrences).to_owned(),
+            error: Some(self.content.clone()),
         };
         ExtractedLearning {
             kind: LearningKind::Antipattern,
@@ -81,8 +84,12 @@ impl Failure {
 
 /// Classifies an error.
 fn failure_of(error: &PastError) -> Option<(FailureKey, String)> {
-    if let Some(failure) = known_failure(&error.text) {
-        return Some((FailureKey::Category(failure.name), failure.name.to_owned()));
+    let known = match error.category {
+        Some(ErrorCategory::Timeout) => category_of("timeout", CategoryKind::Failure),
+        _ => category_of(&error.text, CategoryKind::Failure),
+    };
+    if let Some(Category { name, .. }) = known {
+        return Some((FailureKey::Category(name), (*name).to_owned()));
     }
     let words = leading_text(first_line(&error.text))?;
     let key = match &error.signature {

@@ -15,7 +15,7 @@ use ralph_store::{Store, StoreError, Taught};
 
 use jiff::Timestamp;
 
-use crate::similarity::text_features;
+use ralph_search::text_features;
 
 /// Batch size for earlier runs without extraction.
 const RUNS_AT_A_TIME: u32 = 50;

@@ -1,78 +1,15 @@
 //! Extracts strategies: approaches that more than half of the successful iterations reported.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::LazyLock;
 
 use ralph_model::{ExtractedLearning, Facts, LearningKind, PastIteration, TaskType};
 use ralph_store::normalized;
 
 use crate::similarity::{LearningFeatures, Neighbours};
-use crate::text_category::{Category, category_of, leading_text};
+use crate::text_category::{CategoryKind, category_of, leading_text};
 
 /// An approach must be used in more than this share of the successes.
 const LEAST_SHARE: f64 = 0.5;
-
-/// Known approaches and the phrases that identify them. The first match wins.
-static APPROACHES: LazyLock<[Category; 4]> = LazyLock::new(|| {
-    [
-        Category::of(
-            "Test-driven development approach",
-            &[
-                "test first",
-                "test driven",
-                "tdd",
-                "test before",
-                "first write test",
-                "first write a test",
-                "first write the test",
-            ],
-        ),
-        Category::of(
-            "Incremental implementation",
-            &[
-                "function at a time",
-                "file at a time",
-                "module at a time",
-                "test at a time",
-                "step at a time",
-                "change at a time",
-                "piece at a time",
-                "thing at a time",
-                "step by step",
-                "piece by piece",
-                "small step",
-            ],
-        )
-        // "Increment" alone means something else.
-        .or_words(&["incremental", "incrementally"]),
-        Category::of(
-            "Minimal changes approach",
-            &[
-                "minimal change",
-                "minimal edit",
-                "minimal diff",
-                "minimal fix",
-                "minimal patch",
-                "smallest change",
-                "smallest possible change",
-                "smallest fix",
-                "smallest diff",
-                "small change",
-            ],
-        ),
-        Category::of(
-            "Implement first, refactor after",
-            &[
-                "refactor after",
-                "refactor afterwards",
-                "refactor later",
-                "refactor once",
-                "then refactor",
-                "implement first",
-            ],
-        ),
-    ]
-});
 
 /// A note without a category says what was done; it is an approach only if this many iterations say it.
 const LEAST_NOTES: usize = 2;
@@ -173,5 +110,5 @@ pub(super) fn approach_of(text: &str) -> Option<String> {
 }
 
 fn known_approach(text: &str) -> Option<&'static str> {
-    category_of(text, APPROACHES.as_slice()).map(|approach| approach.name)
+    category_of(text, CategoryKind::Approach).map(|approach| approach.name)
 }

@@ -162,6 +162,7 @@ fn update_to_a_duplicate_or_other_numbers_is_refused() {
     let facts = Facts::Antipattern {
         occurrences: 2,
         impact: "high".to_owned(),
+        error: None,
     };
     let facts = serde_json::to_string(&facts).unwrap();
     story
@@ -194,7 +195,7 @@ fn delete_removes_derived_rows_and_releases_superseded() {
     );
     let shown = "SELECT count(*) FROM injections WHERE entry = 'learn-00000001'";
     assert_eq!(story.bench.number(shown), 2, "what was shown stays on record");
-    for table in ["learning_tags", "learning_sources", "learning_versions"] {
+    for table in ["learning_sources", "learning_versions"] {
         let rows = format!("SELECT count(*) FROM {table} WHERE learning = 1");
         assert_eq!(story.bench.number(&rows), 0, "{table}");
     }

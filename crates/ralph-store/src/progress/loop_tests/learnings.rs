@@ -7,7 +7,7 @@ use ralph_model::config::Promote;
 use ralph_model::{Author, AuthorKind, Learning, LearningKind, LearningStatus, TaskId, TaskType};
 
 use super::*;
-use crate::progress::{learning_terms, normalized, tag_terms};
+use crate::progress::normalized;
 
 /// An iteration that reports learnings.
 #[derive(Debug, Clone)]
@@ -600,43 +600,6 @@ fn found(
     all
 }
 
-/// Checks that the search tables match the learnings.
-fn check_tables(bench: &Bench, learnings: &[Learning]) {
-    bench.sql("INSERT INTO learnings_fts (learnings_fts, rank) VALUES ('integrity-check', 1)");
-    let (mut holders, mut words, mut tags) = (BTreeMap::<String, u64>::new(), 0, BTreeSet::new());
-    for learning in learnings {
-        let terms = learning_terms(&learning.content, &learning.tags);
-        words += terms.split_ascii_whitespace().count();
-        let distinct: BTreeSet<&str> = terms.split_ascii_whitespace().collect();
-        for term in distinct {
-            *holders.entry(term.to_owned()).or_default() += 1;
-        }
-        for (word, tag) in tag_terms(&learning.tags) {
-            tags.insert(format!("{word} {tag} {}", learning.id));
-        }
-    }
-    let texts = |sql: &str| bench.texts(sql).into_iter().collect::<BTreeSet<String>>();
-    let holders: BTreeSet<String> = holders.iter().map(|(term, n)| format!("{term} {n}")).collect();
-    assert_eq!(
-        texts("SELECT term || ' ' || entries FROM learning_terms WHERE entries <> 0"),
-        holders
-    );
-    assert_eq!(
-        bench.texts("SELECT entries || ' ' || terms FROM learning_totals"),
-        [format!("{} {words}", learnings.len())]
-    );
-    assert_eq!(
-        texts("SELECT word || ' ' || tag || ' ' || id FROM learning_tags JOIN learnings ON seq = learning"),
-        tags
-    );
-    assert_eq!(
-        bench.texts(
-            "SELECT tag FROM learning_tags JOIN learnings ON seq = learning WHERE holds <> (status = 'promoted')"
-        ),
-        [""; 0]
-    );
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -665,7 +628,6 @@ proptest! {
             prop_assert_eq!(i64::from(learning.use_count), counted("outcome <> 'interrupted' AND NOT (outcome = 'done' AND evidence = 'none')") - before.0);
             prop_assert_eq!(i64::from(learning.successes), counted("outcome = 'done' AND evidence <> 'none'") - before.1);
         }
-        check_tables(&story.bench, &learnings);
     }
 }
 

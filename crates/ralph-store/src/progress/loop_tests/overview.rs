@@ -1,5 +1,7 @@
 //! The overview of what happened since the user last checked.
 
+use ralph_model::EndKind;
+
 use super::*;
 
 #[test]
@@ -29,7 +31,7 @@ fn overview_lists_news_since_last_check() {
         .unwrap();
     bench
         .store
-        .end_run(&run_id(), "A task waits for a person.", 4, at(20))
+        .end_run(&run_id(), (EndKind::NeedsAttention, 4), "A task waits.", at(20))
         .unwrap();
     bench.begin(&RunId::new(2), "w");
 

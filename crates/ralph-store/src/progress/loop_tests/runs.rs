@@ -1,5 +1,7 @@
 //! Runs and their iterations: records while they run and after they are killed.
 
+use ralph_model::EndKind;
+
 use super::*;
 
 /// Commits are synced again after an unsynced one, even a failed one.
@@ -91,13 +93,20 @@ fn ending_run_releases_claims_without_an_agent() {
         "the claim holds for another lease"
     );
     bench.store.release_claims(&run, at(200)).unwrap();
-    bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();
+    bench
+        .store
+        .end_run(&run, (EndKind::Stopped, 4), "The limit was reached.", at(200))
+        .unwrap();
     assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
     assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
     assert_eq!(bench.number("SELECT count(*) FROM journal"), 0);
     let ended = bench.store.run(&run).unwrap().unwrap();
-    assert_eq!(ended.ended, Some((at(200), "The limit was reached.".to_owned())));
-    assert_eq!(ended.end_code, Some(4));
+    let end = RecordedEnd {
+        at: at(200),
+        kind: EndKind::Stopped,
+        sentence: "The limit was reached.".to_owned(),
+    };
+    assert_eq!(ended.ended, Some(end));
     assert_eq!(bench.store.recent_runs(5).unwrap(), [ended]);
 }
 
@@ -108,7 +117,7 @@ fn run_ending_during_a_turn_leaves_it_unfinished() {
     bench.store.release_claims(&run_id(), at(200)).unwrap();
     bench
         .store
-        .end_run(&run_id(), "The disk was full.", 1, at(200))
+        .end_run(&run_id(), (EndKind::Stopped, 1), "The disk was full.", at(200))
         .unwrap();
     assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
     assert_eq!(bench.store.unfinished("", &RunId::new(2)).unwrap().len(), 1);
@@ -144,8 +153,16 @@ fn next_run_of_the_worktree_ends_killed_runs() {
     );
     assert_eq!(bench.store.run(&run_id()).unwrap().unwrap().ended, None);
     assert_eq!(bench.store.end_dead_runs("", &next, &|_| false).unwrap(), []);
-    let ended = |run: &RunId| bench.store.run(run).unwrap().unwrap().ended;
-    assert_eq!(ended(&run_id()), Some((at(100), "It was killed.".to_owned())));
+    let ended = |run: &RunId| {
+        bench
+            .store
+            .run(run)
+            .unwrap()
+            .unwrap()
+            .ended
+            .map(|end| (end.at, end.kind))
+    };
+    assert_eq!(ended(&run_id()), Some((at(100), EndKind::Killed)));
     assert_eq!((ended(&next), ended(&elsewhere)), (None, None));
     assert_eq!(
         bench.store.unfinished("", &next).unwrap().len(),
@@ -191,7 +208,10 @@ fn question_lasts_until_answered_or_run_ends() {
     bench.store.end_dead_runs("", &next, &|_| false).unwrap();
     assert_eq!(asks(&bench), None);
     bench.store.put_question(&run, Some("what now")).unwrap();
-    bench.store.end_run(&run, "It ended.", 0, at(9)).unwrap();
+    bench
+        .store
+        .end_run(&run, (EndKind::Complete, 0), "It ended.", at(9))
+        .unwrap();
     assert_eq!(asks(&bench), None);
     assert!(
         bench.store.put_question(&next, Some("who")).is_err(),

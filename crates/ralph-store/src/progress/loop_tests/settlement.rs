@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::FactKind;
 
 #[test]
 fn settlement_stores_everything() {
@@ -109,7 +110,7 @@ fn failed_settlement_changes_nothing() {
         assert_eq!(bench.number("SELECT count(*) FROM iterations"), 1, "{table}");
         for other in [
             "journal",
-            "journal_fts",
+            "fact_changes",
             "failure_reports",
             "learnings",
             "injections",
@@ -353,19 +354,15 @@ fn fault_1_every_outcome_is_journaled_and_an_interrupted_ones_words_are_found() 
         let mut settlement = settlement(*outcome, fence);
         settlement.row.notes = Some("Use the rgb() form, please: größer?".to_owned());
         let settled = bench.store.settle(&settlement).unwrap();
-        let found = |words: &str| {
-            bench.texts(&format!(
-                "SELECT outcome FROM journal WHERE id IN (SELECT rowid FROM journal_fts('{words}'))"
-            ))
-        };
-        assert_eq!(found(&journal_terms("rgb forms")), [outcome.word()]);
-        assert_eq!(found(&journal_terms("größer")), [outcome.word()]);
-        assert_eq!(
-            found(&journal_terms("colour")),
-            [outcome.word()],
-            "the title is searched too"
-        );
-        assert_eq!(found("absent"), [""; 0]);
+        let [text] = bench
+            .store
+            .search_texts(FactKind::Journal, &[settled.journal])
+            .unwrap()
+            .try_into()
+            .unwrap();
+        for words in ["rgb() form", "größer", "colour"] {
+            assert!(text.text.contains(words), "{outcome}: {text:?}");
+        }
         assert_eq!(bench.number("SELECT max(id) FROM journal"), settled.journal);
     }
 }
@@ -468,22 +465,22 @@ proptest! {
 
 #[test]
 fn entry_is_found_by_its_failure_reason() {
-    for (outcome, suggestion_is_found) in [(Outcome::Failed, 1), (Outcome::Done, 0)] {
+    let text_of = |bench: &Bench, journal: i64| {
+        let texts = bench.store.search_texts(FactKind::Journal, &[journal]).unwrap();
+        texts.into_iter().map(|text| text.text).collect::<String>()
+    };
+    for (outcome, suggestion_is_found) in [(Outcome::Failed, true), (Outcome::Done, false)] {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
         let mut settlement = settlement(outcome, fence);
         settlement.row.reason = "The gate `make test:unit` failed (exit code 2):\nlinker not found".to_owned();
+        settlement.quoted = "linker not found".to_owned();
         settlement.suggestion = Some("Vendor the archive.".to_owned());
-        bench.store.settle(&settlement).unwrap();
-        let holding = |word: &str| {
-            bench
-                .store
-                .rows_holding(Searched::Journal, &journal_terms(word))
-                .unwrap()
-        };
-        // Ralph's own sentence is in many entries and is not indexed.
-        assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 0, 0]);
-        assert_eq!(holding("vendoring"), suggestion_is_found, "{outcome}");
+        let journal = bench.store.settle(&settlement).unwrap().journal;
+        let text = text_of(&bench, journal);
+        // Ralph's own sentence is in many entries and does not find one.
+        assert!(text.contains("linker") && !text.contains("gate"), "{text}");
+        assert_eq!(text.contains("Vendor"), suggestion_is_found, "{outcome}");
     }
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);
@@ -498,13 +495,10 @@ fn entry_is_found_by_its_failure_reason() {
         origin: ralph_model::ReportOrigin::Agent,
         gate: None,
     });
-    bench.store.settle(&settlement).unwrap();
-    for word in ["openssl", "certificate", "handshake", "vendor"] {
-        let holding = bench
-            .store
-            .rows_holding(Searched::Journal, &journal_terms(word))
-            .unwrap();
-        assert_eq!(holding, 1, "{word}");
+    let journal = bench.store.settle(&settlement).unwrap().journal;
+    let text = text_of(&bench, journal);
+    for word in ["openssl", "Certificates", "handshake", "Vendor"] {
+        assert!(text.contains(word), "{word}: {text}");
     }
 }
 

@@ -1,20 +1,18 @@
 //! Writes a journal entry.
 
-use ralph_model::{Outcome, ReportOrigin};
 use rusqlite::{Transaction, named_params};
 
 use super::Settlement;
 use crate::progress::columns::moment;
 use crate::progress::columns::to_json;
-use crate::progress::journal_terms;
 
 const INSERT: &str = "
-    INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
+    INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, quoted, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
-                         changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at, terms,
+                         changed_nothing, evidence, notes, difficulty, error_category, malformed_sigils, created_at,
                          prompt_sha256, unverified, denials)
-    VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
-            :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at, :terms,
+    VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :quoted, :model, :rationale, :duration,
+            :cost, :input, :output, :files, :nothing, :evidence, :notes, :difficulty, :category, :malformed, :at,
             (SELECT prompt_sha256 FROM iterations WHERE run = :run AND iteration = :iteration), :unverified, :denials)
     RETURNING id";
 
@@ -34,6 +32,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":outcome": row.outcome.word(),
             ":stop": row.stop.word(),
             ":reason": row.reason,
+            ":quoted": settlement.quoted,
             ":model": row.model,
             ":rationale": row.model_rationale,
             ":duration": saturated(row.duration_ms),
@@ -50,39 +49,9 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":denials": to_json(&row.denials)?,
             ":at": moment(row.created_at),
             ":unverified": settlement.is_unverified(),
-            ":terms": journal_terms(&searched(settlement)),
         },
         |row| row.get(0),
     )
-}
-
-/// The searchable text of an entry: its subject, its notes, and why it failed.
-fn searched(settlement: &Settlement) -> String {
-    let (row, report) = (&settlement.row, settlement.report.as_ref());
-    let is_kept = report.is_some() || row.outcome != Outcome::Done;
-    let suggestion = settlement.suggestion.as_deref().filter(|_| is_kept);
-    let texts = [
-        Some(row.task_title.as_str()),
-        row.notes.as_deref(),
-        Some(quoted_text(&row.reason)),
-        report.map(|report| report.what_tried.as_str()),
-        report.map(|report| match report.origin {
-            ReportOrigin::Agent => report.why_failed.as_str(),
-            ReportOrigin::Ralph => quoted_text(&report.why_failed),
-        }),
-        report.and_then(|report| report.error_output.as_deref()),
-        suggestion,
-    ];
-    texts.into_iter().flatten().collect::<Vec<_>>().join("\n")
-}
-
-/// The words of an agent, a gate or a verifier in a reason: they follow the colon of ralph's own sentence, or are on
-/// the lines below it. Ralph's sentence is the same in many entries, so matching its words would be meaningless.
-pub(in crate::progress) fn quoted_text(reason: &str) -> &str {
-    let ends = [": ", "\n"].into_iter().filter_map(|end| reason.split_once(end));
-    ends.map(|(_, quoted)| quoted)
-        .max_by_key(|quoted| quoted.len())
-        .unwrap_or_default()
 }
 
 /// A count limited to what the database can store. A larger one is an agent's mistake, and the entry matters more.

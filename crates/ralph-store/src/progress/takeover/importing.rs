@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use ralph_model::{
-    Evidence, FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, count,
-    preview,
+    Evidence, FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, TaskType, Usage,
+    count, preview,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -21,13 +21,15 @@ use crate::progress::columns::moment;
 use crate::progress::settle::{Settlement, put_journal_row};
 use crate::progress::task_rows::log;
 use crate::progress::task_steps::is_free;
-use crate::progress::task_type_of;
 use crate::progress::transitions::changed;
 
 /// The title of iterations without a task.
 const NO_TASK: &str = "(no task)";
 /// Maximum displayed length of another tool's id.
 const SHOWN_COLUMNS: usize = 80;
+
+/// Classifies a task by its title and description.
+pub type TaskTypeOf = fn(&str, &str) -> TaskType;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ImportedHistory {
@@ -73,11 +75,17 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn import_history(&mut self, history: &ForeignHistory, now: Timestamp) -> Result<ImportedHistory, StoreError> {
+    pub fn import_history(
+        &mut self,
+        history: &ForeignHistory,
+        task_type_of: TaskTypeOf,
+        now: Timestamp,
+    ) -> Result<ImportedHistory, StoreError> {
         self.write(|transaction| {
             let mut import = Import {
                 transaction,
                 tool: &history.tool,
+                task_type_of,
                 now,
                 features: IdMap::default(),
                 tasks: IdMap::default(),
@@ -105,6 +113,7 @@ impl Store {
 pub(super) struct Import<'a> {
     pub(super) transaction: &'a Transaction<'a>,
     pub(super) tool: &'a str,
+    task_type_of: TaskTypeOf,
     now: Timestamp,
     /// Our features by their original ids.
     pub(super) features: IdMap<FeatureId>,
@@ -296,7 +305,7 @@ impl Import<'_> {
             run,
             iteration: iteration.iteration,
             task,
-            task_type: task_type_of(&task_title, ""),
+            task_type: (self.task_type_of)(&task_title, ""),
             tags: Vec::new(),
             task_title,
             feature: feature.cloned(),

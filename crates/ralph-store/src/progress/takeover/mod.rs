@@ -12,4 +12,4 @@ mod relations;
 
 pub use foreign::{ForeignDatabase, ForeignError};
 pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignStatus, ForeignTask, Remark};
-pub use importing::{ImportedFeature, ImportedHistory, Tally};
+pub use importing::{ImportedFeature, ImportedHistory, Tally, TaskTypeOf};

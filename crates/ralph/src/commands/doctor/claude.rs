@@ -28,14 +28,7 @@ pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(
             }
         }
         Err(error) => {
-            let message = error.lines().map_or("it cannot be read", |(message, _)| message);
-            let message = message.trim_end_matches("; nothing was changed");
-            // If the message starts with the place, the place is not repeated.
-            let (place, problem) = match message.split_once(": ") {
-                Some((place, rest)) if place.starts_with(paths::CLAUDE_SETTINGS) => (place, rest),
-                _ => (paths::CLAUDE_SETTINGS, message),
-            };
-            let finding = Finding::error(problem).at(place);
+            let finding = Finding::error(error.what).at(&error.place);
             report.add(finding.remedy("fix the file; Claude Code cannot read it either"));
         }
     }
@@ -59,9 +52,9 @@ fn report_parts(report: &mut Report, setup_state: &SetupState) {
         };
         report.add(finding.at(place));
     }
-    if let Some(line) = setup_state.not_strict_from {
+    if !setup_state.is_strict {
         let what = "Claude Code does not accept comments or trailing commas in its settings, so the hook does not run";
-        let finding = Finding::error(what).at(&format!("{}:{line}", paths::CLAUDE_SETTINGS));
+        let finding = Finding::error(what).at(paths::CLAUDE_SETTINGS);
         report.add(finding.remedy("remove them; nothing else in the file has to change"));
     }
 }

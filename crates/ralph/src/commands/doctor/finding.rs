@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use ralph_memory::note_index::NoteIndex;
 use ralph_model::count;
 use ralph_notes::LockedFile;
+use ralph_search::{SearchIndex, Sources};
 use ralph_store::{Store, Wait};
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ impl Fix {
             }
             Self::MergeDriver => set_up_merges(context),
             Self::RebuildIndex => {
-                NoteIndex::remake(&context.note_index(Spelling::Own))?;
+                SearchIndex::rebuild(&context.index(Spelling::Own), Sources::KNOWLEDGE)?;
                 Ok("rebuilt the index".to_owned())
             }
             Self::UpdateDatabase => {

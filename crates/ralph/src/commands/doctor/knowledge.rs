@@ -1,9 +1,9 @@
 //! Checks for files in the knowledge folder that are not valid entries, so that no prompt contains them and no search
 //! finds them.
 
-use ralph_memory::note_index::inspect_knowledge;
 use ralph_model::count;
 use ralph_notes::KnowledgeProblem;
+use ralph_search::inspect_knowledge;
 
 use super::DoctorContext;
 use super::finding::{Finding, Report};
@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 pub(super) fn check(doctor: &DoctorContext<'_>, report: &mut Report) -> Result<(), CommandError> {
     let knowledge = doctor.context.knowledge();
     let place = doctor.context.project.shown(knowledge.path()).to_string();
-    let looked = match inspect_knowledge(knowledge.path(), &doctor.context.project) {
+    let looked = match inspect_knowledge(knowledge.path(), &doctor.context.project.boundary) {
         Ok(looked) => looked,
         Err(error) => {
             let finding = Finding::warning(format!("knowledge entries cannot be listed: {error}"));

@@ -7,26 +7,13 @@ use super::{status, unrecorded};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "STATUS",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "DONE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "NAME",
-        fit: Fit::Cut,
-    },
+    Column::whole("ID"),
+    Column::whole("STATUS"),
+    Column::whole("DONE"),
+    Column::cut("NAME"),
 ];
 
 /// List features and their progress, oldest first
@@ -57,13 +44,8 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
             format!("- [{ticked}] {}\n", feature.name)
         })),
         Format::Table => {
-            if features.is_empty() {
-                context.ui.data("No features yet.\n")?;
-            } else {
-                let rows: Vec<Vec<String>> = features.iter().map(row).collect();
-                let closing = showing(rows.len(), "feature", "features");
-                context.ui.table(&COLUMNS, &rows, &closing)?;
-            }
+            let nouns = ("feature", "features");
+            context.ui.list((&COLUMNS, &features), row, nouns, "No features yet.")?;
             if let Some(name) = unrecorded(context, &features).first() {
                 let folder = context.features().shown_folder(name);
                 context.ui.hint(&format!(

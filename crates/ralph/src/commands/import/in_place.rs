@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_notes::write_new_file;
+use ralph_search::task_type_of;
 use ralph_store::{ForeignDatabase, ForeignHistory, ImportedHistory, Store};
 
 use super::cleaned::cleaned;
@@ -61,7 +62,7 @@ pub(super) fn take_over(
 fn build(path: &Path, history: &ForeignHistory, now: Timestamp) -> Result<ImportedHistory, CommandError> {
     Store::remove_unused(path)?;
     let mut store = Store::open_or_create(path)?;
-    let imported = store.import_history(history, now)?;
+    let imported = store.import_history(history, task_type_of, now)?;
     store.close_into_one_file()?;
     Ok(imported)
 }

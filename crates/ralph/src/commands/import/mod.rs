@@ -13,13 +13,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use ralph_loop::{LockError, WorktreeLock};
-use ralph_memory::capture::ProjectEnv;
+use ralph_search::task_type_of;
 use ralph_store::{ForeignHistory, ImportedHistory, Store};
 
 use super::task::store_to_write;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
@@ -69,10 +68,7 @@ enum Mode {
 /// Prevents runs in this worktree during an import, or refuses because one is active.
 fn lock_worktree(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
     let project = &context.project;
-    project.prepare_database_folder(&project.root.join(paths::RALPH))?;
-    if let Some(folder) = project.database().parent() {
-        project.prepare_database_folder(folder)?;
-    }
+    project.create_folders()?;
     let holder = format!("process {}", std::process::id());
     WorktreeLock::take(&project.run_lock(), &holder).map_err(|error| match error {
         LockError::Taken { holder } => {
@@ -87,7 +83,7 @@ fn lock_worktree(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
 fn import(context: &Context<'_>, history: &ForeignHistory, mode: Mode) -> Result<ImportedHistory, CommandError> {
     let now = context.clock().now();
     match mode {
-        Mode::Real => Ok(store_to_write(context)?.import_history(history, now)?),
+        Mode::Real => Ok(store_to_write(context)?.import_history(history, task_type_of, now)?),
         Mode::DryRun => context
             .facts()
             .and_then(|_| import_into_copy(Some(&context.project.database()), history, now)),
@@ -107,5 +103,5 @@ fn import_into_copy(
         Some(database) => Store::copy_to_try(database, &copy)?,
         None => Store::open_or_create(&copy)?,
     };
-    Ok(store.import_history(history, now)?)
+    Ok(store.import_history(history, task_type_of, now)?)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Mode;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 
 const SHOWN_REMARKS: usize = 50;
 /// The columns of a remark's subject.
@@ -16,16 +16,7 @@ const ABOUT_COLUMNS: usize = 60;
 const TEXT_COLUMNS: usize = 400;
 const SHOWN_IDS: usize = 5;
 
-const COLUMNS: [Column; 2] = [
-    Column {
-        title: "ABOUT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WHAT",
-        fit: Fit::Cut,
-    },
-];
+const COLUMNS: [Column; 2] = [Column::whole("ABOUT"), Column::cut("WHAT")];
 
 /// The result of an import or a dry run.
 #[derive(Debug, Default)]

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ralph_loop::state::RecordedEnd;
 use ralph_memory::capture::{LoopProgress, write_loop_history};
-use ralph_model::count;
+use ralph_model::{EndKind, count};
 use ralph_notes::{FileError, create_folder, read_file, write_new_file};
 use ralph_store::{Run, Store};
 
@@ -78,13 +77,11 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
 }
 
 fn progress_of(run: &Run) -> LoopProgress {
-    let Some((_, sentence)) = &run.ended else {
-        return LoopProgress::Running;
-    };
-    match RecordedEnd::of(sentence, run.end_code) {
-        RecordedEnd::Complete => LoopProgress::Over,
-        RecordedEnd::NeedsAttention => LoopProgress::NeedsAttention,
-        RecordedEnd::Stopped => LoopProgress::Stopped,
+    match run.ended.as_ref().map(|end| end.kind) {
+        None => LoopProgress::Running,
+        Some(EndKind::Complete) => LoopProgress::Over,
+        Some(EndKind::NeedsAttention) => LoopProgress::NeedsAttention,
+        Some(EndKind::Stopped | EndKind::Killed) => LoopProgress::Stopped,
     }
 }
 

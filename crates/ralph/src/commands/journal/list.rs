@@ -54,10 +54,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     if args.json {
         return context.ui.json(&rows);
     }
-    if rows.is_empty() {
-        return context.ui.data("No iterations found\n");
-    }
-    view::table(context, &rows)
+    view::table(context, &rows, "No iterations found")
 }
 
 fn filter(context: &Context<'_>, store: &Store, args: &ListArgs) -> Result<JournalFilter, CommandError> {

@@ -32,18 +32,17 @@ pub(crate) struct SearchArgs {
 pub(super) fn cmd_search(context: &Context<'_>, args: &SearchArgs) -> Result<(), CommandError> {
     let text = args.more.after(&args.text);
     let found = match context.facts()? {
-        Some(store) => search_rows(&store, &text, usize::from(args.limit))?,
+        Some(store) => context.ask_facts(&store, |index| {
+            search_rows((index, &store), &text, usize::from(args.limit))
+        })?,
         None => Vec::new(),
     };
     if args.json {
         let found: Result<Vec<Value>, serde_json::Error> = found.iter().map(scored).collect();
         return context.ui.json(&found?);
     }
-    if found.is_empty() {
-        return context.ui.data("No matching iterations found\n");
-    }
     let rows: Vec<JournalRow> = found.into_iter().map(|(row, _)| row).collect();
-    view::table(context, &rows)
+    view::table(context, &rows, "No matching iterations found")
 }
 
 fn scored((row, score): &(JournalRow, f64)) -> Result<Value, serde_json::Error> {

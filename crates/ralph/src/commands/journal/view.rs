@@ -5,40 +5,20 @@ use ralph_model::{JournalRow, NewJournalRow, first_line};
 use crate::commands::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 const COLUMNS: [Column; 6] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "ITERATION",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "OUTCOME",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TASK",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TIME",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHAT",
-        fit: Fit::Cut,
-    },
+    Column::whole("ID"),
+    Column::optional("ITERATION"),
+    Column::whole("OUTCOME"),
+    Column::optional("TASK"),
+    Column::optional("TIME"),
+    Column::cut("WHAT"),
 ];
 
-pub(super) fn table(context: &Context<'_>, rows: &[JournalRow]) -> Result<(), CommandError> {
-    let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    let closing = showing(rows.len(), "iteration", "iterations");
-    context.ui.table(&COLUMNS, &cells, &closing)
+pub(super) fn table(context: &Context<'_>, rows: &[JournalRow], nothing: &str) -> Result<(), CommandError> {
+    let nouns = ("iteration", "iterations");
+    context.ui.list((&COLUMNS, rows), cells, nouns, nothing)
 }
 
 fn cells(row: &JournalRow) -> Vec<String> {

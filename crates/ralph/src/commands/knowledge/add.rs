@@ -90,9 +90,7 @@ fn acknowledge(context: &Context<'_>, placement: &Placement, format: Format) -> 
         Placement::AlreadyPlaced => return Ok(()),
     };
     let file = context.project.shown(path);
-    match format {
-        Format::Json => context.ui.json(&json!({ "file": file.to_string(), "change": change })),
-        Format::Quiet => context.ui.data(&format!("{file}\n")),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Knowledge {change}: {file}")),
-    }
+    let object = json!({ "file": file.to_string(), "change": change });
+    let line = format!("Knowledge {change}: {file}");
+    context.ui.acknowledge(format, (&object, &file), ("📝", &line))
 }

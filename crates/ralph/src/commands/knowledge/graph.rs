@@ -157,7 +157,7 @@ fn mermaid_label(title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ralph_memory::note_index::KnowledgeMetadata;
+    use ralph_search::KnowledgeMetadata;
 
     use super::*;
 

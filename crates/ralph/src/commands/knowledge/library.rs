@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use ralph_memory::note_index::KnowledgeMetadata;
 use ralph_model::config::nearest;
 use ralph_model::{count, preview};
 use ralph_notes::title_key;
+use ralph_search::KnowledgeMetadata;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -31,9 +31,8 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn read(context: &Context<'_>) -> Result<Self, CommandError> {
-        let (notes, skipped) = context.ask_knowledge(&[], |note_index| {
-            Ok((note_index.all_knowledge_metadata()?, note_index.knowledge_problems()?))
-        })?;
+        let (notes, skipped) =
+            context.ask_knowledge(&[], |index| Ok((index.all_knowledge()?, index.knowledge_problems()?)))?;
         Ok(Self::of(notes, skipped))
     }
 

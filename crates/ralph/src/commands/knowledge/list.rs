@@ -1,8 +1,8 @@
 //! `knowledge list`: lists knowledge entries.
 
 use clap::Args;
-use ralph_memory::note_index::KnowledgeMetadata;
 use ralph_notes::{cleaned_tags, read_file};
+use ralph_search::KnowledgeMetadata;
 use serde_json::json;
 
 use super::library::Library;
@@ -10,8 +10,7 @@ use crate::cli::{Format, FormatArgs};
 use crate::commands::notes::view::FEW_TAGS_COLUMNS;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 /// List knowledge entries, sorted by file name
 #[derive(Debug, Args)]
@@ -31,26 +30,11 @@ pub(crate) struct ListArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "FILE",
-        fit: Fit::Wide,
-    },
-    Column {
-        title: "CREATED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "FEATURE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TAGS",
-        fit: Fit::Narrow(FEW_TAGS_COLUMNS),
-    },
-    Column {
-        title: "TITLE",
-        fit: Fit::Cut,
-    },
+    Column::wide("FILE"),
+    Column::optional("CREATED"),
+    Column::optional("FEATURE"),
+    Column::narrow("TAGS", FEW_TAGS_COLUMNS),
+    Column::cut("TITLE"),
 ];
 
 /// Characters of a date in the column.
@@ -83,19 +67,13 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
             }
             context.ui.text(&texts.join("\n"))
         }
-        Format::Table if wanted.is_empty() => {
-            let nothing = if library.notes.is_empty() {
-                "No knowledge yet.\n"
-            } else {
-                "No matching knowledge found\n"
-            };
-            context.ui.data(nothing)
-        }
         Format::Table => {
-            let rows: Vec<Vec<String>> = wanted.iter().map(|note| row(note)).collect();
-            context
-                .ui
-                .table(&COLUMNS, &rows, &showing(rows.len(), "entry", "entries"))
+            let nothing = match library.notes.is_empty() {
+                true => "No knowledge yet.",
+                false => "No matching knowledge found",
+            };
+            let nouns = ("entry", "entries");
+            context.ui.list((&COLUMNS, &wanted), |note| row(note), nouns, nothing)
         }
     }
 }

@@ -10,8 +10,7 @@ use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 /// Restore a deleted knowledge entry, or an earlier version
 #[derive(Debug, Args)]
@@ -33,20 +32,7 @@ pub(crate) struct RestoreArgs {
     format: FormatArgs,
 }
 
-const COLUMNS: [Column; 3] = [
-    Column {
-        title: "FILE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "REMOVED",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "HOW",
-        fit: Fit::Whole,
-    },
-];
+const COLUMNS: [Column; 3] = [Column::whole("FILE"), Column::whole("REMOVED"), Column::whole("HOW")];
 
 pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(), CommandError> {
     let knowledge = context.knowledge();
@@ -79,11 +65,11 @@ pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(
             return Err(error.hint("run the command again"));
         }
     };
-    match args.format.get() {
-        Format::Json => context.ui.json(&json!({ "file": shown.to_string(), "change": change })),
-        Format::Quiet => context.ui.data(&format!("{shown}\n")),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Knowledge {change}: {shown}")),
-    }
+    let object = json!({ "file": shown.to_string(), "change": change });
+    let line = format!("Knowledge {change}: {shown}");
+    context
+        .ui
+        .acknowledge(args.format.get(), (&object, &shown), ("📝", &line))
 }
 
 fn list(context: &Context<'_>, missing: &[MissingKnowledge], format: Format) -> Result<(), CommandError> {
@@ -108,7 +94,6 @@ fn list(context: &Context<'_>, missing: &[MissingKnowledge], format: Format) -> 
                 .map(|entry| format!("{}\n", entry.file))
                 .collect::<String>(),
         ),
-        Format::Table | Format::Markdown if missing.is_empty() => context.ui.data("Nothing to restore.\n"),
         Format::Table | Format::Markdown => {
             let row = |entry: &MissingKnowledge| {
                 vec![
@@ -117,10 +102,8 @@ fn list(context: &Context<'_>, missing: &[MissingKnowledge], format: Format) -> 
                     entry.last.change.action.word().replace('_', " "),
                 ]
             };
-            let rows: Vec<Vec<String>> = missing.iter().map(row).collect();
-            context
-                .ui
-                .table(&COLUMNS, &rows, &showing(rows.len(), "entry", "entries"))
+            let nouns = ("entry", "entries");
+            context.ui.list((&COLUMNS, missing), row, nouns, "Nothing to restore.")
         }
     }
 }

@@ -40,6 +40,6 @@ pub(super) fn cmd_search(context: &Context<'_>, args: &SearchArgs) -> Result<(),
         wanted: &NoteFilter::default(),
         reach: args.found.reach(),
     };
-    let answer = context.ask_knowledge(&[], |note_index| recall(note_index, &question))?;
+    let answer = context.ask_knowledge(&[], |index| recall(index, &question))?;
     args.found.show(context, &answer, ENTRIES)
 }

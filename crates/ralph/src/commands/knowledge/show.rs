@@ -1,9 +1,9 @@
 //! `knowledge show`: shows a knowledge entry, with its links in both directions.
 
 use clap::Args;
-use ralph_memory::note_index::KnowledgeMetadata;
 use ralph_model::{count, format_timestamp};
 use ralph_notes::{Knowledge, read_file};
+use ralph_search::KnowledgeMetadata;
 use ralph_store::KnowledgeVersion;
 use serde_json::json;
 

@@ -1,14 +1,15 @@
 //! `learnings add`: stores a learning that a person or an agent gives.
 
 use clap::Args;
-use ralph_memory::text_features;
 use ralph_model::{Actor, Learning, Tags, TaskType, first_line, preview};
+use ralph_search::text_features;
 use ralph_store::{AddedLearning, NewLearning, ProposedLearning};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
 use super::incoming::MENTION_COLUMNS;
 use super::judge::NO_REASON;
+use super::view::acknowledge;
 use super::{input, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -86,11 +87,7 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
             (learning, "promoted")
         }
     };
-    match args.format.get() {
-        Format::Json => context.ui.json(learning),
-        Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
-    }
+    acknowledge(context, learning, done, args.format.get())
 }
 
 fn acknowledge_proposed(
@@ -107,11 +104,7 @@ fn acknowledge_proposed(
         }
         ProposedLearning::Known(learning) => (learning, "exists"),
     };
-    match format {
-        Format::Json => context.ui.json(learning),
-        Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
-    }
+    acknowledge(context, learning, done, format)
 }
 
 /// The message for a near-duplicate: whether the new wording was kept as an example.

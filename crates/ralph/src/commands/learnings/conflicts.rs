@@ -12,7 +12,7 @@ use super::{find_to_change, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::{Line, showing};
 
 /// List learnings that conflict with each other
@@ -40,22 +40,10 @@ impl ConflictsArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "STATUS",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "USED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::optional("STATUS"),
+    Column::optional("USED"),
+    Column::optional("WHY"),
     view::TEXT,
 ];
 

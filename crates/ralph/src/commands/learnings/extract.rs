@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 
 use super::super::journal::find_run;
 use super::super::run::confirmed_config;
-use super::super::run::upkeep_words::known;
 use super::super::task::{in_short, store_to_write};
 use super::view;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::text_file::read_text;
 
 /// Extract strategies, anti-patterns, estimates and conventions from a run
@@ -44,22 +43,10 @@ pub(crate) struct ExtractArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "KIND",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WORK",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CONFIDENCE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "REJECTED",
-        fit: Fit::Optional,
-    },
+    Column::whole("KIND"),
+    Column::optional("WORK"),
+    Column::optional("CONFIDENCE"),
+    Column::optional("REJECTED"),
     view::TEXT,
 ];
 
@@ -88,6 +75,14 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
         known(&done),
         done.skipped,
     ))
+}
+
+/// A suffix with the number of promoted learnings that were already known; empty if there are none.
+pub(crate) fn known(done: &Extraction) -> String {
+    match done.known {
+        0 => String::new(),
+        known => format!(" ({known} already known)"),
+    }
 }
 
 /// Where the other tool keeps its loop history, relative to its own folder or to the project.

@@ -3,7 +3,7 @@
 use ralph_memory::capture::{MAX_LEARNING, SecretPolicy, accept};
 use ralph_model::{Tags, count};
 use ralph_notes::cleaned_tags;
-use ralph_store::journal_terms;
+use ralph_search::terms_of;
 
 use crate::error::CommandError;
 
@@ -30,7 +30,7 @@ pub(crate) fn content(text: &str, policy: SecretPolicy) -> Result<String, Comman
 
 fn is_meaningful(content: &str) -> bool {
     let counts = |word: &str| word.chars().count() >= MIN_WORD_LETTERS || !word.is_ascii();
-    content.split(|sign: char| !sign.is_alphanumeric()).any(counts) && !journal_terms(content).is_empty()
+    content.split(|sign: char| !sign.is_alphanumeric()).any(counts) && !terms_of(content).is_empty()
 }
 
 pub(super) fn category(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {

@@ -30,6 +30,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_model::{LearningId, LearningKind, TaskId, TaskType};
 use ralph_store::{LearningError, Store};
 
+pub(crate) use extract::known;
 pub(crate) use input::content as learning_text;
 pub(crate) use judge::NO_REASON;
 pub(crate) use show::iteration_as_json;

@@ -16,7 +16,7 @@ use super::view;
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 
 /// Learnings pruned per transaction.
 const BATCH: u32 = 1000;
@@ -50,18 +50,9 @@ pub(crate) struct PruneArgs {
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "CREATED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::optional("CREATED"),
+    Column::optional("WHY"),
     view::TEXT,
 ];
 

@@ -8,7 +8,8 @@ use ralph_memory::recall::{
 };
 use ralph_model::{Learning, LearningKind, TaskType};
 use ralph_notes::cleaned_tags;
-use ralph_store::{LearningFilter, LearningQuery, Store, task_type_of};
+use ralph_search::task_type_of;
+use ralph_store::{LearningFilter, LearningQuery, Store};
 
 use super::super::notes::found::report_fuzzy_matches;
 use super::ranked::{Context as Asked, Ranked, show};
@@ -126,7 +127,8 @@ fn for_work(
 ) -> Result<(), CommandError> {
     let (mut known, settled) = match store {
         Some(store) => {
-            let known = run_learnings(store, work, context.clock().now())?;
+            let now = context.clock().now();
+            let known = context.ask_facts(store, |index| run_learnings((index, store), work, now))?;
             (known, store.settled_conflicts()?)
         }
         None => (Vec::new(), Vec::new()),
@@ -193,7 +195,9 @@ impl QueryArgs {
             _ => Reach::All,
         };
         let mut found: Vec<Learning> = if is_asked {
-            let mut answer = recall_learnings(store, &question, &wanted, reach)?;
+            let mut answer = context.ask_facts(store, |index| {
+                recall_learnings((index, store), &question, &wanted, reach)
+            })?;
             answer.hits.sort_by(|one, other| other.age.cmp(&one.age));
             report_fuzzy_matches(context.ui, &answer);
             let learning = |found| match found {
@@ -204,7 +208,7 @@ impl QueryArgs {
         } else if asked.errors.is_empty() {
             best_supported(store, &wanted, reach)?
         } else {
-            warnings_of(store, asked.errors, &wanted, reach)?
+            context.ask_facts(store, |index| warnings_of((index, store), asked.errors, &wanted, reach))?
         };
         found.retain(|learning| {
             let mentions_error = asked.errors.is_empty() || asked.errors.iter().any(|error| error.is_in(learning));

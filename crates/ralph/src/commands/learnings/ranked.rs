@@ -9,7 +9,7 @@ use super::view;
 use crate::cli::Format;
 use crate::context::Context as CommandContext;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::{Line, Style, showing};
 
 /// What a query says about the work.
@@ -166,8 +166,7 @@ pub(super) fn show(
             let objects: Vec<Value> = ranked.iter().map(|ranked| ranked.object(explain)).collect();
             context.ui.json(&objects)
         }
-        Format::Table if ranked.is_empty() => context.ui.data(&format!("{}\n", view::NONE_MATCH)),
-        Format::Table if explain => {
+        Format::Table if explain && !ranked.is_empty() => {
             let with_relevance = ranked.iter().any(|ranked| ranked.relevance.is_some());
             let width = context.ui.width();
             if width < if with_relevance { WIDE_WITH_RELEVANCE } else { WIDE } {
@@ -176,19 +175,18 @@ pub(super) fn show(
                 lines.extend([(None, String::new()), (None, closing)]);
                 return context.ui.lines(&lines);
             }
-            let rows: Vec<Vec<String>> = ranked.iter().map(|ranked| ranked.explained(with_relevance)).collect();
             let relevance = with_relevance.then_some(SUM);
             let columns: Vec<Column> = [ID, SCORE]
                 .into_iter()
                 .chain(relevance)
                 .chain([PRODUCT, view::TEXT])
                 .collect();
-            view::table(context, &columns, &rows)
+            let row = |ranked: &Ranked| ranked.explained(with_relevance);
+            context.ui.list((&columns, ranked), row, view::NOUNS, view::NONE_MATCH)
         }
-        Format::Table => {
-            let rows: Vec<Vec<String>> = ranked.iter().map(Ranked::row).collect();
-            view::table(context, &COLUMNS, &rows)
-        }
+        Format::Table => context
+            .ui
+            .list((&COLUMNS, ranked), Ranked::row, view::NOUNS, view::NONE_MATCH),
         other => view::plain(context, ranked.iter().map(|ranked| &ranked.learning), other),
     }
 }
@@ -197,36 +195,15 @@ pub(super) fn show(
 const WIDE: usize = 76;
 const WIDE_WITH_RELEVANCE: usize = 120;
 
-const ID: Column = Column {
-    title: "ID",
-    fit: Fit::Whole,
-};
-const SCORE: Column = Column {
-    title: "SCORE",
-    fit: Fit::Whole,
-};
-const SUM: Column = Column {
-    title: "CONFIDENCE + TYPE + SUCCESS + NEW + ERRORS",
-    fit: Fit::Whole,
-};
-const PRODUCT: Column = Column {
-    title: "CONFIDENCE × RATE × USES",
-    fit: Fit::Whole,
-};
+const ID: Column = Column::whole("ID");
+const SCORE: Column = Column::whole("SCORE");
+const SUM: Column = Column::whole("CONFIDENCE + TYPE + SUCCESS + NEW + ERRORS");
+const PRODUCT: Column = Column::whole("CONFIDENCE × RATE × USES");
 const COLUMNS: [Column; 6] = [
     ID,
     SCORE,
-    Column {
-        title: "CATEGORY",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CONFIDENCE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "SHOWN",
-        fit: Fit::Optional,
-    },
+    Column::optional("CATEGORY"),
+    Column::optional("CONFIDENCE"),
+    Column::optional("SHOWN"),
     view::TEXT,
 ];

@@ -8,7 +8,7 @@ use super::{find_to_change, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 
 /// Restore learnings that were pruned or merged
 ///
@@ -36,18 +36,9 @@ impl RestoreArgs {
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "REMOVED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::optional("REMOVED"),
+    Column::optional("WHY"),
     view::TEXT,
 ];
 
@@ -91,11 +82,9 @@ fn list(context: &Context<'_>, format: Format) -> Result<(), CommandError> {
     retired.sort_by_key(|learning| std::cmp::Reverse(learning.updated_at));
     match format {
         Format::Json => context.ui.json(&retired),
-        Format::Table if retired.is_empty() => context.ui.data("Nothing to restore.\n"),
-        Format::Table => {
-            let rows: Vec<Vec<String>> = retired.iter().map(row).collect();
-            view::table(context, &COLUMNS, &rows)
-        }
+        Format::Table => context
+            .ui
+            .list((&COLUMNS, &retired), row, view::NOUNS, "Nothing to restore."),
         other => view::plain(context, retired.iter(), other),
     }
 }

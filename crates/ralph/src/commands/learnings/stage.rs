@@ -11,7 +11,7 @@ use super::stats::Staging;
 use super::view;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::text_file::read_text;
 
 /// Stage learnings for validation, or show the staging area
@@ -36,22 +36,10 @@ pub(crate) struct StageArgs {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "STATUS",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TYPE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::whole("STATUS"),
+    Column::optional("TYPE"),
+    Column::optional("WHY"),
     view::TEXT,
 ];
 

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use ralph_memory::text_features;
 use ralph_model::{EstimateFigures, LearningKind, Tags, TaskType};
+use ralph_search::text_features;
 use ralph_store::LearningUpdate;
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::query::share;
+use super::view::acknowledge;
 use super::{find_to_change, input, kinds, task_types};
-use crate::cli::{Format, FormatArgs};
+use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_one;
@@ -110,13 +111,7 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         context.ui.status(LINE_BREAKS_CHANGED);
     }
     for learning in &updated {
-        match args.format.get() {
-            Format::Json => context.ui.json(learning)?,
-            Format::Quiet => context.ui.data(&format!("{}\n", learning.id))?,
-            Format::Table | Format::Markdown => {
-                context.ui.result("📝", &format!("Learning updated: {}", learning.id))?;
-            }
-        }
+        acknowledge(context, learning, "updated", args.format.get())?;
     }
     Ok(())
 }

@@ -7,45 +7,25 @@ use super::super::task::in_short;
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::showing;
 
+pub(super) const NOUNS: (&str, &str) = ("learning", "learnings");
 pub(super) const NONE_YET: &str = "No learnings yet.";
 pub(super) const NONE_MATCH: &str = "No matching learnings found";
 
 const COLUMNS: [Column; 7] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "STATUS",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "CATEGORY",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CONFIDENCE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "SHOWN",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TAGS",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::whole("STATUS"),
+    Column::optional("CATEGORY"),
+    Column::optional("CONFIDENCE"),
+    Column::optional("SHOWN"),
+    Column::optional("TAGS"),
     TEXT,
 ];
 
 /// The text of a learning, which takes the remaining width.
-pub(super) const TEXT: Column = Column {
-    title: "LEARNING",
-    fit: Fit::Cut,
-};
+pub(super) const TEXT: Column = Column::cut("LEARNING");
 
 /// Marks learnings that are not injected: ineligible by their success rate, or superseded.
 const OUT: &str = "out";
@@ -81,6 +61,17 @@ pub(super) fn list(
     }
 }
 
+/// Acknowledges a change to a learning.
+pub(super) fn acknowledge(
+    context: &Context<'_>,
+    learning: &Learning,
+    done: &str,
+    format: Format,
+) -> Result<(), CommandError> {
+    let line = format!("Learning {done}: {}", learning.id);
+    context.ui.acknowledge(format, (learning, &learning.id), ("📝", &line))
+}
+
 /// Shows learnings as ids, or in their prompt form with tags.
 pub(super) fn plain<'l>(
     context: &Context<'_>,
@@ -105,11 +96,6 @@ fn with_tags(learning: &Learning) -> String {
         [] => item,
         tags => format!("{item}  <!-- tags: {} -->\n", tags.join(", ")),
     }
-}
-
-pub(super) fn table(context: &Context<'_>, columns: &[Column], rows: &[Vec<String>]) -> Result<(), CommandError> {
-    let closing = showing(rows.len(), "learning", "learnings");
-    context.ui.table(columns, rows, &closing)
 }
 
 /// The text of a learning on one line.

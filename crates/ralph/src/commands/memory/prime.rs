@@ -75,7 +75,7 @@ pub(super) fn cmd_prime(
         format,
         origins: &origins,
     };
-    let primed = context.ask(note_repository, |note_index| prime(note_index, &occasion))?;
+    let primed = context.ask(note_repository, |index| prime(index, &occasion))?;
     if primed.left_out > 0 {
         let left_out = count(primed.left_out, "note", "notes");
         let budget = usize::try_from(args.budget).unwrap_or(usize::MAX);

@@ -233,7 +233,7 @@ impl Matches<'_> {
 
 /// Reports fuzzy matches, with the words as the notes spell them.
 pub(crate) fn report_fuzzy_matches(ui: &Ui, answer: &Answer) {
-    if answer.fuzzy.is_empty() || answer.hits.is_empty() {
+    if answer.corrected.is_empty() || answer.hits.is_empty() {
         return;
     }
     let mut words: Vec<String> = Vec::new();

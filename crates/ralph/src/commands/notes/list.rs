@@ -2,12 +2,14 @@
 
 use clap::Args;
 use ralph_memory::capture::NoteRepository;
-use ralph_memory::recall::{Newest, Superseded};
+use ralph_memory::recall::{Newest, Superseded, newest_notes};
 
 use super::{
     FilterArgs, NoteFamily,
     view::{self, Nothing},
 };
+use ralph_search::DocKind;
+
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -44,10 +46,10 @@ pub(super) fn cmd_list<S: NoteFamily>(
         superseded: Superseded::Shown,
     };
     let limit = args.last.unwrap_or(usize::MAX);
-    let (mut notes, has_any) = context.ask(note_repository, |note_index| {
+    let (mut notes, has_any) = context.ask(note_repository, |index| {
         Ok((
-            note_index.newest(&newest, limit)?,
-            note_index.has_any(note_repository.file_kind)?,
+            newest_notes(index, &newest, limit)?,
+            index.totals(&[DocKind::of_file(note_repository.file_kind)])?.docs > 0,
         ))
     })?;
     notes.reverse();

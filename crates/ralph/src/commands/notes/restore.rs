@@ -13,8 +13,7 @@ use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 /// Restore deleted notes, or an earlier version of one
 #[derive(Debug, Args)]
@@ -67,18 +66,9 @@ pub(super) fn cmd_restore<S: NoteFamily>(
 }
 
 const COLUMNS: [Column; 3] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "REMOVED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "HOW",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::optional("REMOVED"),
+    Column::optional("HOW"),
 ];
 
 fn list(context: &Context<'_>, note_repository: &NoteRepository<'_>, format: Format) -> Result<(), CommandError> {
@@ -94,14 +84,11 @@ fn list(context: &Context<'_>, note_repository: &NoteRepository<'_>, format: For
                 .collect();
             context.ui.json(&missing)
         }
-        Format::Table if missing.is_empty() => context.ui.data("Nothing to restore.\n"),
         Format::Table => {
-            let rows: Vec<Vec<String>> = missing.iter().map(row).collect();
             let words = note_repository.file_kind.words();
             let columns = view::with_text(&COLUMNS, view::text_column(note_repository.file_kind));
-            context
-                .ui
-                .table(&columns, &rows, &showing(rows.len(), words.one, words.many))
+            let nouns = (words.one, words.many);
+            context.ui.list((&columns, &missing), row, nouns, "Nothing to restore.")
         }
         other => {
             let notes: Vec<Note> = missing.into_iter().map(|known| known.note).collect();

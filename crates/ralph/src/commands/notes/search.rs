@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ralph_memory::capture::NoteRepository;
-use ralph_memory::recall::{KnowledgeSearch, Newest, Question, Superseded, recall};
+use ralph_memory::recall::{KnowledgeSearch, Newest, Question, Superseded, newest_notes, recall};
 
 use super::found::{FoundArgs, MoreWords, Nouns};
 use super::{
@@ -43,8 +43,8 @@ pub(super) fn cmd_search<S: NoteFamily>(
             wanted: &wanted,
             superseded: Superseded::Hidden,
         };
-        let notes = context.ask(note_repository, |note_index| {
-            note_index.newest(&newest, args.found.limit())
+        let notes = context.ask(note_repository, |index| {
+            newest_notes(index, &newest, args.found.limit())
         })?;
         return view::list(
             context,
@@ -61,7 +61,7 @@ pub(super) fn cmd_search<S: NoteFamily>(
         wanted: &wanted,
         reach: args.found.reach(),
     };
-    let answer = context.ask(note_repository, |note_index| recall(note_index, &question))?;
+    let answer = context.ask(note_repository, |index| recall(index, &question))?;
     let words = note_repository.file_kind.words();
     let nouns = Nouns {
         one: words.one,

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::NoteRepository;
+use ralph_memory::recall::find_note;
 use ralph_model::{Note, NoteOrSign, first_line, format_timestamp};
 use ralph_notes::Document;
 use ralph_store::NoteVersion;
@@ -13,7 +14,7 @@ use super::{NoteFamily, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::Column;
 use crate::ui::showing;
 
 /// Show notes in full
@@ -43,8 +44,8 @@ pub(super) fn cmd_show<S: NoteFamily>(
         let reading = read(context, note_repository)?;
         return show_history(context, note_repository, &reading.document(), args);
     }
-    let found = context.ask(note_repository, |note_index| {
-        let find = |id: &String| note_index.find(note_repository.file_kind, id);
+    let found = context.ask(note_repository, |index| {
+        let find = |id: &String| find_note(index, note_repository.file_kind, id);
         args.ids.iter().map(find).collect::<Result<Option<Vec<_>>, _>>()
     })?;
     // Reading the file gives the best error for an unknown or ambiguous id.
@@ -74,22 +75,10 @@ fn find_in_file(note_repository: &NoteRepository<'_>, ids: &[String]) -> Result<
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "VERSION",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TIME",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CHANGE",
-        fit: Fit::Whole,
-    },
+    Column::optional("ID"),
+    Column::whole("VERSION"),
+    Column::optional("TIME"),
+    Column::whole("CHANGE"),
 ];
 
 fn show_history<S: NoteFamily>(

@@ -6,53 +6,24 @@ use super::listed::Listed;
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::{Style, showing};
+use crate::table::Column;
+use crate::ui::Style;
 
 /// The columns before the text of a note.
 pub(super) const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "TYPE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CREATED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TAGS",
-        fit: Fit::Optional,
-    },
+    Column::whole("ID"),
+    Column::optional("TYPE"),
+    Column::optional("CREATED"),
+    Column::optional("TAGS"),
 ];
 /// The same for results that include knowledge entries, whose file names are longer than any id.
-pub(crate) const COLUMNS_OF_ALL: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Narrow(ID_COLUMNS),
-    },
-    COLUMNS[1],
-    COLUMNS[2],
-    COLUMNS[3],
-];
+pub(crate) const COLUMNS_OF_ALL: [Column; 4] = [Column::narrow("ID", ID_COLUMNS), COLUMNS[1], COLUMNS[2], COLUMNS[3]];
 /// The same for knowledge entries alone: they are found by title, and all have the same type.
 pub(crate) const KNOWLEDGE_COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Wide,
-    },
-    Column {
-        title: "TYPE",
-        fit: Fit::Wide,
-    },
+    Column::wide("ID"),
+    Column::wide("TYPE"),
     COLUMNS[2],
-    Column {
-        title: "TAGS",
-        fit: Fit::Narrow(FEW_TAGS_COLUMNS),
-    },
+    Column::narrow("TAGS", FEW_TAGS_COLUMNS),
 ];
 
 /// Width of a memory id.
@@ -100,14 +71,13 @@ pub(super) fn list(
         Format::Json => ui.json(&notes),
         Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id())).collect::<String>()),
         Format::Markdown => ui.text(&notes.iter().map(Listed::markdown).collect::<Vec<_>>().join("\n")),
-        Format::Table if notes.is_empty() => match nothing {
-            Nothing::Yet => ui.data(&format!("No {} yet.\n", words.many)),
-            Nothing::Matching => ui.data(&format!("No matching {} found\n", words.many)),
-        },
         Format::Table => {
-            let rows: Vec<Vec<String>> = notes.iter().map(row).collect();
+            let nothing = match nothing {
+                Nothing::Yet => format!("No {} yet.", words.many),
+                Nothing::Matching => format!("No matching {} found", words.many),
+            };
             let columns = with_text(&COLUMNS, text_column(file_kind));
-            ui.table(&columns, &rows, &showing(notes.len(), words.one, words.many))
+            ui.list((&columns, notes), row, (words.one, words.many), &nothing)
         }
     }
 }
@@ -155,8 +125,7 @@ pub(super) fn text_column(file_kind: NoteFileKind) -> &'static str {
 }
 
 pub(super) fn with_text(columns: &[Column], title: &'static str) -> Vec<Column> {
-    let text = Column { title, fit: Fit::Cut };
-    columns.iter().copied().chain([text]).collect()
+    columns.iter().copied().chain([Column::cut(title)]).collect()
 }
 
 /// The cells before the text.

@@ -1,8 +1,8 @@
 //! Carries out the answers of a review, after checking that the item has not changed since it was shown.
 
 use ralph_memory::capture::{Draft, SecretPolicy, accept};
-use ralph_memory::text_features;
-use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteFileKind, NoteKind, Tags, with_figures};
+use ralph_model::{Extra, Learning, LearningId, LearningStatus, NoteFileKind, NoteKind, Tags};
+use ralph_search::text_features;
 use ralph_store::{Decision, FailedTask, FinishedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::diff;
@@ -238,8 +238,7 @@ fn reject(context: &Context<'_>, asker: &mut Asker, learning: &Proposed) -> Resu
 }
 
 fn reword(context: &Context<'_>, asker: &mut Asker, learning: &Proposed) -> Result<Acted, CommandError> {
-    let Learning { content, facts, .. } = &learning.learning;
-    let Some(text) = edit_text(context, asker, &with_figures(content, facts.as_ref()))? else {
+    let Some(text) = edit_text(context, asker, &learning.learning.content)? else {
         context.ui.status("The text is unchanged; nothing was saved.");
         return Ok(Acted::NotYet);
     };

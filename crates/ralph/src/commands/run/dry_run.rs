@@ -85,7 +85,7 @@ pub(super) fn show(
     }
     let is_idle = task.is_none();
     if let (Some(task), Some(chosen)) = (task, &chosen) {
-        let prompt = prompt_for(context, store.as_ref(), task, (config, chosen))?;
+        let prompt = prompt_for(context, store.as_ref(), &task, (config, chosen))?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((

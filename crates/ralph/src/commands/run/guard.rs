@@ -6,13 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use ralph_loop::is_disk_full;
-use ralph_memory::capture::ProjectEnv;
 use ralph_store::{Backups, RecordCounts, Store, StoreError};
 
 use crate::backup_hint::{is_lost, newest_backup, restore_advice};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths;
 
 pub(super) const PAUSED_BY_LOCK: &str = "The run is paused and continues when the lock is released; Ctrl+C stops it.";
 
@@ -23,8 +21,7 @@ const DISK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) fn prepare_folders(context: &Context<'_>) -> Result<(), CommandError> {
     wait_for_disk_space(context);
     let project = &context.project;
-    project.prepare_database_folder(&project.root.join(paths::RALPH))?;
-    project.create_home()?;
+    project.create_folders()?;
     if let Err(error) = project.restrict_permissions() {
         context.ui.warning(&format!("{}.", error.message()));
     }

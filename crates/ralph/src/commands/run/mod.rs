@@ -7,14 +7,14 @@ mod guard;
 mod guide;
 mod idle;
 mod isolation;
+mod json;
 mod live;
 mod notify;
 mod printer;
 mod stops;
-pub(crate) mod stream;
+mod summary;
 mod target;
 mod tick;
-pub(super) mod upkeep_words;
 mod verifier;
 
 use std::collections::BTreeSet;
@@ -27,8 +27,8 @@ use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, WaitTimes};
-use ralph_loop::{Finish, Guide, LockError, Order, Rules, Runner, Site, Verifier, WorktreeLock};
-use ralph_memory::capture::ProjectEnv;
+use ralph_loop::{Guide, LockError, Order, Rules, RunError, RunEvent, Runner, Site, Verifier, Watch, WorktreeLock};
+use ralph_memory::capture::clean;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{Commit, Config, Isolate, Kind, LiveView, StrategyName, WhenUnverified};
 use ralph_model::{AuthorKind, Extra, Note, NoteFileKind, Task};
@@ -41,13 +41,19 @@ pub(crate) use confirm::{confirm_agent, confirmed_config};
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::git::Worktree;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
 use crate::ui::Ui;
 
+use json::JsonReporter;
 use live::Live;
+use printer::Printer;
 use stops::Stops;
-use stream::{Followed, JsonReporter};
+use summary::Summary;
+
+/// The characters of the command that continues a run.
+const MAX_COMMAND: usize = 16 << 10;
 
 /// Run tasks with a coding agent
 ///
@@ -159,7 +165,7 @@ pub(crate) fn cmd_run(
     if args.output == OutputMode::Summary {
         return begin(&context?, args, None);
     }
-    let context = context.inspect_err(|error| stream::failed_early(ui, error))?;
+    let context = context.inspect_err(|error| json::failed_early(ui, error))?;
     let mut json_reporter = JsonReporter::new(&context);
     let result = begin(&context, args, Some(&mut json_reporter));
     if let Err(error) = &result {
@@ -171,7 +177,7 @@ pub(crate) fn cmd_run(
 fn begin<'a>(
     context: &'a Context<'a>,
     args: &RunArgs,
-    mut json_reporter: Option<&mut JsonReporter<'a>>,
+    json_reporter: Option<&mut JsonReporter<'a>>,
 ) -> Result<ExitCode, CommandError> {
     let mut config = configured(&context.configured, args);
     refuse_impossible_commits(context, &config)?;
@@ -222,16 +228,14 @@ fn begin<'a>(
         wait_times: wait_times(context, args),
         first_try: args.first_try,
         guide: guide_of(context, args),
+        again: clean(&with_flags(target.again, args), MAX_COMMAND),
     };
-    let again = with_flags(target.again, args);
-    if let Some(json_reporter) = &mut json_reporter {
-        json_reporter.prepare(&order, &site, &again);
-    }
     let stops = Stops::listen()?;
     let live = shown_live(context, args, order.agent.name())?;
-    let mut printer = printer::Printer::new(context, again, live.as_ref());
+    let mut summary = Summary::new(context);
     let watch = Followed {
-        printer: &mut printer,
+        printer: Printer::new(context, live.as_ref()),
+        summary: &mut summary,
         json_reporter,
         live,
         notifier: notify::Notifier::new(context, &config),
@@ -240,9 +244,36 @@ fn begin<'a>(
     target.checklist.iter().for_each(|checklist| checklist.tick(context));
     let end = end.map_err(|error| before.hint(context, error))?;
     if args.output == OutputMode::Summary {
-        printer.close(&end)?;
+        summary.print(&end)?;
     }
     exit_code(end).map_err(|error| before.hint(context, error))
+}
+
+/// Everything that watches a run.
+struct Followed<'w, 'a> {
+    printer: Printer<'a>,
+    summary: &'w mut Summary<'a>,
+    json_reporter: Option<&'w mut JsonReporter<'a>>,
+    live: Option<Live>,
+    notifier: notify::Notifier<'w>,
+}
+
+impl Watch for Followed<'_, '_> {
+    fn tell(&mut self, event: &RunEvent<'_>) {
+        if let Some(json_reporter) = &mut self.json_reporter {
+            json_reporter.tell(event);
+        }
+        if let Some(live) = &mut self.live {
+            live.tell(event);
+        }
+        self.printer.tell(event);
+        self.summary.tell(event);
+        self.notifier.tell(event);
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.live.is_some()
+    }
 }
 
 type Workers = (agent::ChosenAgent, verifier::ChosenVerifier);
@@ -398,7 +429,7 @@ fn run(
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot manage the agent's processes: {error}")))?;
     let view = watch.live.as_ref().map(Live::shared);
-    let finish = context.with_entropy(|entropy| {
+    let end = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
         if let Some(view) = view {
@@ -407,10 +438,7 @@ fn run(
         stops.set_run(&interrupter);
         runner.run()
     });
-    match finish.map_err(|error| CommandError::new(error.to_string()))? {
-        Finish::Ended { end, .. } => Ok(end),
-        Finish::Died => Err(CommandError::new("the run ended unexpectedly")),
-    }
+    end.map_err(|error: RunError| CommandError::new(error.to_string()))
 }
 
 /// Asks for guidance when a turn is stopped; none if a program reads the output.
@@ -468,7 +496,7 @@ pub(super) fn site<'a>(
     process: RunProcess,
 ) -> Result<Site<'a>, CommandError> {
     let project = &context.project;
-    let head = project.head();
+    let head = project.worktree.as_ref().and_then(Worktree::head);
     let (branch, commit) = match head.as_deref().map(|head| head.rsplit_once(' ')) {
         Some(Some((branch, commit))) => (
             Some(branch.trim_start_matches("refs/heads/").to_owned()),
@@ -495,7 +523,7 @@ pub(super) fn site<'a>(
         own: own_files(context),
         isolation: None,
         rules: Rules::default(),
-        note_index: context.note_index(Spelling::Own),
+        index: context.index(Spelling::Own),
         config,
         config_files: [project.root.join(paths::CONFIG)]
             .into_iter()

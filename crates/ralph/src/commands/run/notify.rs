@@ -162,16 +162,17 @@ impl<'a> Notifier<'a> {
 impl Watch for Notifier<'_> {
     fn tell(&mut self, event: &RunEvent<'_>) {
         match event {
-            RunEvent::Began { run } => self.run = Some((*run).clone()),
-            RunEvent::Settled { draft, task, .. } => self.settled(draft, *task),
-            RunEvent::IterationBegan { .. } => self.send_pending(),
+            RunEvent::Began(began) => self.run = Some(began.run.clone()),
+            RunEvent::Settled(settled) => self.settled(settled.draft, settled.task),
+            RunEvent::IterationBegan(_) => self.send_pending(),
             RunEvent::Notice(Notice::Waits(wait)) if wait.pause.what.reason == PauseReason::UsageLimit => {
                 let sentence = resume_line(wait, self.context.clock().now());
                 self.notify(Event::Waits { until: wait.until }, &sentence);
             }
             // A user who stops a run needs no notification.
-            RunEvent::Ended { end, sentence, .. } if **end != End::Interrupted => {
-                self.notify(Event::RunEnded { exit_code: end.code() }, sentence);
+            RunEvent::Ended(ended) if *ended.end != End::Interrupted => {
+                let exit_code = ended.exit_code;
+                self.notify(Event::RunEnded { exit_code }, ended.sentence);
             }
             _ => {}
         }

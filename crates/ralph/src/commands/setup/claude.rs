@@ -2,7 +2,6 @@
 //! the commands.
 
 mod hook_entry;
-mod layout;
 mod skill;
 
 use std::path::Path;
@@ -11,7 +10,6 @@ use clap::Args;
 use ralph_notes::read_file;
 
 use super::change::{Change, remove_empty_folders};
-use super::jsonc;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::{self, Project};
@@ -59,24 +57,22 @@ pub(crate) struct SetupState {
     pub(crate) hook: Part,
     /// The skill.
     pub(crate) skill: Part,
-    /// The line from which Claude Code cannot parse the settings, because they are not strict JSON.
-    pub(crate) not_strict_from: Option<usize>,
+    /// Whether the settings have no comments and trailing commas, which Claude Code cannot parse.
+    pub(crate) is_strict: bool,
     /// The `ralph` that the hook will run.
     pub(crate) program: Program,
 }
 
 /// Reads the state of the setup.
-pub(crate) fn setup_state(project: &Project) -> Result<SetupState, CommandError> {
-    let settings = Settings::read(project)?;
-    let (hook, not_strict) = match &settings.text {
-        None => (Part::Missing, None),
-        Some(text) => hook_entry::setup_state(text).map_err(|error| settings.failed(text, &error))?,
+pub(crate) fn setup_state(project: &Project) -> Result<SetupState, Unreadable> {
+    let (hook, is_strict) = match &read_text(project, paths::CLAUDE_SETTINGS)? {
+        None => (Part::Missing, true),
+        Some(text) => hook_entry::setup_state(text).map_err(failed)?,
     };
-    let line_of = |at| jsonc::place(settings.text.as_deref().unwrap_or_default(), at).0;
     Ok(SetupState {
         hook,
         skill: skill::setup_state(read_text(project, paths::CLAUDE_SKILL)?.as_deref()),
-        not_strict_from: not_strict.map(line_of),
+        is_strict,
         program: find_ralph(),
     })
 }
@@ -127,10 +123,10 @@ fn addition(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, 
         });
     }
     if matches!(setup_state.hook, Part::Missing | Part::Outdated) {
-        let settings = Settings::read(project)?;
-        let after = match &settings.text {
+        let before = read_text(project, paths::CLAUDE_SETTINGS)?;
+        let after = match &before {
             None => hook_entry::new_file(),
-            Some(text) => hook_entry::with_hook(text).map_err(|error| settings.failed(text, &error))?,
+            Some(text) => hook_entry::with_hook(text).map_err(failed)?,
         };
         let verb = if setup_state.hook == Part::Missing {
             "added the hook to"
@@ -139,7 +135,7 @@ fn addition(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, 
         };
         changes.push(Change {
             name: paths::CLAUDE_SETTINGS,
-            before: settings.text,
+            before,
             after: Some(after),
             done: format!("{verb} {}", paths::CLAUDE_SETTINGS),
         });
@@ -150,17 +146,17 @@ fn addition(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, 
 /// The changes that remove the setup. The hook goes first.
 fn removal(project: &Project, setup_state: &SetupState) -> Result<Vec<Change>, CommandError> {
     let mut changes = Vec::new();
-    let settings = Settings::read(project)?;
+    let settings = read_text(project, paths::CLAUDE_SETTINGS)?;
     if setup_state.hook != Part::Missing
-        && let Some(text) = &settings.text
+        && let Some(text) = &settings
     {
-        let (after, done) = match hook_entry::without_hook(text).map_err(|error| settings.failed(text, &error))? {
+        let (after, done) = match hook_entry::without_hook(text).map_err(failed)? {
             HookChange::Text(text) => (Some(text), "removed the hook from"),
             HookChange::NoFile => (None, "removed"),
         };
         changes.push(Change {
             name: paths::CLAUDE_SETTINGS,
-            before: settings.text.clone(),
+            before: settings,
             after,
             done: format!("{done} {}", paths::CLAUDE_SETTINGS),
         });
@@ -224,10 +220,10 @@ fn report_changed(context: &Context<'_>, setup_state: &SetupState, args: &Claude
 
 /// Warns about what keeps the hook from working.
 fn report_obstacles(context: &Context<'_>, setup_state: &SetupState) {
-    if let Some(line) = setup_state.not_strict_from {
+    if !setup_state.is_strict {
         let name = paths::CLAUDE_SETTINGS;
         context.ui.warning(&format!(
-            "{name}:{line}: Claude Code 2.1 does not accept comments or trailing commas, so the hook will not run."
+            "{name}: Claude Code 2.1 does not accept comments or trailing commas, so the hook will not run."
         ));
         context.ui.hint("remove them; nothing else in the file has to change.");
     }
@@ -258,29 +254,38 @@ fn report_obstacles(context: &Context<'_>, setup_state: &SetupState) {
     }
 }
 
-/// Claude Code's settings file.
-struct Settings {
-    text: Option<String>,
+/// A file that cannot be read or hold the setup, and the place.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) place: String,
+    pub(crate) what: String,
 }
 
-impl Settings {
-    fn read(project: &Project) -> Result<Self, CommandError> {
-        let text = read_text(project, paths::CLAUDE_SETTINGS)?;
-        Ok(Self { text })
+impl Unreadable {
+    fn at(name: &str, (line, column): (usize, usize), what: impl Into<String>) -> Self {
+        let (place, what) = (format!("{name}:{line}:{column}"), what.into());
+        Self { place, what }
     }
+}
 
-    /// The error for settings that cannot hold the hook.
-    fn failed(&self, text: &str, error: &SettingsError) -> CommandError {
-        let (line, column) = jsonc::place(text, error.at);
-        let name = paths::CLAUDE_SETTINGS;
-        CommandError::new(format!("{name}:{line}:{column}: {}; nothing was changed", error.what))
-            .hint("fix the file and run the command again")
+impl From<Unreadable> for CommandError {
+    fn from(Unreadable { place, what }: Unreadable) -> Self {
+        Self::new(format!("{place}: {what}; nothing was changed")).hint("fix the file and run the command again")
     }
+}
+
+/// The error for settings that cannot hold the hook.
+fn failed(error: SettingsError) -> Unreadable {
+    Unreadable::at(paths::CLAUDE_SETTINGS, error.place, error.what)
 }
 
 /// Reads a file of the project as text.
-fn read_text(project: &Project, name: &str) -> Result<Option<String>, CommandError> {
-    let Some(file) = read_file(&project.root.join(name))? else {
+fn read_text(project: &Project, name: &str) -> Result<Option<String>, Unreadable> {
+    let file = read_file(&project.root.join(name)).map_err(|error| Unreadable {
+        place: name.to_owned(),
+        what: error.to_string(),
+    })?;
+    let Some(file) = file else {
         return Ok(None);
     };
     String::from_utf8(file.bytes).map(Some).map_err(|error| {
@@ -290,9 +295,13 @@ fn read_text(project: &Project, name: &str) -> Result<Option<String>, CommandErr
                 .get(..error.utf8_error().valid_up_to())
                 .unwrap_or_default(),
         );
-        let (line, column) = jsonc::place(&before, before.len());
-        CommandError::new(format!(
-            "{name}:{line}:{column}: it is not UTF-8 text; nothing was changed"
-        ))
+        Unreadable::at(name, end_of(&before), "it is not UTF-8 text")
     })
+}
+
+/// The line and column after a text, both from 1.
+fn end_of(text: &str) -> (usize, usize) {
+    let text = text.trim_start_matches('\u{feff}');
+    let column = text.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (text.matches('\n').count() + 1, column)
 }

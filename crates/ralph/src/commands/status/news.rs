@@ -79,7 +79,7 @@ fn since(overview: &Overview, look: Option<&LastSeen>, now: Timestamp) -> String
 fn ended_run(run: &Run, now: Timestamp) -> String {
     let goal = preview(first_line(&run.begun.goal), GOAL_COLUMNS);
     let (when, why) = match &run.ended {
-        Some((at, why)) => (ago(*at, now), preview(first_line(why), REASON_COLUMNS)),
+        Some(end) => (ago(end.at, now), preview(first_line(&end.sentence), REASON_COLUMNS)),
         None => (String::new(), String::new()),
     };
     format!("{} ({goal}) ended {when}: {why}", run.begun.id)
@@ -327,8 +327,8 @@ fn run_as_json(run: &Run) -> Value {
         "worktree": run.begun.worktree,
         "started_at": format_timestamp(run.begun.started_at),
         "heartbeat": format_timestamp(run.heartbeat),
-        "ended_at": run.ended.as_ref().map(|(at, _)| format_timestamp(*at)),
-        "end_reason": run.ended.as_ref().map(|(_, why)| why),
+        "ended_at": run.ended.as_ref().map(|end| format_timestamp(end.at)),
+        "end_reason": run.ended.as_ref().map(|end| &end.sentence),
     })
 }
 

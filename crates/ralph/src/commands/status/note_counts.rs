@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 
 use ralph_memory::capture::NoteRepository;
-use ralph_memory::note_index::Problems;
 use ralph_model::{NoteFileKind, count};
 use ralph_notes::Document;
+use ralph_search::Problems;
 use ralph_store::{KnownNote, NoteAction};
 
 use crate::context::Context;

@@ -1,7 +1,6 @@
 //! Runs without a recorded end: whether they are still running, their current task, and how to resume killed ones.
 
 use jiff::Timestamp;
-use ralph_loop::is_alive;
 use ralph_model::{first_line, preview};
 use ralph_store::{AtWork, Overview, Run};
 
@@ -25,7 +24,7 @@ impl RunState {
     /// The state of a run, by its process on the same host, else by its heartbeat.
     pub(super) fn of(run: &Run, now: Timestamp) -> Self {
         let silent = now.duration_since(run.heartbeat).as_secs();
-        match is_alive(&run.begun.process, &ralph_process::host()) {
+        match run.begun.process.is_alive() {
             Some(true) => Self::Live,
             Some(false) => Self::Killed,
             None if silent > MAX_SILENCE_SECONDS => Self::Lost,

@@ -20,10 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Subcommand;
 use ralph_loop::changes::{ProjectFiles, commits_in_head};
-use ralph_loop::is_alive;
-use ralph_memory::capture::{ProjectEnv, SecretPolicy, accept};
+use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_model::{Actor, Task, TaskId, TaskStatus, preview};
-use ralph_store::{DoneIn, ImportItem, Store, TaskError};
+use ralph_store::{DoneIn, ImportItem, RunProcess, Store, TaskError};
 
 pub(crate) use attempts::{attempts_in_short, in_short};
 pub(crate) use tree::{Placed, place};
@@ -74,12 +73,11 @@ pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), Com
 pub(crate) fn store_to_write(context: &Context<'_>) -> Result<Store, CommandError> {
     let path = context.project.database();
     if let Some(folder) = path.parent() {
-        context.project.prepare_database_folder(folder)?;
+        context.project.env().prepare_database_folder(folder)?;
     }
     let mut store = Store::open_or_create(&context.project.fact_store())?;
     // Claims of dead runs are released here, so that their tasks can be changed.
-    let host = ralph_process::host();
-    store.free_dead_claims(&|process| is_alive(process, &host), context.clock().now())?;
+    store.free_dead_claims(&RunProcess::is_alive, context.clock().now())?;
     store.act_as(context.actor.author());
     Ok(store)
 }

@@ -7,8 +7,7 @@ use ralph_store::{DeletedTask, TaskError};
 use super::store_to_write;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 /// Restore a deleted task and its subtasks
 #[derive(Debug, Args)]
@@ -49,30 +48,15 @@ pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(
 }
 
 const COLUMNS: [Column; 4] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "DELETED",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "SUBTASKS",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TITLE",
-        fit: Fit::Cut,
-    },
+    Column::whole("ID"),
+    Column::optional("DELETED"),
+    Column::optional("SUBTASKS"),
+    Column::cut("TITLE"),
 ];
 
 fn list(context: &Context<'_>, deleted: &[DeletedTask], json: bool) -> Result<(), CommandError> {
     if json {
         return context.ui.json(&deleted);
-    }
-    if deleted.is_empty() {
-        return context.ui.data("No deleted tasks.\n");
     }
     let row = |task: &DeletedTask| {
         vec![
@@ -82,6 +66,6 @@ fn list(context: &Context<'_>, deleted: &[DeletedTask], json: bool) -> Result<()
             task.title.clone(),
         ]
     };
-    let rows: Vec<Vec<String>> = deleted.iter().map(row).collect();
-    context.ui.table(&COLUMNS, &rows, &showing(rows.len(), "task", "tasks"))
+    let nouns = ("task", "tasks");
+    context.ui.list((&COLUMNS, deleted), row, nouns, "No deleted tasks.")
 }

@@ -9,30 +9,14 @@ use super::tree::{Placed, place};
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::table::Column;
 
 const COLUMNS: [Column; 5] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "STATUS",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "PRIORITY",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "PARENT",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "TITLE",
-        fit: Fit::Cut,
-    },
+    Column::whole("ID"),
+    Column::whole("STATUS"),
+    Column::optional("PRIORITY"),
+    Column::optional("PARENT"),
+    Column::cut("TITLE"),
 ];
 
 /// Shows tasks in a list, or the message `nothing` if there are none.
@@ -41,12 +25,7 @@ pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format:
         Format::Json => context.ui.json(&tasks),
         Format::Quiet => context.ui.data(&lines(tasks, |task| task.id.to_string())),
         Format::Markdown => context.ui.text(&checklist(tasks)),
-        Format::Table if tasks.is_empty() => context.ui.data(&format!("{nothing}\n")),
-        Format::Table => {
-            let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
-            let closing = showing(rows.len(), "task", "tasks");
-            context.ui.table(&COLUMNS, &rows, &closing)
-        }
+        Format::Table => context.ui.list((&COLUMNS, tasks), row, ("task", "tasks"), nothing),
     }
 }
 

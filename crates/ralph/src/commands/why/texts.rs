@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use ralph_memory::inject::prompt::entry_in;
-use ralph_memory::note_index::NoteIndex;
 use ralph_model::{EntryKind, Injection, LearningId, NoteFileKind, first_line};
 use ralph_store::Store;
 
@@ -37,7 +36,7 @@ impl<'a> Texts<'a> {
             }
         }
         // Problems with the folder are reported by the commands that need it.
-        let titles = context.ask_knowledge(&[], NoteIndex::all_knowledge_metadata);
+        let titles = context.ask_knowledge(&[], |index| index.all_knowledge());
         for note in titles.unwrap_or_default() {
             notes.insert((EntryKind::Knowledge, note.file), note.title);
         }

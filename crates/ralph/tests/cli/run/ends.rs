@@ -105,7 +105,6 @@ fn crash_silence_and_wrong_task_are_distinguished() {
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
     11:20:00 [t-025cc1] blocked: The agent reported on t-000000 instead of its own task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries from memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] Gave up: no attempts are left.
     Hint: Run `ralph review` to see what needs your attention, or `ralph task reset ID` to retry a task.

@@ -1,7 +1,7 @@
 //! Tests of learnings extracted from whole runs, including killed ones.
 
 use jiff::Timestamp;
-use ralph_model::RunId;
+use ralph_model::{EndKind, RunId};
 use ralph_store::{NewRun, RunProcess, Settlement, Store};
 use ralph_testkit::journal_row;
 use ralph_testkit::scripted::{Script, append, say, write};
@@ -315,7 +315,7 @@ fn killed(store: &mut Store, number: u64) {
     let mut row = journal_row(run.clone(), 1);
     row.notes = Some("Wrote the tests first.".to_owned());
     store.settle(&Settlement::new(row, 0)).unwrap();
-    store.end_run(&run, "It was killed.", 1, at).unwrap();
+    store.end_run(&run, (EndKind::Killed, 1), "It was killed.", at).unwrap();
 }
 
 #[test]

@@ -1,19 +1,10 @@
-# What has to hold before a change counts: the tests pass, the list of commands and the version are right.
+# What has to hold before a change counts: the tests pass, and the list of commands is right.
 failed=0
-fail() {
-    echo "FAIL $1"
-    failed=1
-}
-
 for test in tests/*.sh; do
-    if sh "$test"; then echo "ok   $test"; else fail "$test"; fi
+    sh "$test" || { echo "FAIL $test"; failed=1; }
 done
-
-[ "$(cat commands.txt)" = "$(sh tools/list.sh)" ] || fail "commands.txt: its checksum is wrong"
-
-case "$(cat README.md)" in
-    *"(version $(cat VERSION))"*) ;;
-    *) fail "README.md: not the version of the release" ;;
-esac
-
+if [ "$(cat commands.txt)" != "$(sh tools/list.sh)" ]; then
+    echo "FAIL commands.txt: its checksum is wrong"
+    failed=1
+fi
 exit "$failed"

@@ -181,10 +181,10 @@ fn iteration_line(iteration: &Iteration, frame: &Frame) -> Line {
         false => format!("iteration {} · ", iteration.number),
     };
     line.push(faint(number));
-    if let Some(attempt) = iteration.attempt {
+    if let Some((attempt, attempts)) = iteration.attempt {
         let words = match frame.width < WIDE {
-            true => format!("try {}/{} ", attempt.number, attempt.of),
-            false => format!("attempt {} of {} · ", attempt.number, attempt.of),
+            true => format!("try {attempt}/{attempts} "),
+            false => format!("attempt {attempt} of {attempts} · "),
         };
         line.push((Some(Style::Warning), words));
     }

@@ -9,7 +9,6 @@ use ralph_agent::TurnEvent;
 use ralph_loop::RunEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Notice, PauseWait};
-use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskId, TaskStatus, Usage, display_width};
 use ralph_store::{NewPause, Pause, PauseReason, ScopeCounts, UnverifiedCounts};
 
@@ -50,7 +49,7 @@ fn view() -> View {
             number: 3,
             task: TaskId::new(0x1a_2b3c),
             title: "Fix the parser of dates".to_owned(),
-            attempt: Some(AttemptNumber::of_all(2, 4)),
+            attempt: Some((2, 4)),
             model: Some("sonnet".to_owned()),
             shown: 12,
             began: Duration::from_secs(60),
@@ -151,7 +150,7 @@ fn work_of_others_is_not_counted() {
             waiting: 1,
             open: 3,
         };
-        view.tell(&RunEvent::Standing(&standing), Duration::ZERO);
+        view.tell(&RunEvent::TaskCounts(&standing), Duration::ZERO);
         let ScopeCounts { done, failed, .. } = view.tasks.unwrap();
         (done, failed)
     };
@@ -218,11 +217,11 @@ fn gate(command: &str, end: GateEnd) -> GateResult {
 fn gates_are_shown_during_and_after_their_run() {
     let mut view = view();
     for event in [
-        RunEvent::GateBegins("cargo test"),
+        RunEvent::GateBegan("cargo test"),
         RunEvent::GateRan(&gate("cargo test", GateEnd::Passed)),
-        RunEvent::GateBegins("cargo clippy"),
+        RunEvent::GateBegan("cargo clippy"),
         RunEvent::GateRan(&gate("cargo clippy", GateEnd::TimedOut)),
-        RunEvent::GateBegins("cargo doc"),
+        RunEvent::GateBegan("cargo doc"),
     ] {
         assert_eq!(view.tell(&event, AT), Changed::Yes);
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
-use ralph_loop::RunEvent;
 use ralph_loop::gates::GateResult;
-use ralph_loop::state::{Current, Notice, PauseWait, PendingSettlement};
-use ralph_memory::inject::prompt::AttemptNumber;
+use ralph_loop::state::{Notice, PauseWait, PendingSettlement};
+use ralph_loop::{IterationBegan, RunEvent};
 use ralph_model::{RunId, TaskId, TaskKind, TaskStatus, Usage, first_line};
 use ralph_store::ScopeCounts;
 
@@ -51,8 +50,8 @@ pub(super) struct Iteration {
     pub(super) number: u32,
     pub(super) task: TaskId,
     pub(super) title: String,
-    /// The attempt, from the second on.
-    pub(super) attempt: Option<AttemptNumber>,
+    /// The attempt and the maximum, from the second attempt on.
+    pub(super) attempt: Option<(u32, u32)>,
     pub(super) model: Option<String>,
     /// The number of notes and journal entries in the prompt.
     pub(super) shown: usize,
@@ -115,44 +114,33 @@ impl View {
     /// Applies an event at a time since the start of the run, and reports whether the view changed.
     pub(super) fn tell(&mut self, event: &RunEvent<'_>, at: Duration) -> Changed {
         match event {
-            RunEvent::Began { run } => self.run = Some((*run).clone()),
-            RunEvent::Standing(standing) => self.update_counts(**standing),
-            RunEvent::IterationBegan {
-                current,
-                attempt,
-                shown,
-                ..
-            } => self.begins(current, *attempt, *shown, at),
-            RunEvent::Agent(event) => return self.agent(event),
+            RunEvent::Began(began) => self.run = Some(began.run.clone()),
+            RunEvent::TaskCounts(counts) => self.update_counts(**counts),
+            RunEvent::IterationBegan(began) => self.begins(began, at),
+            RunEvent::Agent(event) | RunEvent::VerifierEvent(event) => return self.agent(event),
             RunEvent::VerifierBegan { agent, .. } => {
                 self.verifier = Some((*agent).to_owned());
                 self.doing = Doing::Starting;
                 self.mark(VERIFIER, Mark::Runs);
             }
-            RunEvent::VerifierEvent(event) => return self.agent(event),
             RunEvent::Verified(found) => {
                 self.verifier = None;
                 self.verifier_used = found.usage;
                 self.doing = Doing::Examining;
                 self.mark(VERIFIER, if found.passes() { Mark::Green } else { Mark::Red });
             }
-            RunEvent::GateBegins(command) => {
+            RunEvent::GateBegan(command) => {
                 self.doing = Doing::Gate((*command).to_owned());
                 self.mark(command, Mark::Runs);
             }
             RunEvent::GateRan(gate) => self.gate(gate),
-            RunEvent::Settled {
-                draft,
-                task,
-                new_learnings,
-                duration,
-            } => {
-                self.recorded += new_learnings;
-                let of = &draft.current.task;
-                self.settled.extend(task.map(|status| (of.clone(), status)));
-                self.settled(draft, *duration);
+            RunEvent::Settled(settled) => {
+                self.recorded += settled.new_learnings;
+                let of = &settled.draft.current.task;
+                self.settled.extend(settled.task.map(|status| (of.clone(), status)));
+                self.settled(settled.draft, settled.duration);
             }
-            RunEvent::Wrote(_) => self.recorded += 1,
+            RunEvent::Wrote { .. } => self.recorded += 1,
             RunEvent::Notice(notice) => self.notice(notice, at),
             RunEvent::DiskFull(_) => self.doing = Doing::NoRoom,
             RunEvent::Locked(_) => self.doing = Doing::Locked,
@@ -164,16 +152,16 @@ impl View {
         Changed::Yes
     }
 
-    fn begins(&mut self, current: &Current, attempt: AttemptNumber, shown: usize, at: Duration) {
-        let is_again = current.kind == TaskKind::Once && attempt.number > 1;
+    fn begins(&mut self, began: &IterationBegan<'_>, at: Duration) {
+        let is_again = began.kind == TaskKind::Once && began.attempt > 1;
         self.iteration = Some(Iteration {
-            run: current.run.clone(),
-            number: current.iteration,
-            task: current.task.clone(),
-            title: current.task_title.clone(),
-            attempt: is_again.then_some(attempt),
-            model: current.model.clone(),
-            shown,
+            run: began.run.clone(),
+            number: began.iteration,
+            task: began.task.clone(),
+            title: began.title.to_owned(),
+            attempt: is_again.then_some((began.attempt, began.attempts)),
+            model: began.model.map(str::to_owned),
+            shown: began.notes_shown,
             began: at,
             took: None,
         });

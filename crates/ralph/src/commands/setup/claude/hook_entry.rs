@@ -1,16 +1,15 @@
 //! Our hook in Claude Code's settings: detects it, adds it and removes it.
 //!
-//! Removing it restores the original bytes without a record of what was there before. The form of the text shows it: a
-//! container that we add has no space inside its brackets when it is on one line; what we add to an existing empty
-//! container does. So removal tries each possible original, and picks the one that becomes the current text when the
-//! hook is added.
+//! The hook is added as one piece right after an opening bracket, so every other byte stays. Removing it restores the
+//! original bytes without a record of what was there before: of the pieces that may have been added, the right one is
+//! the one that adding the hook would add again.
 
-use ralph_notes::{Patches, Span};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode};
+use serde::de::IgnoredAny;
 use serde_json::{Value as Json, json};
 
-use super::super::jsonc::{self, Document, Item, Value};
 use super::Part;
-use super::layout::Layout;
 
 const COMMAND: &str = "ralph hook session-start";
 /// How long Claude Code waits for the hook, in seconds; it takes a few milliseconds.
@@ -18,15 +17,15 @@ const TIMEOUT_S: u32 = 10;
 /// The key of the settings with hooks by event.
 const HOOKS: &str = "hooks";
 const EVENT: &str = "SessionStart";
+/// The indentation of a file without any.
+const DEFAULT_UNIT: &str = "  ";
 /// The byte order mark that some editors write.
-const BOM: char = '\u{feff}';
-/// The most hooks that are removed from one file.
-const MAX_HOOKS: usize = 100;
+const BOM: &str = "\u{feff}";
 
-/// Why the hook cannot be added or removed, and where.
+/// Why the hook cannot be added or removed, with line and column, both from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SettingsError {
-    pub(super) at: usize,
+    pub(super) place: (usize, usize),
     pub(super) what: String,
 }
 
@@ -38,13 +37,13 @@ pub(super) enum Change {
     NoFile,
 }
 
-/// The state of the hook in a text, and where the text is not strict JSON.
-pub(super) fn setup_state(text: &str) -> Result<(Part, Option<usize>), SettingsError> {
-    let document = parse(text)?;
-    let found = find(&document)?;
-    let forms: Vec<Option<Json>> = found.iter().map(|place| strict(text, &place.group.value)).collect();
+/// The state of the hook in a text, and whether the text is JSON without comments and trailing commas.
+pub(super) fn setup_state(text: &str) -> Result<(Part, bool), SettingsError> {
+    let text = split_bom(text).1;
+    let root = parse(text)?;
+    let forms: Vec<Option<Json>> = find(&root)?.iter().map(|place| place.group.to_serde_value()).collect();
     let has = |form: &Json| forms.iter().any(|found| found.as_ref() == Some(form));
-    let part = if found.is_empty() {
+    let part = if forms.is_empty() {
         Part::Missing
     } else if has(&current()) {
         Part::InPlace
@@ -53,12 +52,13 @@ pub(super) fn setup_state(text: &str) -> Result<(Part, Option<usize>), SettingsE
     } else {
         Part::Changed
     };
-    Ok((part, document.not_strict))
+    let is_strict = text.trim().is_empty() || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    Ok((part, is_strict))
 }
 
 /// The contents of a new settings file.
 pub(super) fn new_file() -> String {
-    format!("{}\n", Layout::new("\n", "  ").pretty(&whole(&current()), ""))
+    new_file_with(&current())
 }
 
 /// Adds the hook in its current form.
@@ -70,24 +70,28 @@ pub(super) fn with_hook(text: &str) -> Result<String, SettingsError> {
             Change::NoFile => return Ok(new_file()),
         },
     };
-    insert(&without, &current())
+    let (bom, text) = split_bom(&without);
+    Ok(format!("{bom}{}", insert(text, &current())?))
 }
 
 /// Removes the hook in any form.
 pub(super) fn without_hook(text: &str) -> Result<Change, SettingsError> {
-    if let Some(before) = exactly_before(text)? {
-        return Ok(before);
+    let (bom, text) = split_bom(text);
+    let root = parse(text)?;
+    let removed = match find(&root)?.as_slice() {
+        [place] => exactly_before(text, place),
+        _ => None,
+    };
+    if let Some(removed) = removed {
+        return Ok(match removed {
+            Change::Text(text) => Change::Text(format!("{bom}{text}")),
+            Change::NoFile => Change::NoFile,
+        });
     }
-    let mut text = text.to_owned();
-    for _ in 0..MAX_HOOKS {
-        let document = parse(&text)?;
-        let Some(place) = find(&document)?.into_iter().next() else {
-            break;
-        };
-        let patches = place.smallest_cut(&text);
-        text = apply(&text, &patches);
+    while let Some(place) = find(&root)?.into_iter().next() {
+        place.smallest().remove();
     }
-    Ok(Change::Text(text))
+    Ok(Change::Text(format!("{bom}{root}")))
 }
 
 /// The form that this version writes. It has no matcher, so it applies to every start of a session, also after a
@@ -102,97 +106,141 @@ fn outdated() -> [Json; 2] {
     [json!({ "hooks": [hook] }), json!({ "matcher": "", "hooks": [hook] })]
 }
 
-fn whole(entry: &Json) -> Json {
-    json!({ HOOKS: { EVENT: [entry] } })
+fn new_file_with(form: &Json) -> String {
+    format!("{:#}\n", json!({ HOOKS: { EVENT: [form] } }))
 }
 
-fn parse(text: &str) -> Result<Document, SettingsError> {
-    jsonc::parse(text).map_err(|error| SettingsError {
-        at: error.at,
-        what: format!("it is not JSON: {}", error.what),
+fn split_bom(text: &str) -> (&str, &str) {
+    text.strip_prefix(BOM).map_or(("", text), |rest| (BOM, rest))
+}
+
+fn parse(text: &str) -> Result<CstRootNode, SettingsError> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(text, &options).map_err(|error| SettingsError {
+        place: (error.line_display(), error.column_display()),
+        what: format!("it is not JSON: {}", error.kind()),
     })
 }
 
-/// Parses a value as strict JSON.
-fn strict(text: &str, value: &Value) -> Option<Json> {
-    serde_json::from_slice(value.span.of(text.as_bytes())).ok()
+/// The containers of our hook that exist: the settings, their hooks, and the event's.
+fn containers(root: &CstRootNode) -> Result<Vec<CstContainerNode>, SettingsError> {
+    let Some(settings) = root.value() else {
+        return Ok(Vec::new());
+    };
+    let object = settings.as_object();
+    let object = object.ok_or_else(|| error_at(&settings, "the settings are not an object"))?;
+    let mut containers = vec![object.clone().into()];
+    let Some(hooks) = member(&object, HOOKS) else {
+        return Ok(containers);
+    };
+    let object = hooks.as_object();
+    let object = object.ok_or_else(|| error_at(&hooks, "\"hooks\" is not an object"))?;
+    containers.push(object.clone().into());
+    if let Some(event) = member(&object, EVENT) {
+        let array = event.as_array();
+        let array = array.ok_or_else(|| error_at(&event, "\"SessionStart\" of \"hooks\" is not an array"))?;
+        containers.push(array.into());
+    }
+    Ok(containers)
 }
 
-/// A hook of ours and its containers.
-struct Place<'d> {
-    root: &'d Value,
-    hooks: (usize, &'d Item),
-    event: (usize, &'d Item),
+/// The value of a member; of duplicates the last, which counts.
+fn member(object: &CstObject, name: &str) -> Option<CstNode> {
+    let is_named = |property: &CstObjectProp| property.decoded_name().as_deref() == Some(name);
+    object.properties().into_iter().rfind(is_named)?.value()
+}
+
+fn error_at(node: &CstNode, what: &str) -> SettingsError {
+    let root = node.root_node().map(|root| root.to_string()).unwrap_or_default();
+    let before = root.get(..start(node)).unwrap_or_default();
+    SettingsError {
+        place: super::end_of(before),
+        what: what.to_owned(),
+    }
+}
+
+/// The offset of a node in the text.
+fn start(node: &CstNode) -> usize {
+    let before = node
+        .previous_siblings()
+        .map(|node| node.to_string().len())
+        .sum::<usize>();
+    before + node.parent().map_or(0, |parent| start(&parent.into()))
+}
+
+fn end(node: &CstNode) -> usize {
+    start(node) + node.to_string().len()
+}
+
+/// A hook of ours.
+struct Place {
+    /// The settings, their hooks, and the event's.
+    containers: Vec<CstContainerNode>,
     /// The element of the event's array.
-    group: &'d Item,
-    group_index: usize,
+    group: CstNode,
     /// The element of the group's array.
-    entry: (usize, &'d [Item]),
+    entry: CstNode,
 }
 
-impl Place<'_> {
-    /// The patches that remove the hook and every container that would be empty.
-    fn smallest_cut(&self, text: &str) -> Patches {
-        let entries = self.entry.1;
-        let groups = self.event.1.value.elements().unwrap_or_default();
-        let events = self.hooks.1.value.members().unwrap_or_default();
-        if entries.len() > 1 {
-            cut(text, entries, self.entry.0)
-        } else if groups.len() > 1 {
-            cut(text, groups, self.group_index)
-        } else if events.len() > 1 {
-            cut(text, events, self.event.0)
-        } else {
-            cut(text, self.root.members().unwrap_or_default(), self.hooks.0)
+impl Place {
+    /// The items that contain only our hook if setup added them: a member of the settings, one of the hooks, the group.
+    fn items(&self) -> Vec<CstNode> {
+        let of_containers = self.containers.iter().skip(1).filter_map(CstContainerNode::parent);
+        of_containers.map(CstNode::from).chain([self.group.clone()]).collect()
+    }
+
+    /// The outermost item that contains nothing else.
+    fn smallest(&self) -> CstNode {
+        let mut smallest = self.entry.clone();
+        for item in self.items().into_iter().rev() {
+            let container = smallest
+                .parent()
+                .map(|parent| parent.children_exclude_trivia_and_tokens());
+            if container.is_some_and(|items| items.len() > 1) {
+                break;
+            }
+            smallest = item;
         }
+        smallest
     }
 }
 
 /// Finds all hooks of ours.
-fn find(document: &Document) -> Result<Vec<Place<'_>>, SettingsError> {
+fn find(root: &CstRootNode) -> Result<Vec<Place>, SettingsError> {
+    let containers = containers(root)?;
+    let [_, _, event] = containers.as_slice() else {
+        return Ok(Vec::new());
+    };
     let mut found = Vec::new();
-    let Some(root) = &document.root else {
-        return Ok(found);
-    };
-    expect(root.members(), root, "the settings are not an object")?;
-    let Some(hooks) = root.member(HOOKS) else {
-        return Ok(found);
-    };
-    expect(hooks.1.value.members(), &hooks.1.value, "\"hooks\" is not an object")?;
-    let Some(event) = hooks.1.value.member(EVENT) else {
-        return Ok(found);
-    };
-    let groups = event.1.value.elements();
-    let groups = expect(groups, &event.1.value, "\"SessionStart\" of \"hooks\" is not an array")?;
-    for (group_index, group) in groups.iter().enumerate() {
-        let entries = group.value.member("hooks").and_then(|(_, item)| item.value.elements());
-        let entries = entries.unwrap_or_default();
-        let ours = entries.iter().enumerate().filter(|(_, entry)| is_ours(&entry.value));
-        found.extend(ours.map(|(index, _)| Place {
-            root,
-            hooks,
-            event,
-            group,
-            group_index,
-            entry: (index, entries),
+    for group in event.children_exclude_trivia_and_tokens() {
+        let entries = group.as_object().and_then(|group| member(&group, HOOKS)?.as_array());
+        let entries = entries.map(|entries| entries.elements()).unwrap_or_default();
+        found.extend(entries.into_iter().filter(is_ours).map(|entry| Place {
+            containers: containers.clone(),
+            group: group.clone(),
+            entry,
         }));
     }
     Ok(found)
 }
 
-fn expect<T>(found: Option<T>, value: &Value, what: &str) -> Result<T, SettingsError> {
-    found.ok_or_else(|| SettingsError {
-        at: value.span.start(),
-        what: what.to_owned(),
-    })
-}
-
 /// Returns true if a hook runs ours, from any folder.
-fn is_ours(entry: &Value) -> bool {
-    let Some((_, command)) = entry.member("command") else {
-        return false;
-    };
-    let jsonc::Kind::Text(command) = &command.value.kind else {
+fn is_ours(entry: &CstNode) -> bool {
+    let command = entry
+        .as_object()
+        .and_then(|entry| member(&entry, "command")?.as_string_lit());
+    let Some(Ok(command)) = command.map(|command| command.decoded_value()) else {
         return false;
     };
     let mut words = command.split_whitespace();
@@ -203,107 +251,62 @@ fn is_ours(entry: &Value) -> bool {
 }
 
 /// Adds a form of the hook to settings without one.
-fn insert(text: &str, entry: &Json) -> Result<String, SettingsError> {
-    let document = parse(text)?;
-    find(&document)?;
-    let layout = Layout::of(text, document.root.as_ref());
-    let Some(root) = &document.root else {
-        let whole = layout.pretty(&whole(entry), "");
-        let (mark, rest) = text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 });
-        // After a comment on the last line it would be part of the comment.
-        let ends_in_comment = parse(&format!("{text}{{}}")).is_ok_and(|document| document.root.is_none());
-        return Ok(if ends_in_comment {
-            format!("{mark}{whole}{rest}")
-        } else {
-            format!("{text}{whole}")
-        });
+fn insert(text: &str, form: &Json) -> Result<String, SettingsError> {
+    let root = parse(text)?;
+    let containers = containers(&root)?;
+    let (container, name, value) = match containers.as_slice() {
+        [] => return Ok(format!("{}\n{text}", json!({ HOOKS: { EVENT: [form] } }))),
+        [settings] => (settings, Some(HOOKS), json!({ EVENT: [form] })),
+        [_, hooks] => (hooks, Some(EVENT), json!([form])),
+        [_, _, event, ..] => (event, None, form.clone()),
     };
-    let patches = match root.member(HOOKS).map(|(_, hooks)| &hooks.value) {
-        None => layout.add(text, root, Some(HOOKS), &json!({ EVENT: [entry] })),
-        Some(hooks) => match hooks.member(EVENT).map(|(_, event)| &event.value) {
-            None => layout.add(text, hooks, Some(EVENT), &json!([entry])),
-            Some(groups) => layout.add(text, groups, None, entry),
-        },
+    let (before, after) = text
+        .split_at_checked(start(&container.clone().into()) + 1)
+        .unwrap_or((text, ""));
+    let gap = after.get(..after.len() - after.trim_start().len()).unwrap_or_default();
+    let item = |value: &str| name.map_or_else(|| value.to_owned(), |name| format!("\"{name}\": {value}"));
+    let piece = if container.children_exclude_trivia_and_tokens().is_empty() {
+        format!(" {} ", item(&value.to_string()))
+    } else if let Some(line_start) = line_start(gap) {
+        let unit = root.single_indent_text();
+        let value = pretty(&value, unit.as_deref().unwrap_or(DEFAULT_UNIT), line_start);
+        format!("{line_start}{},", item(&value))
+    } else {
+        format!("{gap}{},", item(&value.to_string()))
     };
-    Ok(apply(text, &patches))
+    Ok(format!("{before}{piece}{after}"))
+}
+
+/// The last line break of a gap, with the indentation after it.
+fn line_start(gap: &str) -> Option<&str> {
+    let (before, _) = gap.rsplit_once('\n')?;
+    gap.get(before.strip_suffix('\r').unwrap_or(before).len()..)
+}
+
+fn pretty(value: &Json, unit: &str, line_start: &str) -> String {
+    let lines = format!("{value:#}");
+    let lines = lines.lines().map(|line| {
+        let text = line.trim_start_matches(' ');
+        unit.repeat((line.len() - text.len()) / DEFAULT_UNIT.len()) + text
+    });
+    lines.collect::<Vec<_>>().join(line_start)
 }
 
 /// The settings before setup, if they can be determined exactly.
-fn exactly_before(text: &str) -> Result<Option<Change>, SettingsError> {
-    let document = parse(text)?;
-    let found = find(&document)?;
-    let [place] = found.as_slice() else {
-        return Ok(None);
-    };
-    let Some(form) = strict(text, &place.group.value) else {
-        return Ok(None);
-    };
-    if text == format!("{}\n", Layout::new("\n", "  ").pretty(&whole(&form), "")) {
-        return Ok(Some(Change::NoFile));
+fn exactly_before(text: &str, place: &Place) -> Option<Change> {
+    let form = place.group.to_serde_value()?;
+    if text == new_file_with(&form) {
+        return Some(Change::NoFile);
     }
-    let before_root = text.get(..place.root.span.start()).unwrap_or_default();
-    let after_root = text.get(place.root.span.end()..).unwrap_or_default();
-    let mut candidates = vec![format!("{before_root}{after_root}")];
-    let groups = place.event.1.value.elements().unwrap_or_default();
-    for (items, index) in [
-        (place.root.members().unwrap_or_default(), place.hooks.0),
-        (place.hooks.1.value.members().unwrap_or_default(), place.event.0),
-        (groups, place.group_index),
-    ] {
-        candidates.push(apply(text, &cut(text, items, index)));
-        candidates.extend(cut_from_padding(text, items).map(|patches| apply(text, &patches)));
+    let without = |from: usize, to: usize| Some(format!("{}{}", text.get(..from)?, text.get(to..)?));
+    let mut candidates = vec![without(0, end(&place.containers.first()?.clone().into()) + 1)];
+    for item in place.items() {
+        let bracket = start(&item.parent()?.into());
+        let comma = item.trailing_comma().map(|comma| end(&comma.into()));
+        candidates.push(without(bracket + 1, comma.unwrap_or(end(&item) + 1)));
     }
     let becomes_this = |before: &String| insert(before, &form).is_ok_and(|after| after == text);
-    Ok(candidates.into_iter().find(becomes_this).map(Change::Text))
-}
-
-/// Removes the only item of a container that was empty before, with the spaces around it.
-fn cut_from_padding(text: &str, items: &[Item]) -> Option<Patches> {
-    let [item] = items else { return None };
-    let (start, end) = (item.start.checked_sub(1)?, item.value.span.end() + 1);
-    let padded = text.get(start..item.start)? == " " && text.get(end - 1..end)? == " ";
-    let mut patches = Patches::none();
-    patches.remove(Span::new(start, end));
-    padded.then_some(patches)
-}
-
-/// Removes an item with its comma and line break.
-fn cut(text: &str, items: &[Item], index: usize) -> Patches {
-    let mut patches = Patches::none();
-    let Some(item) = items.get(index) else { return patches };
-    let before = text.get(..item.start).unwrap_or_default();
-    let is_last = index + 1 == items.len();
-    let start = item.start - gap_length(before);
-    let mut end = item.comma.map_or(item.value.span.end(), |comma| comma + 1);
-    if is_last && item.comma.is_none() {
-        let previous = index.checked_sub(1).and_then(|index| items.get(index));
-        if let Some(comma) = previous.and_then(|previous| previous.comma) {
-            patches.remove(Span::new(comma, comma + 1));
-        }
-    }
-    if !is_last && start == item.start {
-        // It came right after the bracket, so what follows moves there.
-        let after = text.get(end..).unwrap_or_default();
-        end += after.len() - after.trim_start_matches([' ', '\t']).len();
-    }
-    patches.remove(Span::new(start, end));
-    patches
-}
-
-/// The whitespace before an item that belongs to it: its line break and indentation, or one space.
-fn gap_length(before: &str) -> usize {
-    let unindented = before.trim_end_matches([' ', '\t']);
-    let line = unindented
-        .strip_suffix('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line));
-    match line {
-        Some(line) => before.len() - line.len(),
-        None => usize::from(before.ends_with(' ')),
-    }
-}
-
-fn apply(text: &str, patches: &Patches) -> String {
-    String::from_utf8_lossy(&patches.apply(text.as_bytes())).into_owned()
+    candidates.into_iter().flatten().find(becomes_this).map(Change::Text)
 }
 
 #[cfg(test)]

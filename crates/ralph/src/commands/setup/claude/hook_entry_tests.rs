@@ -17,17 +17,8 @@ fn round_trip(before: &str) -> String {
 
 /// The value of a text, without comments and trailing commas.
 fn meaning(text: &str) -> Json {
-    fn of(text: &str, value: &Value) -> Json {
-        match &value.kind {
-            jsonc::Kind::Object(items) => {
-                let member = |item: &Item| (item.name.clone().unwrap_or_default(), of(text, &item.value));
-                Json::Object(items.iter().map(member).collect())
-            }
-            jsonc::Kind::Array(items) => items.iter().map(|item| of(text, &item.value)).collect(),
-            jsonc::Kind::Text(_) | jsonc::Kind::Other => strict(text, value).unwrap(),
-        }
-    }
-    parse(text).unwrap().root.map_or(json!({}), |root| of(text, &root))
+    let root = parse(split_bom(text).1).unwrap();
+    root.value().map_or(json!({}), |value| value.to_serde_value().unwrap())
 }
 
 /// The value with one more element for the event.
@@ -37,7 +28,7 @@ fn meaning_with_hook(text: &str) -> Json {
     if groups.is_null() {
         *groups = json!([]);
     }
-    groups.as_array_mut().unwrap().push(current());
+    groups.as_array_mut().unwrap().insert(0, current());
     meaning
 }
 
@@ -60,7 +51,7 @@ fn a_new_file_has_the_hook_and_is_removed_again() {
       }
     }
     "#);
-    assert_eq!(setup_state(&new_file()).unwrap(), (Part::InPlace, None));
+    assert_eq!(setup_state(&new_file()).unwrap(), (Part::InPlace, true));
     assert_eq!(without_hook(&new_file()).unwrap(), Change::NoFile);
 }
 
@@ -68,7 +59,6 @@ fn a_new_file_has_the_hook_and_is_removed_again() {
 fn the_hook_follows_the_files_layout() {
     insta::assert_snapshot!(round_trip("{\n    \"model\": \"opus\" // fast\n    // the end\n}\n"), @r#"
     {
-        "model": "opus", // fast
         "hooks": {
             "SessionStart": [
                 {
@@ -81,7 +71,8 @@ fn the_hook_follows_the_files_layout() {
                     ]
                 }
             ]
-        }
+        },
+        "model": "opus" // fast
         // the end
     }
     "#);
@@ -92,7 +83,6 @@ fn the_hook_follows_the_files_layout() {
     →"hooks": {
     →→"Stop": [],
     →→"SessionStart": [
-    →→→{"hooks": []},
     →→→{
     →→→→"hooks": [
     →→→→→{
@@ -102,11 +92,12 @@ fn the_hook_follows_the_files_layout() {
     →→→→→}
     →→→→]
     →→→},
+    →→→{"hooks": []},
     →→],
     →},
     }
     "#);
-    insta::assert_snapshot!(round_trip("{\"a\": [1]}"), @r#"{"a": [1], "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "ralph hook session-start", "timeout": 10}]}]}}"#);
+    insta::assert_snapshot!(round_trip("{\"a\": [1]}"), @r#"{"hooks": {"SessionStart":[{"hooks":[{"type":"command","command":"ralph hook session-start","timeout":10}]}]},"a": [1]}"#);
 }
 
 #[test]
@@ -153,7 +144,7 @@ fn edits_of_other_parts_are_kept() {
         without_hook(&edited).unwrap(),
         Change::Text("{\n  \"a\": 2, \"b\": [ ]\n}\n".to_owned())
     );
-    let appended = with.replace("\n  }\n}", "\n  },\n  // mine\n  \"b\": 3\n}");
+    let appended = with.replace("\n}", ",\n  // mine\n  \"b\": 3\n}");
     assert_eq!(
         without_hook(&appended).unwrap(),
         Change::Text("{\n  \"a\": 1,\n  // mine\n  \"b\": 3\n}\n".to_owned())
@@ -192,7 +183,7 @@ fn a_hook_edited_by_hand_is_found_and_removable() {
     check(&format!("{{\"matcher\": \"startup\", \"hooks\": [{ours}]}}"), "{}");
     check(
         &format!("{{\"hooks\": [{ours}, 1]}}, {{\"hooks\": [{ours}]}}"),
-        "{\"hooks\": {\"SessionStart\": [{\"hooks\": [1]}]}}",
+        "{\"hooks\": {\"SessionStart\": [{\"hooks\": [ 1]}]}}",
     );
     for other in [
         "ralph",
@@ -207,21 +198,30 @@ fn a_hook_edited_by_hand_is_found_and_removable() {
 
 #[test]
 fn unsuitable_settings_are_reported_with_their_position() {
-    let check = |text: &str, at: usize, what: &str| {
+    let check = |text: &str, place: (usize, usize), what: &str| {
         let error = SettingsError {
-            at,
+            place,
             what: what.to_owned(),
         };
         assert_eq!(with_hook(text), Err(error), "{text}");
     };
-    check("[]", 0, "the settings are not an object");
-    check("{\"hooks\": []}", 10, "\"hooks\" is not an object");
+    check("[]", (1, 1), "the settings are not an object");
+    check(
+        "\u{feff}{\"é\": 1,\n\"hooks\": []}",
+        (2, 10),
+        "\"hooks\" is not an object",
+    );
     check(
         "{\"hooks\": {\"SessionStart\": {}}}",
-        27,
+        (1, 28),
         "\"SessionStart\" of \"hooks\" is not an array",
     );
-    check("{\"a\" 1}", 5, "it is not JSON: a colon is missing");
+    check("{\"a\": 1\n \"b\": 2}", (1, 8), "it is not JSON: Expected comma");
+    check(
+        &"[".repeat(1_000_000),
+        (1, 513),
+        "it is not JSON: Maximum nesting depth exceeded",
+    );
 }
 
 /// Whitespace, comments and line breaks between tokens.

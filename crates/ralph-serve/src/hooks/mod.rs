@@ -1,3 +1,0 @@
-//! Coding agent hooks: input and answer of each event.
-
-pub mod session_start;
