@@ -343,7 +343,7 @@ CREATE TABLE learnings (
     first_success_rate REAL NOT NULL DEFAULT 1.0,
     first_use_count    INTEGER NOT NULL DEFAULT 0,
     -- The numbers behind an extracted learning, as JSON.
-    facts         TEXT CHECK (json_valid(facts)),
+    facts         TEXT CHECK (facts IS NULL OR json_valid(facts)),
     -- Its id in another store, and the whole entry there as JSON.
     foreign_id    TEXT,
     original      TEXT,

@@ -18,9 +18,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const TABLE: &str = "CREATE TABLE guests (name TEXT NOT NULL)";
 const READ: &str = "SELECT count(*) FROM tasks";
 const WRITE: &str = "INSERT INTO guests VALUES ('guest')";
+const CHECK: &str = "PRAGMA integrity_check";
 /// Python's script: one statement in its own connection.
 const PYTHON: &str = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=30); \
-                      c.execute(sys.argv[2]).fetchall(); c.commit(); c.close()";
+                      [print(*row) for row in c.execute(sys.argv[2]).fetchall()]; c.commit(); c.close()";
 
 /// A program with its own SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +159,13 @@ impl Trial {
             assert!(matches!(finished.code, Some(0 | 3)), "{finished}");
         }
         let work = &self.work;
-        assert_eq!(work.query("PRAGMA integrity_check", text), ["ok"]);
+        assert_eq!(work.query(CHECK, text), ["ok"]);
+        let database = work.env.path(".ralph/progress.db");
+        for client in &self.clients {
+            // Their SQLite may be older than ours.
+            let checked = work.env.sh(&client.line(&database, CHECK)).run();
+            assert_eq!(checked.stdout.trim(), "ok", "{client:?}: {checked}");
+        }
         let tasks: BTreeSet<String> = work.query("SELECT id FROM tasks", text).into_iter().collect();
         assert_eq!(tasks.len(), self.tasks, "tasks are missing");
         let undone = work.query("SELECT id || ' ' || status FROM tasks WHERE status <> 'done'", text);
