@@ -79,7 +79,10 @@ fn work(env: &TestEnv, worker: u64, mut seed: Seed, operations: usize) -> Vec<(S
             _ => vec!["memory", "delete", &mine[position].0],
         };
         let finished = env.ralph(arguments).unfixed().run();
-        assert!(finished.code == Some(0) && finished.stderr.is_empty(), "{finished}");
+        // On a busy machine, many others may be served first.
+        let mut messages = finished.stderr.lines();
+        let waits_only = messages.all(|line| line.starts_with("Waiting for a lock"));
+        assert!(finished.code == Some(0) && waits_only, "{finished}");
         match choice {
             0 | 1 => mine.push((acknowledged(&finished.stdout).unwrap(), content)),
             2 => mine[position].1 = content,
