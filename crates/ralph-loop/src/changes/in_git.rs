@@ -30,6 +30,8 @@ pub(crate) struct Repository {
     pub(crate) objects: PathBuf,
     /// Its own exclude, attributes and sparse-checkout files.
     pub(crate) info: [PathBuf; 3],
+    /// When ralph had written the files of a checkout, in nanoseconds.
+    pub(crate) written_ns: Option<u64>,
 }
 
 impl Repository {
@@ -64,6 +66,7 @@ impl Repository {
                 objects: objects.into(),
                 info: [exclude, attributes, sparse].map(PathBuf::from),
                 prefix: (*prefix).to_owned(),
+                written_ns: None,
             })),
             _ => Err("git did not say where its files are".to_owned()),
         }
@@ -152,13 +155,16 @@ impl InGit<'_> {
         arguments.extend(self.repository.all_but(&self.own.hidden));
         // An unreadable file must not hide the others. Git exits with 1 for these, and also for an excluded folder that
         // is ignored anyway, which is harmless.
-        let added = git.call().env("LC_ALL", "C").run(arguments)?;
+        let added = git.trusted_times().run(git.call().env("LC_ALL", "C"), arguments)?;
         let said = added.errors.lines().find(|line| line.starts_with("error:"));
         let degraded = said.map(|said| format!("git could not read everything: {said}"));
         if added.status.code() != Some(1) {
             added.text()?;
         }
-        let tree = git.call().run(["write-tree", "--missing-ok"])?.text()?;
+        let tree = git
+            .trusted_times()
+            .run(git.call(), ["write-tree", "--missing-ok"])?
+            .text()?;
         Ok((tree.trim().to_owned(), degraded))
     }
 

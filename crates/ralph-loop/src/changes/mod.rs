@@ -8,6 +8,7 @@ mod commit;
 mod in_git;
 mod refs;
 mod scratch_git;
+mod trusted_times;
 
 #[cfg(test)]
 mod canary_tests;
@@ -29,6 +30,7 @@ use in_git::InGit;
 pub(crate) use in_git::{Repository, is_repository};
 pub use refs::Refs;
 pub(crate) use scratch_git::kept_settings;
+pub(crate) use trusted_times::{NESTED_REPOSITORY, TrustedTimes};
 
 /// The recorded form of a file name. The agent may have chosen it, so secrets are masked and invisible characters
 /// shown.

@@ -15,6 +15,7 @@ use ralph_model::FileStamp;
 use ralph_process::git::Git;
 
 use super::in_git::Repository;
+use super::trusted_times::{NESTED_REPOSITORY, TrustedTimes};
 use crate::files::{copy_if_there, read_if_there, remove_if_there};
 
 /// The settings that are copied. None of them names a program.
@@ -36,9 +37,6 @@ const KEPT_SETTINGS: [&str; 16] = [
     "extensions.objectformat",
     "index.sparse",
 ];
-
-/// The mode of a nested repository in git's listings.
-const NESTED_REPOSITORY: &str = "160000 ";
 
 pub(super) struct ScratchGit<'a> {
     repository: &'a Repository,
@@ -81,6 +79,7 @@ impl<'a> ScratchGit<'a> {
         if entries.cut {
             return Err("git has too many files to list".to_owned());
         }
+        self.trusted_times().forget_changed(self.call(), &entries.output)?;
         let entries = entries.text()?;
         let nested = entries
             .split_terminator('\0')
@@ -93,6 +92,10 @@ impl<'a> ScratchGit<'a> {
             self.call().input(nested.join("\0")).run(remove)?.text()?;
         }
         Ok(())
+    }
+
+    pub(super) fn trusted_times(&self) -> TrustedTimes {
+        TrustedTimes::of(self.repository, self.index())
     }
 
     /// Makes git report only that these files differ, without their text.

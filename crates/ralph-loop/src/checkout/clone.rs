@@ -29,6 +29,7 @@ impl Checkout {
             .run(["update-ref", &base_ref_of(&self.task), base_commit])?
             .text()?;
         self.git_in(&new).run(["read-tree", "-m", "-u", work])?.text()?;
+        crate::run_folder::private_file(&self.written_file()).map_err(failed)?;
         // The agent's index has the files as written, so git need not read them again.
         fs::copy(self.index(), new.join(".git/index")).map_err(failed)?;
         fs::rename(&new, &self.folder).map_err(failed)

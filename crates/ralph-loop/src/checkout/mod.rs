@@ -20,7 +20,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{TaskId, slug};
+use ralph_model::{FileStamp, TaskId, slug};
 use ralph_process::git::{Git, GitError};
 
 use crate::changes::{Repository, commit_of};
@@ -115,6 +115,7 @@ impl Checkout {
         Repository {
             top: self.folder.clone(),
             index: self.index(),
+            written_ns: self.written_ns(),
             ..self.project.clone()
         }
     }
@@ -126,7 +127,7 @@ impl Checkout {
         }
         let index = self.index();
         self.unlock()?;
-        for file in [self.beside("ready"), index] {
+        for file in [self.beside("ready"), self.written_file(), index] {
             remove_if_there(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
         }
         self.delete_ref(&base_ref_of(&self.task))
@@ -141,6 +142,16 @@ impl Checkout {
     /// Ralph's own index.
     fn index(&self) -> PathBuf {
         self.beside("index")
+    }
+
+    /// An empty file that is as old as the files of the checkout.
+    fn written_file(&self) -> PathBuf {
+        self.beside("written")
+    }
+
+    fn written_ns(&self) -> Option<u64> {
+        let metadata = fs::symlink_metadata(self.written_file()).ok()?;
+        u64::try_from(FileStamp::of(&metadata).ctime_ns).ok()
     }
 
     fn index_lock(&self) -> PathBuf {

@@ -4,8 +4,8 @@ use std::fs;
 
 use super::landing::tip_of;
 use super::*;
-use crate::changes::OwnFiles;
 use crate::changes::tests::Project;
+use crate::changes::{OwnFiles, ProjectFiles, TrustedTimes};
 use crate::rules::Rules;
 
 const BASE: &str = "refs/heads/main";
@@ -618,4 +618,62 @@ fn undo_refuses_files_changed_since() {
     );
     assert_eq!(fixture.tip(), tip);
     assert_eq!(fixture.project.git("status --porcelain"), "");
+}
+
+/// Changes that git can only see by reading: same size, and a time from the second of the index.
+#[test]
+fn every_change_right_after_the_checkout_is_found() {
+    let fixture = Fixture::new(&[
+        ("same.txt", "one\n"),
+        ("back.txt", "one\n"),
+        ("a/moved.txt", "aaa\n"),
+        ("b/moved.txt", "bbb\n"),
+        ("untouched.txt", "one\n"),
+    ]);
+    let root = fixture.checkout.root();
+    let scratch = fixture.project.folder.path().join("scratch");
+    let files = ProjectFiles::of_checkout(&root, &scratch, own(), fixture.checkout.repository());
+    let before = files.snapshot();
+    assert_eq!(before.degraded, None);
+    let times = fs::metadata(root.join("back.txt")).unwrap().modified().unwrap();
+    fixture.write("same.txt", "two\n");
+    fixture.write("back.txt", "two\n");
+    let back = fs::File::options().write(true).open(root.join("back.txt")).unwrap();
+    back.set_modified(times).unwrap();
+    for (from, to) in [("a", "c"), ("b", "a"), ("c", "b")] {
+        fs::rename(root.join(from), root.join(to)).unwrap();
+    }
+    let after = files.snapshot();
+    let changed = ["a/moved.txt", "b/moved.txt", "back.txt", "same.txt"];
+    assert_eq!(files.changes(&before, &after).files, changed);
+    fixture.write("same.txt", "six\n");
+    assert_eq!(files.changes(&after, &files.snapshot()).files, ["same.txt"]);
+    let commit = fixture.committed();
+    let committed = fixture.project.git(&format!("diff --name-only main {commit}"));
+    assert_eq!(committed.lines().collect::<Vec<_>>(), changed);
+    let text = fixture.project.git(&format!("show {commit}:same.txt"));
+    assert_eq!(text, "six\n");
+}
+
+#[test]
+fn files_are_not_read_again_unless_they_changed_since_the_checkout() {
+    let fixture = Fixture::new(&[("changed.txt", "one\n"), ("untouched.txt", "one\n")]);
+    fixture.write("changed.txt", "two\n");
+    let index = fixture.checkout.index();
+    let entries = fixture.checkout.git().run(["ls-files", "--stage", "-z"]).unwrap();
+    let times = TrustedTimes::of(&fixture.checkout.repository(), index);
+    times.forget_changed(fixture.checkout.git(), &entries.output).unwrap();
+    // Without times, git has to read a file.
+    let debug = fixture
+        .checkout
+        .git()
+        .run(["ls-files", "--debug"])
+        .unwrap()
+        .text()
+        .unwrap();
+    let without_times: Vec<bool> = debug
+        .lines()
+        .filter_map(|line| Some(line.trim().strip_prefix("mtime: ")? == "0:0"))
+        .collect();
+    assert_eq!(without_times, [true, false]);
 }

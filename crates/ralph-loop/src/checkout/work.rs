@@ -9,15 +9,13 @@ use ralph_process::{MARKER_VARIABLE, StopHandle};
 
 use super::worktrees::{Difference, differences};
 use super::{Checkout, LandError, base_ref_of};
-use crate::changes::{OwnFiles, has_identity};
+use crate::changes::{NESTED_REPOSITORY, OwnFiles, TrustedTimes, has_identity};
 use crate::rules::Rules;
 
 /// The maximum length of a hook's output in a reason.
 const HOOK_CHARACTERS: usize = 2000;
 /// The maximum length of conflicting hunks in a reason.
 const CONFLICT_CHARACTERS: usize = 4000;
-/// The mode of a nested repository in git's listings.
-const NESTED_REPOSITORY: &str = "160000";
 /// Git's exit code for unknown options.
 const USAGE: i32 = 129;
 
@@ -124,12 +122,17 @@ impl Checkout {
         let excluded: Vec<String> = own.chain(extras).collect();
         let mut call: Vec<String> = ["add", "--all", "--"].map(str::to_owned).to_vec();
         call.extend(self.project.all_but(&excluded));
-        let answer = self
+        let entries = self.git().run(["ls-files", "--stage", "-z"])?;
+        entries.text()?;
+        let trusted_times = TrustedTimes::of(&self.repository(), self.index());
+        let forgotten = trusted_times.forget_changed(self.git(), &entries.output);
+        forgotten.map_err(LandError::Git)?;
+        let git = self
             .git()
             .setting("advice.addIgnoredFile=false")
             .setting("advice.addEmbeddedRepo=false")
-            .env("LC_ALL", "C")
-            .run(call)?;
+            .env("LC_ALL", "C");
+        let answer = trusted_times.run(git, call).map_err(LandError::Git)?;
         // Git exits with 1 if an excluded path is ignored anyway.
         let is_harmless = answer.status.code() == Some(1)
             && !answer
@@ -143,7 +146,9 @@ impl Checkout {
     }
 
     fn commit_index(&self, options: &CommitOptions<'_>) -> Result<Committed, LandError> {
-        let tree = self.git().run(["write-tree"])?.text()?;
+        let trusted_times = TrustedTimes::of(&self.repository(), self.index());
+        let tree = trusted_times.run(self.git(), ["write-tree"]);
+        let tree = tree.map_err(LandError::Git)?.text()?;
         let tree = tree.trim();
         let changes = differences(self.git(), options.base_commit, tree)?;
         if changes.is_empty() {

@@ -1,6 +1,7 @@
 //! The cost of a separate checkout per task: the checkout, the landing and the removal, compared with a shared clone.
 //!
-//! All processor time counts, including git's. The cost of isolation is a task in a checkout minus one in the project.
+//! All processor time counts, including git's, with the files in memory. The cost of isolation is a task in a checkout
+//! minus one in the project.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use ralph_process::command;
 
 use super::history::Memory;
-use super::loop_project::{AgentOutput, LoopProject, PROGRAMS, SeedDatabase, VersionControl, measure_run};
+use super::loop_project::{AgentOutput, LoopProject, PROGRAMS, SeedDatabase, Storage, VersionControl, measure_run};
 use crate::bench::figures::{Figure, Figures, Target};
 use crate::child::measure;
 use crate::programs::Programs;
@@ -44,7 +45,7 @@ pub(super) fn run(figures: &mut Figures, programs: &Programs, runs: usize) -> Re
     let mut all = Vec::new();
     for files in SIZES {
         println!("measuring checkouts of {files} files, {runs} runs of each …");
-        let project = LoopProject::with_files(programs, &past, NOTES, (files, VersionControl::Git))?;
+        let project = LoopProject::with_files(programs, &past, NOTES, (files, VersionControl::Git, Storage::Memory))?;
         let costs = costs(&project, runs)?;
         let target = match files == SIZES[SIZES.len() - 1] {
             true => Target::AtMost(MOST),
@@ -110,8 +111,7 @@ fn costs(project: &LoopProject<'_>, runs: usize) -> Result<Costs, String> {
 
 /// The minimum processor time that git needs for a second checkout.
 fn shared_clone(project: &Path) -> Result<Duration, String> {
-    let folder = tempfile::Builder::new().prefix("ralph-bench-").tempdir();
-    let folder = folder.map_err(|error| format!("cannot create a folder: {error}"))?;
+    let folder = Storage::Memory.folder()?;
     let clone = "git clone --quiet --shared --no-checkout \"$0\" clone && git -C clone checkout --quiet";
     let mut shell = command("sh");
     shell

@@ -17,7 +17,8 @@ use crate::sys::Usage;
 
 /// The default number of source files.
 const FILES: usize = 200;
-/// Syncs are fast on tmpfs, so a history of 100,000 iterations is written there.
+/// Syncs are fast in memory, so a history of 100,000 iterations is written there. So are the checkouts: after many
+/// removed files, an ext4 without a journal searches for a free inode for longer than git needs for all the rest.
 const MEMORY: &str = "/dev/shm";
 /// How long file times are ambiguous after a change.
 const RACY_TIME: Duration = Duration::from_millis(2_100);
@@ -71,6 +72,28 @@ pub(super) enum VersionControl {
     None,
 }
 
+/// Where a benchmark keeps its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storage {
+    Disk,
+    /// A file system in memory, if there is one.
+    Memory,
+}
+
+impl Storage {
+    /// A new folder, removed on drop.
+    pub(super) fn folder(self) -> Result<TempDir, String> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("ralph-bench-");
+        let memory = Path::new(MEMORY);
+        let folder = match self {
+            Self::Memory if memory.is_dir() => builder.tempdir_in(memory),
+            _ => builder.tempdir(),
+        };
+        folder.map_err(|error| format!("cannot create a folder: {error}"))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentOutput {
     /// A journal note and a learning.
@@ -89,15 +112,7 @@ pub(super) struct SeedDatabase {
 
 impl SeedDatabase {
     pub(super) fn write(rows: usize, memory: Memory) -> Result<Self, String> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("ralph-bench-");
-        let in_memory = Path::new(MEMORY);
-        let folder = if in_memory.is_dir() {
-            builder.tempdir_in(in_memory)
-        } else {
-            builder.tempdir()
-        };
-        let folder = folder.map_err(|error| format!("cannot create a folder: {error}"))?;
+        let folder = Storage::Memory.folder()?;
         history::write_journal(&with_folder(folder.path().join("journal/progress.db"))?, rows, memory)?;
         Ok(Self { folder, rows })
     }
@@ -135,7 +150,7 @@ impl<'a> LoopProject<'a> {
         notes: usize,
         versions: VersionControl,
     ) -> Result<Self, String> {
-        Self::with_files(programs, past, notes, (FILES, versions))
+        Self::with_files(programs, past, notes, (FILES, versions, Storage::Disk))
     }
 
     /// Creates a project with this many notes and source files.
@@ -143,20 +158,14 @@ impl<'a> LoopProject<'a> {
         programs: &'a Programs,
         past: &'a SeedDatabase,
         notes: usize,
-        (files, versions): (usize, VersionControl),
+        (files, versions, storage): (usize, VersionControl, Storage),
     ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot create a project: {error}");
-        let folder = || {
-            tempfile::Builder::new()
-                .prefix("ralph-bench-")
-                .tempdir()
-                .map_err(failed)
-        };
         let project = Self {
             programs,
             past,
-            folder: folder()?,
-            home: folder()?,
+            folder: storage.folder()?,
+            home: storage.folder()?,
         };
         corpus::write(&with_folder(project.path(".agent/memories.md"))?, notes).map_err(failed)?;
         for number in 0..files {
