@@ -6,7 +6,7 @@ use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
 /// One test at a time, so that leftover processes are attributed to the right test.
-const ALL: [Tests; 2] = [
+pub(super) const ALL: [Tests; 2] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph-loop --test run hostile:: -- --nocapture --test-threads=1"),
         counts: &[

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-const ALL: [Tests; 3] = [
+pub(super) const ALL: [Tests; 3] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph --test torture runs:: -- --nocapture"),
         counts: &[

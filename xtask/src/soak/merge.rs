@@ -5,7 +5,7 @@ use std::path::Path;
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-const ALL: [Tests; 2] = [
+pub(super) const ALL: [Tests; 2] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph --test torture merges:: -- --nocapture"),
         counts: &[Count {

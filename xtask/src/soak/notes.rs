@@ -45,7 +45,7 @@ const HISTORY_COUNTS: [Count; 1] = [Count {
     full: 200,
 }];
 
-const ALL: [Tests; 3] = [
+pub(super) const ALL: [Tests; 3] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph --test torture -- --nocapture"),
         counts: &TORTURE_COUNTS,
@@ -55,7 +55,7 @@ const ALL: [Tests; 3] = [
         counts: &GRAMMAR_COUNTS,
     },
     Tests {
-        call: Cargo::new("test --release --locked -p ralph-memory --test index"),
+        call: Cargo::new("test --release --locked -p ralph-memory --test note_index"),
         counts: &HISTORY_COUNTS,
     },
 ];
